@@ -1,0 +1,238 @@
+"""What passes between the manager and a store: positions, rows, and one change at a time (D2).
+
+An owner stands at a :class:`Head`. A reader asks for what changed since the head that it has and
+gets a :class:`Snapshot`. A writer hands the store a function from the snapshot, taken under the
+owner's write turn, to one :class:`Change`; the store writes all of it or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from memstrata.domain.event import Event
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Grant, Scope
+
+
+class Head(NamedTuple):
+    """Where an owner stands.
+
+    Attributes:
+        incarnation: 16 random bytes, drawn anew when the owner is created, erased or restored.
+        epoch: Raised when rows are physically removed: readers reload in full.
+        revision: Raised by one with every commit.
+        known_at: Last system time used, µs; the next is larger, whatever the wall clock says.
+        seq: Last place in the audit chain.
+    """
+
+    incarnation: bytes
+    epoch: int
+    revision: int
+    known_at: int
+    seq: int
+
+
+class StoredRow(NamedTuple):
+    """A memory as rows keep it: three blobs that only their own codec opens.
+
+    Attributes:
+        id: UUID text.
+        revision: The commit that last changed it.
+        body: The content version (``domain.codec``).
+        state: The state in force, or the one in force at the time asked for (``domain.codec``).
+        entry: What ranking needs (``retrieval``); empty where nothing was indexed.
+        known_from: Start of the state, µs.
+        known_to: End of the state, µs, or None while it is in force.
+    """
+
+    id: str
+    revision: int
+    body: bytes
+    state: bytes
+    entry: bytes
+    known_from: int
+    known_to: int | None
+
+
+class IdempotencyRecord(NamedTuple):
+    """A write that was already done under a key.
+
+    Attributes:
+        key: The caller's key, unique within the owner.
+        request: SHA-256 of what was asked.
+        answer: The outcome to give again, canonical JSON.
+    """
+
+    key: str
+    request: bytes
+    answer: bytes
+
+
+class HeldCandidate(NamedTuple):
+    """A candidate kept back (CO-5).
+
+    Attributes:
+        id: UUID text.
+        session: Conversation in which it was said, or None.
+        reason: ``hold`` or ``repeat``.
+        body: The candidate, canonical JSON.
+        held_at: µs.
+    """
+
+    id: str
+    session: str | None
+    reason: str
+    body: bytes
+    held_at: int
+
+
+class OutboxItem(NamedTuple):
+    """Work for another owner, committed with its cause and carried out in the target's own turn.
+
+    Attributes:
+        id: UUID text.
+        target: Canonical path of the scope to write to.
+        body: What is to be written, canonical JSON.
+    """
+
+    id: str
+    target: str
+    body: bytes
+
+
+class JournalEntry(NamedTuple):
+    """Something a reader did, kept off the read path (ME-7).
+
+    Attributes:
+        at: µs.
+        kind: For example ``access``.
+        body: Canonical JSON.
+    """
+
+    at: int
+    kind: str
+    body: bytes
+
+
+class NewVersion(NamedTuple):
+    """A content version to be added with its first state and its index row.
+
+    Attributes:
+        memory: The record.
+        entry: What ``retrieval`` made of it for the index.
+        analyser: Version of the analyser that made the terms.
+        embedder: Model id of the vector, empty where there is none.
+    """
+
+    memory: Memory
+    entry: bytes
+    analyser: str
+    embedder: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRequest:
+    """What a writer wants to see under the turn.
+
+    Attributes:
+        since: Head of the rows that it already has, or None for all.
+        idempotency_keys: Keys to look up.
+        tombstones: Plain 32-byte fingerprints to look up among the tombstones.
+        grants: Whether to read the owner's grants.
+    """
+
+    since: Head | None = None
+    idempotency_keys: tuple[str, ...] = ()
+    tombstones: tuple[bytes, ...] = ()
+    grants: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """An owner as of one head.
+
+    Attributes:
+        head: None for an owner that has never been written.
+        complete: True if ``rows`` are all live rows; False if they are those changed since the
+            head that was asked from, the no longer live ones included.
+        rows: By revision, then id.
+        idempotent: The records found, by key.
+        tombstoned: Those of the fingerprints that are tombstones.
+        grants: The owner's grants, if asked for; by grantee, then name.
+    """
+
+    head: Head | None
+    complete: bool
+    rows: tuple[StoredRow, ...]
+    idempotent: Mapping[str, IdempotencyRecord] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    tombstoned: frozenset[bytes] = frozenset()
+    grants: tuple[Grant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Everything that one turn writes.
+
+    Attributes:
+        known_at: System time of the change, µs; larger than the head's.
+        added: New content versions; all of one chain number without gaps.
+        restated: Memories that get a new state from ``known_at`` on; content as it was.
+        forgotten: Ids whose rows, states, index and event payloads are physically removed.
+        tombstones: Plain 32-byte fingerprints never to be learned again; the store keeps only a
+            keyed digest of each.
+        revived: Fingerprints that are no tombstones any more.
+        held: Candidates to keep back.
+        released: Ids of held candidates to let go.
+        events: In order; the store links them into the chain.
+        idempotency: Writes done under keys.
+        outbox: Work for other owners.
+        granted: Grants to add.
+        revoked: Grants to remove; compared by grantee, right and subject.
+    """
+
+    known_at: int
+    added: tuple[NewVersion, ...] = ()
+    restated: tuple[Memory, ...] = ()
+    forgotten: tuple[str, ...] = ()
+    tombstones: tuple[bytes, ...] = ()
+    revived: tuple[bytes, ...] = ()
+    held: tuple[HeldCandidate, ...] = ()
+    released: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
+    idempotency: tuple[IdempotencyRecord, ...] = ()
+    outbox: tuple[OutboxItem, ...] = ()
+    granted: tuple[Grant, ...] = ()
+    revoked: tuple[Grant, ...] = ()
+
+
+Decide: TypeAlias = Callable[[Snapshot], Change | None]
+"""From what stands under the turn to what is to be written; None writes nothing."""
+
+
+class Committed(NamedTuple):
+    """What a turn left behind.
+
+    Attributes:
+        head: Where the owner stands now; None if it never existed and nothing was written.
+        rows: The rows that the change added or restated, by id.
+    """
+
+    head: Head | None
+    rows: tuple[StoredRow, ...]
+
+
+class PendingOutbox(NamedTuple):
+    """An outbox item that has not been settled.
+
+    Attributes:
+        source: Owner that it was committed with.
+        item: The work.
+    """
+
+    source: Scope
+    item: OutboxItem

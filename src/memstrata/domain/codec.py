@@ -1,0 +1,260 @@
+"""How a memory is written down: a canonical JSON body and a packed state.
+
+The body holds the content version and never changes. The state holds every attribute that
+ranking reads and that may change; its fixed part is laid out as :data:`STATE` so that thousands
+of states can be read at once as columns.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from memstrata.domain.change import StoredRow
+from memstrata.domain.errors import StoreCorrupt
+from memstrata.domain.memory import (
+    NO_METADATA,
+    Importance,
+    Kind,
+    Memory,
+    Origin,
+    Status,
+    Triple,
+)
+from memstrata.domain.scope import Scope
+from memstrata.domain.trust import Sensitivity, Source, Trust
+from memstrata.domain.value import from_us, to_us
+
+NEVER = -(2**63)
+"""Stands for an absent time in packed columns; no clock reaches it."""
+
+STATE = struct.Struct("<5B3xI4xdqqqqq")
+"""status, source, trust, importance, pinned, versions, confidence, then the times updated, soft
+expiry, hard expiry, verified and valid_to in µs; 64 bytes. A JSON tail with tags and
+superseded_by follows where there are any."""
+
+# Places in these tuples are written to disk: append, never reorder.
+STATUS_CODES: tuple[Status, ...] = (
+    Status.ACTIVE,
+    Status.HELD,
+    Status.REVIEW,
+    Status.SUPERSEDED,
+    Status.ARCHIVED,
+    Status.STALE,
+    Status.EVICTED,
+    Status.TOMBSTONED,
+)
+SOURCE_CODES: tuple[Source, ...] = (
+    Source.UNKNOWN,
+    Source.USER_STATED,
+    Source.USER_CORRECTION,
+    Source.IN_SESSION_CORRECTION,
+    Source.TOOL_VERIFIED,
+    Source.CONFIG_CHANGE,
+    Source.TASK_LEARNING,
+    Source.TASK_OUTCOME,
+    Source.AGENT_INFERRED,
+    Source.RECALLED,
+    Source.PATTERN,
+    Source.EXTERNAL,
+)
+TRUST_CODES: tuple[Trust, ...] = (
+    Trust.EXTERNAL,
+    Trust.AGENT,
+    Trust.TOOL,
+    Trust.USER,
+    Trust.SYSTEM,
+)
+IMPORTANCE_CODES: tuple[Importance, ...] = (
+    Importance.NORMAL,
+    Importance.HIGH,
+    Importance.CRITICAL,
+)
+KIND_CODES: tuple[Kind, ...] = (Kind.SEMANTIC, Kind.EPISODIC, Kind.PROCEDURAL)
+SENSITIVITY_CODES: tuple[Sensitivity, ...] = (
+    Sensitivity.PUBLIC,
+    Sensitivity.PRIVATE,
+    Sensitivity.SENSITIVE,
+)
+
+T = TypeVar("T")
+
+
+def canonical_json(value: object) -> bytes:
+    """Return the one UTF-8 JSON text of a value: sorted keys, no spaces, no NaN.
+
+    Raises:
+        ValueError: If the value holds NaN, an infinity or a lone surrogate.
+    """
+    text = json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return text.encode("utf-8")
+
+
+def code_of(codes: tuple[T, ...], value: T) -> int:
+    """Return the place of a value in its code table."""
+    return codes.index(value)
+
+
+def encode_time(moment: datetime | None) -> int:
+    """Return µs, or :data:`NEVER` for None."""
+    return NEVER if moment is None else to_us(moment)
+
+
+def decode_time(microseconds: int) -> datetime | None:
+    """Undo :func:`encode_time`."""
+    return None if microseconds == NEVER else from_us(microseconds)
+
+
+def encode_body(memory: Memory) -> bytes:
+    """Write the content version of a memory as canonical JSON; absent fields are left out."""
+    fields: dict[str, Any] = {
+        "root": memory.root,
+        "version": memory.version,
+        "scope": memory.scope.path,
+        "kind": memory.kind.value,
+        "category": memory.category,
+        "content": memory.content,
+        "hash": memory.content_hash,
+        "created": to_us(memory.created_at),
+        "sensitivity": memory.sensitivity.value,
+        "key": memory.key,
+        "triple": _triple_fields(memory.triple),
+        "quote": memory.quote,
+        "origin": _origin_fields(memory.origin),
+        "speaker": memory.speaker,
+        "parents": list(memory.parents) or None,
+        "audience": None if memory.audience is None else sorted(memory.audience),
+        "purpose": memory.purpose,
+        "metadata": dict(memory.metadata) or None,
+        "timeless": memory.timeless or None,
+        "supersedes": memory.supersedes,
+        "valid_from": None if memory.valid_from is None else to_us(memory.valid_from),
+        "embedder": memory.embedding_model,
+    }
+    return canonical_json({name: value for name, value in fields.items() if value is not None})
+
+
+def encode_state(memory: Memory) -> bytes:
+    """Write the state of a memory: :data:`STATE`, then a JSON tail where there is one."""
+    fixed = STATE.pack(
+        code_of(STATUS_CODES, memory.status),
+        code_of(SOURCE_CODES, memory.source),
+        code_of(TRUST_CODES, memory.trust),
+        code_of(IMPORTANCE_CODES, memory.importance),
+        memory.pinned,
+        memory.versions,
+        memory.confidence,
+        to_us(memory.updated_at),
+        encode_time(memory.soft_expires_at),
+        encode_time(memory.hard_expires_at),
+        encode_time(memory.verified_at),
+        encode_time(memory.valid_to),
+    )
+    tail: dict[str, Any] = {}
+    if memory.tags:
+        tail["tags"] = list(memory.tags)
+    if memory.superseded_by:
+        tail["superseded_by"] = memory.superseded_by
+    return fixed + canonical_json(tail) if tail else fixed
+
+
+def decode(row: StoredRow) -> Memory:
+    """Read a memory back from its row.
+
+    Raises:
+        StoreCorrupt: If a blob is not what the encoders write.
+    """
+    try:
+        body = json.loads(row.body)
+        return Memory(
+            id=row.id,
+            known_from=from_us(row.known_from),
+            known_to=None if row.known_to is None else from_us(row.known_to),
+            **_body_fields(body),
+            **_state_fields(row.state),
+        )
+    except (ValueError, KeyError, IndexError, TypeError, struct.error) as error:
+        raise StoreCorrupt(f"memory {row.id}", f"row cannot be read: {error}") from error
+
+
+def decode_all(rows: Iterable[StoredRow]) -> tuple[Memory, ...]:
+    """Read memories back, in the order of the rows."""
+    return tuple(decode(row) for row in rows)
+
+
+def status_of(state: bytes) -> Status:
+    """Read only the status of a packed state."""
+    return STATUS_CODES[state[0]]
+
+
+def _body_fields(body: Mapping[str, Any]) -> dict[str, Any]:
+    triple, audience, metadata = body.get("triple"), body.get("audience"), body.get("metadata")
+    valid_from = body.get("valid_from")
+    return {
+        "root": body["root"],
+        "version": body["version"],
+        "scope": Scope.parse(body["scope"]),
+        "kind": Kind(body["kind"]),
+        "category": body["category"],
+        "content": body["content"],
+        "content_hash": body["hash"],
+        "created_at": from_us(body["created"]),
+        "sensitivity": Sensitivity(body["sensitivity"]),
+        "key": body.get("key"),
+        "triple": None if triple is None else Triple(*triple),
+        "quote": body.get("quote"),
+        "origin": Origin(**body.get("origin", {})),
+        "speaker": body.get("speaker"),
+        "parents": tuple(body.get("parents", ())),
+        "audience": None if audience is None else frozenset(audience),
+        "purpose": body.get("purpose"),
+        "metadata": NO_METADATA if metadata is None else MappingProxyType(metadata),
+        "timeless": body.get("timeless", False),
+        "supersedes": body.get("supersedes"),
+        "valid_from": None if valid_from is None else from_us(valid_from),
+        "embedding_model": body.get("embedder"),
+    }
+
+
+def _state_fields(state: bytes) -> dict[str, Any]:
+    fixed = STATE.unpack_from(state)
+    status, source, trust, importance, pinned, versions, confidence = fixed[:7]
+    updated, soft, hard, verified, valid_to = fixed[7:]
+    tail = json.loads(state[STATE.size :]) if len(state) > STATE.size else {}
+    return {
+        "status": STATUS_CODES[status],
+        "source": SOURCE_CODES[source],
+        "trust": TRUST_CODES[trust],
+        "importance": IMPORTANCE_CODES[importance],
+        "pinned": bool(pinned),
+        "versions": versions,
+        "confidence": confidence,
+        "updated_at": from_us(updated),
+        "soft_expires_at": decode_time(soft),
+        "hard_expires_at": decode_time(hard),
+        "verified_at": decode_time(verified),
+        "valid_to": decode_time(valid_to),
+        "tags": tuple(tail.get("tags", ())),
+        "superseded_by": tail.get("superseded_by"),
+    }
+
+
+def _triple_fields(triple: Triple | None) -> list[str] | None:
+    return None if triple is None else [triple.subject, triple.predicate, triple.object]
+
+
+def _origin_fields(origin: Origin) -> dict[str, Any] | None:
+    named = {
+        "session": origin.session,
+        "turn": origin.turn,
+        "tool_call": origin.tool_call,
+        "model": origin.model,
+        "memory": origin.memory,
+    }
+    return {name: value for name, value in named.items() if value is not None} or None

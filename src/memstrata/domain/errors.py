@@ -1,0 +1,164 @@
+"""Everything memstrata raises, as one tree, named by what the caller can do about it.
+
+```
+MemstrataError
+├── InvalidInput            fix the value: what, where, what is allowed
+│   ├── InvalidScope        fix the identity or the scope path
+│   └── IdempotencyMismatch use another key: this one already names a different write
+├── OwnerRequired           say whose memory is meant: user or session
+├── ScopeDenied             ask for a grant, or use the scope that is yours
+├── PolicyInvalid           fix the policy file: line, key, nearest right name
+├── ConfigurationError      fix the settings or the installation
+│   └── MissingExtra        install the extra that is named
+├── StoreError              the store could not do it; nothing was half-written
+│   ├── StoreUnavailable    retry later: locked, unreachable, closed, forked
+│   ├── StoreFull           free space, then retry
+│   ├── StoreReadOnly       make the place writable
+│   └── StoreCorrupt        restore: this is not, or no longer, a memstrata store
+├── ModelError              the language model did not give a usable answer
+│   ├── ModelUnavailable    configure a model or its credentials
+│   ├── ModelTimeout        retry later: time-out, connection, 429, 5xx
+│   └── ModelGarbled        the answer was empty, not JSON, or off its schema
+└── BudgetExceeded          raise the budget or ask for less
+```
+
+Expected outcomes are values, not errors: a refused write is an ``Outcome`` with reasons.
+"""
+
+from __future__ import annotations
+
+
+class MemstrataError(Exception):
+    """Root of every error that memstrata raises on purpose."""
+
+
+class InvalidInput(MemstrataError):
+    """A value is outside what is accepted; nothing was changed.
+
+    Attributes:
+        field: Where the value stood, dotted (``metadata.a.b``).
+    """
+
+    def __init__(self, field: str, problem: str) -> None:
+        self.field = field
+        super().__init__(f"{field}: {problem}")
+
+
+class InvalidScope(InvalidInput):
+    """An identity or scope path is malformed; it never means the global scope (SC-1)."""
+
+
+class IdempotencyMismatch(InvalidInput):
+    """The idempotency key was already used for a write with other content."""
+
+
+class OwnerRequired(MemstrataError):
+    """No user and no session was named; there is no shared default owner (SC-8)."""
+
+
+class ScopeDenied(MemstrataError):
+    """The principal has no right to this scope (SC-3, SC-5).
+
+    Attributes:
+        scope: Canonical path that was asked for.
+        right: The right that is missing, for example ``org_write``.
+    """
+
+    def __init__(self, scope: str, right: str, advice: str) -> None:
+        self.scope = scope
+        self.right = right
+        super().__init__(f"{scope}: {right} denied; {advice}")
+
+
+class PolicyInvalid(MemstrataError):
+    """A policy file does not follow the schema.
+
+    Attributes:
+        path: The file.
+        line: Line of the problem, from 1; 0 where the file as a whole is meant.
+    """
+
+    def __init__(self, path: str, line: int, problem: str) -> None:
+        self.path = path
+        self.line = line
+        super().__init__(f"{path}:{line}: {problem}")
+
+
+class ConfigurationError(MemstrataError):
+    """Settings or installation do not allow what was asked."""
+
+
+class MissingExtra(ConfigurationError):
+    """An optional dependency is not installed.
+
+    Attributes:
+        extra: Name for ``pip install 'memstrata[extra]'``.
+    """
+
+    def __init__(self, extra: str, purpose: str) -> None:
+        self.extra = extra
+        super().__init__(f"{purpose} needs an extra: pip install 'memstrata[{extra}]'")
+
+
+class StoreError(MemstrataError):
+    """The store could not carry out the call; no part of it took effect.
+
+    Attributes:
+        location: The file or address, without credentials.
+    """
+
+    def __init__(self, location: str, problem: str) -> None:
+        self.location = location
+        super().__init__(f"{location}: {problem}")
+
+
+class StoreUnavailable(StoreError):
+    """Locked, unreachable, closed, or opened in another process before a fork."""
+
+
+class StoreFull(StoreError):
+    """No space left; nothing of the write remains."""
+
+
+class StoreReadOnly(StoreError):
+    """The place cannot be written."""
+
+
+class StoreCorrupt(StoreError):
+    """Not a memstrata store, a damaged one, or one of a newer format."""
+
+
+class ModelError(MemstrataError):
+    """The language model gave no usable answer."""
+
+
+class ModelUnavailable(ModelError):
+    """No model is configured, or its credentials were refused."""
+
+
+class ModelTimeout(ModelError):
+    """Time-out, connection failure, 429 or 5xx, after the allowed retries."""
+
+
+class ModelGarbled(ModelError):
+    """The answer cannot be used.
+
+    Attributes:
+        reason: ``empty``, ``invalid_json`` or ``invalid_schema``.
+    """
+
+    def __init__(self, reason: str, problem: str) -> None:
+        self.reason = reason
+        super().__init__(f"{reason}: {problem}")
+
+
+class BudgetExceeded(MemstrataError):
+    """A stated budget (time, items, calls) is used up.
+
+    Attributes:
+        budget: Name of the budget.
+    """
+
+    def __init__(self, budget: str, problem: str) -> None:
+        self.budget = budget
+        super().__init__(f"{budget}: {problem}")
