@@ -1,1 +1,171 @@
-"""memstrata."""
+"""memstrata: a memory system for LLM agents.
+
+```python
+import memstrata
+
+with memstrata.open("memory.db") as strata:
+    memory = strata.manager(user="alice")
+    memory.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
+    print(memory.recall("where do I deploy?")[0].memory.content)
+```
+
+Importing it is cheap: what opens a store is loaded when one is opened.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from memstrata._version import __version__
+from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
+from memstrata.domain.errors import (
+    BudgetExceeded,
+    ConfigurationError,
+    IdempotencyMismatch,
+    InvalidInput,
+    InvalidScope,
+    MemstrataError,
+    MissingExtra,
+    ModelError,
+    ModelGarbled,
+    ModelTimeout,
+    ModelUnavailable,
+    OwnerRequired,
+    PolicyInvalid,
+    ScopeDenied,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from memstrata.domain.event import Event, EventType
+from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
+from memstrata.domain.recall import Explanation, Hit, Recall, Receipt
+from memstrata.domain.scope import Grant, Principal, Right, Scope
+from memstrata.domain.trust import Sensitivity, Source, Trust
+
+if TYPE_CHECKING:
+    from memstrata.audit import AuditProblem, AuditReport
+    from memstrata.blocking import Admin, MemoryManager, Strata
+    from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncStrata
+    from memstrata.settings import Settings
+
+_LAZY = {
+    "Admin": "memstrata.blocking",
+    "AsyncAdmin": "memstrata.manager",
+    "AsyncMemoryManager": "memstrata.manager",
+    "AsyncStrata": "memstrata.manager",
+    "AuditProblem": "memstrata.audit",
+    "AuditReport": "memstrata.audit",
+    "MemoryManager": "memstrata.blocking",
+    "Settings": "memstrata.settings",
+    "Strata": "memstrata.blocking",
+}
+
+
+def open(
+    target: str | os.PathLike[str] | None = None,
+    *,
+    mode: str = "local",
+    settings: Settings | None = None,
+) -> Strata:
+    """Open a memstrata for callers without an event loop.
+
+    Args:
+        target: A path, ``sqlite:///path`` or ``:memory:``; None means what the settings name,
+            or a file in the user's data directory. The file is made if there is none.
+        mode: ``local``, or ``incognito`` (``guest``), which keeps everything in memory.
+        settings: None reads the environment.
+
+    Raises:
+        ConfigurationError: If a setting, the mode or the URL is wrong.
+        PolicyInvalid: If the policy file is broken.
+        StoreError: If the store cannot be opened.
+    """
+    from memstrata.blocking import Strata
+    from memstrata.wiring import assemble
+
+    return Strata(assemble(target, mode=mode, settings=settings, inline=True))
+
+
+def aopen(
+    target: str | os.PathLike[str] | None = None,
+    *,
+    mode: str = "local",
+    settings: Settings | None = None,
+) -> AsyncStrata:
+    """Open a memstrata for an event loop: ``async with memstrata.aopen("memory.db") as strata``.
+
+    The arguments and errors are those of :func:`open`.
+    """
+    from memstrata.wiring import assemble
+
+    return assemble(target, mode=mode, settings=settings, inline=False)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'memstrata' has no attribute {name!r}")
+
+
+__all__ = [
+    "Admin",
+    "AsyncAdmin",
+    "AsyncMemoryManager",
+    "AsyncStrata",
+    "AuditProblem",
+    "AuditReport",
+    "BudgetExceeded",
+    "CaptureReport",
+    "ConfigurationError",
+    "Draft",
+    "Event",
+    "EventType",
+    "Explanation",
+    "Grant",
+    "Hit",
+    "IdempotencyMismatch",
+    "Importance",
+    "InvalidInput",
+    "InvalidScope",
+    "Kind",
+    "Memory",
+    "MemoryManager",
+    "MemstrataError",
+    "MissingExtra",
+    "ModelError",
+    "ModelGarbled",
+    "ModelTimeout",
+    "ModelUnavailable",
+    "Origin",
+    "Outcome",
+    "OutcomeKind",
+    "OwnerRequired",
+    "PolicyInvalid",
+    "Principal",
+    "Recall",
+    "Receipt",
+    "Right",
+    "Scope",
+    "ScopeDenied",
+    "Sensitivity",
+    "Settings",
+    "Source",
+    "Status",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreUnavailable",
+    "Strata",
+    "Triple",
+    "Trust",
+    "Usage",
+    "__version__",
+    "aopen",
+    "open",
+]

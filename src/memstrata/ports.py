@@ -158,7 +158,7 @@ class MemoryStore(Protocol):
 class OwnerView(Protocol):
     """What gates and hygiene may ask of one owner's standing memories under the turn (D1).
 
-    Only live rows whose hard expiry has not passed are seen.
+    Only live rows are seen; hard-expired ones by key alone, so that a new version follows them.
     """
 
     def by_key(self, scope: Scope, key: str) -> Memory | None:

@@ -43,6 +43,7 @@ class Candidate(Value):
         ttl_days: Asked-for life, or None for the category's.
         marks: What hygiene noticed, each a short name.
         explicit: Said as an instruction to remember, not inferred from other talk.
+        replaces: Id of the memory that an explicit correction is about.
         retracts: For ``forget that …``: the key to be forgotten instead of stored.
     """
 
@@ -71,6 +72,8 @@ class Candidate(Value):
     idempotency_key: str | None = None
     marks: tuple[str, ...] = ()
     explicit: bool = True
+    replaces: str | None = None
+    retracts: str | None = None
 
     @property
     def is_turn(self) -> bool:

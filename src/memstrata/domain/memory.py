@@ -8,7 +8,7 @@ attribute that may change without new content: status, confidence, expiry and so
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -210,7 +210,7 @@ class Memory(Value):
         return self.hard_expires_at is not None and now >= self.hard_expires_at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Draft(Value):
     """What a caller asks to have remembered; everything but the content has a default.
 
@@ -242,6 +242,7 @@ class Draft(Value):
     """
 
     content: str
+    _: KW_ONLY
     key: str | None = None
     category: str | None = None
     source: str = Source.USER_STATED

@@ -24,7 +24,8 @@ class Cue(Value):
         kinds: Kinds to read; empty means all.
         filter: Field or ``metadata.x`` to the value that it must equal.
         floor: Least calibrated score, or None for no floor.
-        bias_keys: Preference keys that get the bonus of PO-5.
+        bias_keys: Keys that get the preference bonus of PO-5.
+        bias_categories: Categories whose keyed memories get it.
         known_at: System time to read as of, or None for now.
         valid_at: World time at which a fact must hold, or None for the clock's now.
         agent: Who reads, for audiences.
@@ -38,6 +39,7 @@ class Cue(Value):
     filter: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     floor: float | None = None
     bias_keys: frozenset[str] = frozenset()
+    bias_categories: frozenset[str] = frozenset()
     known_at: datetime | None = None
     valid_at: datetime | None = None
     agent: str | None = None
@@ -133,7 +135,7 @@ class Explanation(Value):
     """
 
     memory_id: str
-    recalled: bool
+    recalled: bool = False
     rank: int | None = None
     score: float | None = None
     why: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,1 +1,1 @@
-"""Room."""
+"""What text is: normal form, terms, linear-time patterns and token counts; vendors stay inside."""

@@ -1,0 +1,261 @@
+"""One owner's rows in dictionaries: what is kept, and how a change is written.
+
+A change is checked and encoded as a whole before the first assignment, so there is nothing to
+undo.
+"""
+
+import secrets
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
+
+from memstrata.adapters.store_rules import (
+    check_chains,
+    check_change,
+    in_grant_order,
+    is_storable,
+    link_events,
+)
+from memstrata.domain.change import (
+    Change,
+    Head,
+    HeldCandidate,
+    IdempotencyRecord,
+    NewVersion,
+    OutboxItem,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
+from memstrata.domain.codec import encode_body, encode_state, status_of
+from memstrata.domain.event import CHAIN_START, Event, Link
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Grant, Scope
+
+
+class State(NamedTuple):
+    """One state of a memory; ``packed`` as ``domain.codec`` writes it."""
+
+    revision: int
+    packed: bytes
+    known_from: int
+    known_to: int | None
+
+
+class Kept(NamedTuple):
+    """A memory with all its states, oldest first; the last is in force."""
+
+    id: str
+    root: str
+    version: int
+    scope: Scope
+    key: str | None
+    body: bytes
+    entry: bytes
+    states: tuple[State, ...]
+
+    @property
+    def row(self) -> StoredRow:
+        """The row as it stands."""
+        return self.row_in(self.states[-1])
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the state in force is live."""
+        return status_of(self.states[-1].packed).is_live
+
+    def row_in(self, state: State) -> StoredRow:
+        """The row as it stood in one of its states."""
+        return StoredRow(
+            self.id,
+            state.revision,
+            self.body,
+            state.packed,
+            self.entry,
+            state.known_from,
+            state.known_to,
+        )
+
+    def states_at(self, known_at: int) -> Iterable[State]:
+        """The state in force at a system time, if there was one."""
+        return (
+            state
+            for state in self.states
+            if state.known_from <= known_at
+            and (state.known_to is None or known_at < state.known_to)
+        )
+
+    def restated(self, state: State) -> "Kept":
+        """The same memory with one more state."""
+        ended = self.states[-1]._replace(known_to=state.known_from)
+        return self._replace(states=(*self.states[:-1], ended, state))
+
+
+GrantName = tuple[str, str, str | None]
+
+
+@dataclass(slots=True)
+class Shelf:
+    """Everything of one owner but its journal.
+
+    Attributes:
+        owner: Whose it is.
+        digest: 16 bytes that the audit chain is bound to.
+        head: Where the owner stands.
+        mac: Last code of the audit chain.
+        kept: Memories by id, in the order of revision, then id.
+        chains: Ids by root, then by version rising.
+        links: The audit chain.
+        subjects: Of each link's event.
+        tombstones: Plain fingerprints.
+        idempotent: By key.
+        held: By id.
+        grants: By grantee, right and subject.
+        outbox: By id.
+    """
+
+    owner: Scope
+    digest: bytes
+    head: Head
+    mac: bytes = CHAIN_START
+    kept: dict[str, Kept] = field(default_factory=dict)
+    chains: dict[str, dict[int, str]] = field(default_factory=dict)
+    links: list[Link] = field(default_factory=list)
+    subjects: list[tuple[str, ...]] = field(default_factory=list)
+    tombstones: set[bytes] = field(default_factory=set)
+    idempotent: dict[str, IdempotencyRecord] = field(default_factory=dict)
+    held: dict[str, HeldCandidate] = field(default_factory=dict)
+    grants: dict[GrantName, Grant] = field(default_factory=dict)
+    outbox: dict[str, OutboxItem] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, owner: Scope, digest: bytes) -> "Shelf":
+        """The shelf of an owner before its first change."""
+        return cls(owner, digest, Head(secrets.token_bytes(16), 0, 0, 0, 0))
+
+    def snapshot(self, request: TurnRequest) -> Snapshot:
+        """Return what a writer asks for; a reader asks for rows only."""
+        is_delta = request.since is not None and request.since[:2] == self.head[:2]
+        keys = [key for key in request.idempotency_keys if key in self.idempotent]
+        return Snapshot(
+            head=self.head,
+            complete=not is_delta,
+            rows=self._rows_since(request.since) if is_delta else self._live_rows(),
+            idempotent=MappingProxyType({key: self.idempotent[key] for key in keys}),
+            tombstoned=frozenset(self.tombstones.intersection(request.tombstones)),
+            grants=in_grant_order(self.grants.values()) if request.grants else (),
+        )
+
+    def write(self, change: Change) -> tuple[StoredRow, ...]:
+        """Write a change and return the rows that it added or restated, by id.
+
+        Raises:
+            ValueError: If it does not fit what is kept; then nothing was written.
+        """
+        before = self.head
+        check_change(self.owner, before if before.revision else None, change)
+        check_chains(change.added, lambda root: max(self.chains.get(root, {}), default=0))
+        self._check_names(change)
+        head = Head(
+            before.incarnation,
+            before.epoch + bool(change.forgotten),
+            before.revision + 1,
+            change.known_at,
+            before.seq + len(change.events),
+        )
+        written = [_kept(new, head) for new in change.added]
+        written += [self.kept[m.id].restated(_state(m, head)) for m in change.restated]
+        written.sort()
+        linked = link_events(change.events, self.digest, before.seq, self.mac)
+
+        self._forget(change.forgotten)
+        self._keep(written)
+        self._link(linked)
+        self._write_rest(change)
+        self.head = head
+        return tuple(kept.row for kept in written)
+
+    def _live_rows(self) -> tuple[StoredRow, ...]:
+        return tuple(kept.row for kept in self.kept.values() if kept.is_live)
+
+    def _rows_since(self, since: Head | None) -> tuple[StoredRow, ...]:
+        rows: list[StoredRow] = []
+        for kept in reversed(self.kept.values()):
+            if since is None or kept.states[-1].revision <= since.revision:
+                break
+            rows.append(kept.row)
+        return tuple(reversed(rows))
+
+    def _check_names(self, change: Change) -> None:
+        _check_new("memory", [new.memory.id for new in change.added], self.kept)
+        _check_new("idempotency key", [made.key for made in change.idempotency], self.idempotent)
+        _check_new("outbox item", [item.id for item in change.outbox], self.outbox)
+        for id in (*(memory.id for memory in change.restated), *change.forgotten):
+            if id not in self.kept:
+                raise ValueError(f"memory {id} does not exist; it cannot be restated or forgotten")
+
+    def _forget(self, ids: tuple[str, ...]) -> None:
+        for id in ids:
+            kept = self.kept.pop(id)
+            del self.chains[kept.root][kept.version]
+            for place, subjects in enumerate(self.subjects):
+                if id in subjects:
+                    link = self.links[place]
+                    self.links[place] = Link(link.seq, link.commitment, link.mac, None, None)
+
+    def _keep(self, written: list[Kept]) -> None:
+        for kept in written:
+            # Taken out first, so that it goes to the end and the order of revisions holds.
+            self.kept.pop(kept.id, None)
+            self.kept[kept.id] = kept
+            self.chains.setdefault(kept.root, {})[kept.version] = kept.id
+
+    def _link(self, linked: tuple[tuple[Event, Link], ...]) -> None:
+        for event, link in linked:
+            self.links.append(link)
+            self.subjects.append(event.subjects)
+            self.mac = link.mac
+
+    def _write_rest(self, change: Change) -> None:
+        self.tombstones.difference_update(change.revived)
+        self.tombstones.update(change.tombstones)
+        for id in change.released:
+            self.held.pop(id, None)
+        self.held.update({held.id: held for held in change.held})
+        self.idempotent.update({record.key: record for record in change.idempotency})
+        self.outbox.update({item.id: item for item in change.outbox})
+        for grant in change.revoked:
+            self.grants.pop(_grant_name(grant), None)
+        self.grants.update({_grant_name(grant): grant for grant in change.granted})
+
+
+def _kept(new: NewVersion, head: Head) -> Kept:
+    memory = new.memory
+    if not is_storable(memory.id):
+        raise ValueError(f"memory {memory.id!r} has an id that has no UTF-8")
+    body, states = encode_body(memory), (_state(memory, head),)
+    return Kept(
+        memory.id,
+        memory.root,
+        memory.version,
+        memory.scope,
+        memory.key,
+        body,
+        new.entry,
+        states,
+    )
+
+
+def _state(memory: Memory, head: Head) -> State:
+    return State(head.revision, encode_state(memory), head.known_at, None)
+
+
+def _grant_name(grant: Grant) -> GrantName:
+    return grant.grantee, grant.right, grant.subject
+
+
+def _check_new(what: str, names: list[str], taken: Container[str]) -> None:
+    for place, name in enumerate(names):
+        if name in taken or name in names[:place]:
+            raise ValueError(f"{what} {name} exists")

@@ -1,0 +1,252 @@
+-- Every statement of the SQLite store, named. Values are bound, never written in.
+-- Rows of memories come in the order of StoredRow's fields.
+
+-- name: meta
+SELECT value FROM meta WHERE name = :name;
+
+-- name: add_meta
+INSERT INTO meta (name, value) VALUES (:name, :value);
+
+-- name: migrations
+SELECT number, name, checksum FROM migrations ORDER BY number;
+
+-- name: add_migration
+INSERT INTO migrations (number, name, checksum) VALUES (:number, :name, :checksum);
+
+-- name: owner_names
+-- For the operator: all owners.
+SELECT name FROM owners WHERE erased_at IS NULL;
+
+-- name: head
+SELECT incarnation, epoch, revision, last_known_at, head_seq FROM owners WHERE owner = :owner;
+
+-- name: chain_head
+SELECT head_seq, head_mac FROM owners WHERE owner = :owner;
+
+-- name: add_owner
+INSERT INTO owners (owner, name, incarnation, epoch, revision, last_known_at, head_seq, head_mac)
+VALUES (:owner, :name, :incarnation, :epoch, :revision, :known_at, :seq, :mac);
+
+-- name: move_owner
+UPDATE owners
+SET epoch = :epoch, revision = :revision, last_known_at = :known_at, head_seq = :seq,
+    head_mac = :mac
+WHERE owner = :owner;
+
+-- name: live_rows
+-- All rows of these three statuses. Sorted by the caller: a sort in here would carry the blobs.
+SELECT m.id, m.revision, m.body, m.state, ifnull(i.entry, x''), m.known_from, NULL
+FROM memories AS m LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = m.id
+WHERE m.owner = :owner AND m.status IN (:live_1, :live_2, :live_3);
+
+-- name: changed_rows
+-- The open states begun after a revision are the rows changed since.
+SELECT m.id, m.revision, m.body, m.state, ifnull(i.entry, x''), m.known_from, NULL
+FROM states AS s
+CROSS JOIN memories AS m ON m.owner = :owner AND m.id = s.id
+LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = s.id
+WHERE s.owner = :owner AND s.revision > :revision AND s.known_to IS NULL
+ORDER BY s.revision, s.id;
+
+-- name: rows_as_of
+SELECT m.id, s.revision, m.body, s.state, ifnull(i.entry, x''), s.known_from, s.known_to
+FROM states AS s
+CROSS JOIN memories AS m ON m.owner = :owner AND m.id = s.id
+LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = s.id
+WHERE s.owner = :owner AND s.known_from <= :known_at
+  AND (s.known_to IS NULL OR s.known_to > :known_at)
+  AND s.status IN (:live_1, :live_2, :live_3);
+
+-- name: row
+SELECT m.id, m.revision, m.body, m.state, ifnull(i.entry, x''), m.known_from, NULL
+FROM memories AS m LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = :id
+WHERE m.owner = :owner AND m.id = :id;
+
+-- name: rows_page
+SELECT m.id, m.revision, m.body, m.state, ifnull(i.entry, x''), m.known_from, NULL
+FROM memories AS m LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = m.id
+WHERE m.owner = :owner AND m.id > :after
+ORDER BY m.id LIMIT :limit;
+
+-- name: rows_by_tag
+SELECT m.id, m.revision, m.body, m.state, ifnull(i.entry, x''), m.known_from, NULL
+FROM lookups AS l
+CROSS JOIN memories AS m ON m.owner = :owner AND m.id = l.id
+LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = l.id
+WHERE l.owner = :owner AND l.tag = :tag
+ORDER BY l.place, l.id;
+
+-- name: states_of
+-- From the open state back through the chain of `previous`; oldest first.
+WITH RECURSIVE story (revision, previous, state, known_from, known_to) AS (
+    SELECT s.revision, s.previous, s.state, s.known_from, s.known_to
+    FROM memories AS m CROSS JOIN states AS s
+    ON s.owner = :owner AND s.revision = m.revision AND s.id = :id
+    WHERE m.owner = :owner AND m.id = :id
+    UNION ALL
+    SELECT s.revision, s.previous, s.state, s.known_from, s.known_to
+    FROM story CROSS JOIN states AS s
+    ON s.owner = :owner AND s.revision = story.previous AND s.id = :id
+)
+SELECT revision, state, known_from, known_to FROM story ORDER BY revision;
+
+-- name: top_version
+SELECT max(place) FROM lookups WHERE owner = :owner AND tag = :tag;
+
+-- name: add_memory
+-- Changes nothing if the id exists; the caller counts.
+INSERT INTO memories (
+    owner, id, version, revision, status, known_from, due_at, codec, scope_tag, chain_tag,
+    key_tag, hash_tag, slot_tag, session_tag, state, body)
+VALUES (
+    :owner, :id, :version, :revision, :status, :known_from, :due_at, :codec, :scope_tag,
+    :chain_tag, :key_tag, :hash_tag, :slot_tag, :session_tag, :state, :body)
+ON CONFLICT DO NOTHING;
+
+-- name: restate_memory
+UPDATE memories
+SET revision = :revision, status = :status, known_from = :known_from, due_at = :due_at,
+    state = :state
+WHERE owner = :owner AND id = :id;
+
+-- name: add_state
+INSERT INTO states (owner, revision, id, previous, status, known_from, state)
+VALUES (:owner, :revision, :id, :previous, :status, :known_from, :state);
+
+-- name: end_state
+UPDATE states SET known_to = :known_to
+WHERE owner = :owner AND revision = :revision AND id = :id;
+
+-- name: add_index_row
+INSERT INTO index_rows (owner, id, analyser, embedder, entry)
+VALUES (:owner, :id, :analyser, :embedder, :entry);
+
+-- name: add_lookup
+INSERT INTO lookups (owner, tag, place, id) VALUES (:owner, :tag, :place, :id)
+ON CONFLICT DO NOTHING;
+
+-- name: add_derivation
+INSERT INTO derivations (owner, parent, child_owner, child)
+VALUES (:owner, :parent, :owner, :child)
+ON CONFLICT DO NOTHING;
+
+-- name: traces
+-- What has to be known of a memory to remove everything that points at it.
+SELECT version, revision, chain_tag, key_tag FROM memories WHERE owner = :owner AND id = :id;
+
+-- name: drop_states
+-- The same walk as in states_of.
+WITH RECURSIVE story (revision) AS (
+    SELECT :revision
+    UNION ALL
+    SELECT s.previous FROM story CROSS JOIN states AS s
+    ON s.owner = :owner AND s.revision = story.revision AND s.id = :id
+    WHERE s.previous IS NOT NULL
+)
+DELETE FROM states WHERE owner = :owner AND id = :id AND revision IN (SELECT revision FROM story);
+
+-- name: drop_memory
+DELETE FROM memories WHERE owner = :owner AND id = :id;
+
+-- name: drop_index_row
+DELETE FROM index_rows WHERE owner = :owner AND id = :id;
+
+-- name: drop_lookup
+DELETE FROM lookups WHERE owner = :owner AND tag = :tag AND place = :place AND id = :id;
+
+-- name: drop_derivations_of_parent
+DELETE FROM derivations WHERE owner = :owner AND parent = :id;
+
+-- name: drop_derivations_of_child
+DELETE FROM derivations WHERE owner = :owner AND child_owner = :owner AND child = :id;
+
+-- name: drop_payloads
+-- Salt and payload of every event about a subject; commitment and code stay.
+DELETE FROM event_payloads
+WHERE owner = :owner
+  AND seq IN (SELECT place FROM lookups WHERE owner = :owner AND tag = :tag);
+
+-- name: drop_lookups
+DELETE FROM lookups WHERE owner = :owner AND tag = :tag;
+
+-- name: add_event
+INSERT INTO events (owner, seq, commitment, mac) VALUES (:owner, :seq, :commitment, :mac);
+
+-- name: add_payload
+INSERT INTO event_payloads (owner, seq, salt, payload) VALUES (:owner, :seq, :salt, :payload);
+
+-- name: links
+SELECT e.seq, e.commitment, e.mac, p.salt, p.payload
+FROM events AS e LEFT JOIN event_payloads AS p ON p.owner = :owner AND p.seq = e.seq
+WHERE e.owner = :owner AND e.seq > :after
+ORDER BY e.seq LIMIT :limit;
+
+-- name: is_tombstone
+SELECT 1 FROM tombstones WHERE owner = :owner AND tag = :tag;
+
+-- name: add_tombstone
+INSERT INTO tombstones (owner, tag) VALUES (:owner, :tag) ON CONFLICT DO NOTHING;
+
+-- name: drop_tombstone
+DELETE FROM tombstones WHERE owner = :owner AND tag = :tag;
+
+-- name: idempotent
+SELECT request, answer FROM idempotency WHERE owner = :owner AND tag = :tag;
+
+-- name: add_idempotent
+-- Changes nothing if the key was used; the caller counts.
+INSERT INTO idempotency (owner, tag, revision, request, answer)
+VALUES (:owner, :tag, :revision, :request, :answer)
+ON CONFLICT DO NOTHING;
+
+-- name: held
+SELECT id, session, reason, body, held_at FROM held WHERE owner = :owner ORDER BY id;
+
+-- name: held_of_session
+SELECT id, session, reason, body, held_at FROM held
+WHERE owner = :owner AND session_tag = :session_tag ORDER BY id;
+
+-- name: put_held
+INSERT OR REPLACE INTO held (owner, id, session_tag, reason, held_at, session, body)
+VALUES (:owner, :id, :session_tag, :reason, :held_at, :session, :body);
+
+-- name: drop_held
+DELETE FROM held WHERE owner = :owner AND id = :id;
+
+-- name: grants
+SELECT body FROM grants WHERE owner = :owner;
+
+-- name: put_grant
+INSERT OR REPLACE INTO grants (owner, tag, body) VALUES (:owner, :tag, :body);
+
+-- name: drop_grant
+DELETE FROM grants WHERE owner = :owner AND tag = :tag;
+
+-- name: add_outbox
+-- Changes nothing if the id exists; the caller counts.
+INSERT INTO outbox (owner, id, target, body) VALUES (:owner, :id, :target, :body)
+ON CONFLICT DO NOTHING;
+
+-- name: outbox
+SELECT n.name, o.id, o.target, o.body
+FROM outbox AS o JOIN owners AS n ON n.owner = o.owner
+WHERE o.owner = :owner ORDER BY o.id LIMIT :limit;
+
+-- name: outbox_of_all
+-- For the operator: unsettled work of every owner.
+SELECT n.name, o.id, o.target, o.body
+FROM outbox AS o JOIN owners AS n ON n.owner = o.owner
+ORDER BY o.id, n.name LIMIT :limit;
+
+-- name: drop_outbox
+DELETE FROM outbox WHERE owner = :owner AND id = :id;
+
+-- name: last_journal
+SELECT ifnull(max(n), 0) FROM read_journal WHERE owner = :owner;
+
+-- name: add_journal
+INSERT INTO read_journal (owner, n, at, kind, body) VALUES (:owner, :n, :at, :kind, :body);
+
+-- name: journal
+-- The newest first; the caller turns them round.
+SELECT at, kind, body FROM read_journal WHERE owner = :owner ORDER BY n DESC LIMIT :limit;

@@ -1,0 +1,247 @@
+"""Writing one change in the transaction that is open; whoever calls rolls back on any error."""
+
+import secrets
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import apsw
+
+from memstrata.adapters.sqlite_schema import SQL
+from memstrata.adapters.sqlite_tags import (
+    Tag,
+    chain_tag,
+    grant_tag,
+    idempotency_tag,
+    memory_tags,
+    session_tag,
+    subject_tag,
+    tombstone_tag,
+)
+from memstrata.adapters.store_rules import check_chains, check_change, link_events
+from memstrata.domain.change import Change, Head, NewVersion, StoredRow
+from memstrata.domain.codec import STATUS_CODES, canonical_json, code_of, encode_body, encode_state
+from memstrata.domain.event import CHAIN_START
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Scope
+from memstrata.domain.value import to_us
+
+# How body and state are written (``domain.codec``); another number when that changes.
+CODEC = 1
+
+
+class Writing(NamedTuple):
+    """One change on its way into the file.
+
+    Attributes:
+        connection: With the transaction open.
+        owner: Digest of the owner.
+        tag: Makes the owner's tags.
+        head: Where the owner will stand.
+    """
+
+    connection: apsw.Connection
+    owner: bytes
+    tag: Tag
+    head: Head
+
+    def run(self, name: str, /, **bound: Any) -> None:
+        """Run a named statement on the owner's rows."""
+        self.connection.execute(SQL[name], {"owner": self.owner, **bound})
+
+    def one(self, name: str, /, **bound: Any) -> tuple[Any, ...] | None:
+        """Return the first row of a named statement on the owner's rows."""
+        cursor = self.connection.execute(SQL[name], {"owner": self.owner, **bound})
+        found: tuple[Any, ...] | None = cursor.fetchone()
+        return found
+
+    def changed(self) -> bool:
+        """Whether the last statement changed a row."""
+        return self.connection.changes() > 0
+
+
+def write_change(
+    connection: apsw.Connection,
+    scope: Scope,
+    owner: bytes,
+    tag: Tag,
+    before: Head | None,
+    change: Change,
+) -> tuple[Head, tuple[StoredRow, ...]]:
+    """Write everything of a change.
+
+    Args:
+        connection: With a transaction that may write.
+        scope: The owner.
+        owner: Its digest.
+        tag: Makes its tags.
+        before: Where it stands, read in this transaction.
+        change: What to write.
+
+    Returns:
+        Where the owner stands then, and the rows added or restated, by id.
+
+    Raises:
+        ValueError: If the change does not fit what is stored.
+    """
+    check_change(scope, before, change)
+    head = _next_head(before, change)
+    writing = Writing(connection, owner, tag, head)
+    check_chains(change.added, lambda root: _top_version(writing, root))
+    _forget(writing, change.forgotten)
+    rows = [_restate(writing, memory) for memory in change.restated]
+    rows += [_add(writing, new) for new in change.added]
+    mac = _link(writing, before, change)
+    _move_owner(writing, scope, before, mac)
+    _write_bans(writing, change)
+    _write_work(writing, change)
+    return head, tuple(sorted(rows))
+
+
+def _next_head(before: Head | None, change: Change) -> Head:
+    old = before or Head(secrets.token_bytes(16), 0, 0, 0, 0)
+    return Head(
+        incarnation=old.incarnation,
+        epoch=old.epoch + bool(change.forgotten),
+        revision=old.revision + 1,
+        known_at=change.known_at,
+        seq=old.seq + len(change.events),
+    )
+
+
+def _top_version(writing: Writing, root: str) -> int:
+    found = writing.one("top_version", tag=chain_tag(writing.tag, root))
+    return found[0] or 0 if found else 0
+
+
+def _add(writing: Writing, new: NewVersion) -> StoredRow:
+    memory, head = new.memory, writing.head
+    body, state = encode_body(memory), encode_state(memory)
+    tags, columns = memory_tags(writing.tag, memory), _state_columns(memory, state, head)
+    writing.run(
+        "add_memory",
+        id=memory.id,
+        version=memory.version,
+        codec=CODEC,
+        body=body,
+        **tags._asdict(),
+        **columns,
+    )
+    if not writing.changed():
+        raise ValueError(f"memory {memory.id} exists")
+    writing.run("add_state", id=memory.id, previous=None, **columns)
+    writing.run("add_lookup", tag=tags.chain_tag, place=memory.version, id=memory.id)
+    if tags.key_tag is not None:
+        writing.run("add_lookup", tag=tags.key_tag, place=0, id=memory.id)
+    if new.entry:
+        named = {"analyser": new.analyser, "embedder": new.embedder, "entry": new.entry}
+        writing.run("add_index_row", id=memory.id, **named)
+    for parent in memory.parents:
+        writing.run("add_derivation", parent=parent, child=memory.id)
+    return StoredRow(memory.id, head.revision, body, state, new.entry, head.known_at, None)
+
+
+def _restate(writing: Writing, memory: Memory) -> StoredRow:
+    head, state = writing.head, encode_state(memory)
+    columns = _state_columns(memory, state, head)
+    found = writing.one("row", id=memory.id)
+    if found is None:
+        raise ValueError(f"memory {memory.id} does not exist and cannot be restated")
+    old = StoredRow._make(found)
+    writing.run("end_state", revision=old.revision, id=memory.id, known_to=head.known_at)
+    writing.run("restate_memory", id=memory.id, **columns)
+    writing.run("add_state", id=memory.id, previous=old.revision, **columns)
+    return old._replace(revision=head.revision, state=state, known_from=head.known_at)
+
+
+def _state_columns(memory: Memory, state: bytes, head: Head) -> dict[str, Any]:
+    """Return the columns that a state has in ``memories`` and in ``states``."""
+    ends = [end for end in (memory.soft_expires_at, memory.hard_expires_at) if end is not None]
+    return {
+        "revision": head.revision,
+        "status": code_of(STATUS_CODES, memory.status),
+        "known_from": head.known_at,
+        "due_at": to_us(min(ends)) if ends else None,
+        "state": state,
+    }
+
+
+def _forget(writing: Writing, ids: Iterable[str]) -> None:
+    for id in ids:
+        traces = writing.one("traces", id=id)
+        if traces is None:
+            raise ValueError(f"memory {id} does not exist and cannot be forgotten")
+        version, revision, chain, key = traces
+        writing.run("drop_states", id=id, revision=revision)
+        writing.run("drop_lookup", tag=chain, place=version, id=id)
+        if key is not None:
+            writing.run("drop_lookup", tag=key, place=0, id=id)
+        subject = subject_tag(writing.tag, id)
+        writing.run("drop_payloads", tag=subject)
+        writing.run("drop_lookups", tag=subject)
+        for name in (
+            "drop_derivations_of_parent",
+            "drop_derivations_of_child",
+            "drop_index_row",
+            "drop_memory",
+        ):
+            writing.run(name, id=id)
+
+
+def _link(writing: Writing, before: Head | None, change: Change) -> bytes:
+    """Append the events to the chain and return its last code."""
+    found = writing.one("chain_head")
+    seq, mac = (0, CHAIN_START) if before is None or found is None else found
+    for event, link in link_events(change.events, writing.owner, seq, mac):
+        mac = link.mac
+        place = {"seq": link.seq}
+        writing.run("add_event", commitment=link.commitment, mac=link.mac, **place)
+        writing.run("add_payload", salt=link.salt, payload=link.payload, **place)
+        for subject in event.subjects:
+            tag = subject_tag(writing.tag, subject)
+            writing.run("add_lookup", tag=tag, place=link.seq, id="")
+    return bytes(mac)
+
+
+def _move_owner(writing: Writing, scope: Scope, before: Head | None, mac: bytes) -> None:
+    columns = {**writing.head._asdict(), "mac": mac}
+    if before is None:
+        writing.run("add_owner", name=scope.path, **columns)
+    else:
+        del columns["incarnation"]
+        writing.run("move_owner", **columns)
+
+
+def _write_bans(writing: Writing, change: Change) -> None:
+    """Tombstones and grants; what is lifted first, so that what the same change sets stays."""
+    for fingerprint in change.revived:
+        writing.run("drop_tombstone", tag=tombstone_tag(writing.tag, fingerprint))
+    for fingerprint in change.tombstones:
+        writing.run("add_tombstone", tag=tombstone_tag(writing.tag, fingerprint))
+    for grant in change.revoked:
+        writing.run("drop_grant", tag=grant_tag(writing.tag, grant))
+    for grant in change.granted:
+        body = canonical_json(grant.to_dict())
+        writing.run("put_grant", tag=grant_tag(writing.tag, grant), body=body)
+
+
+def _write_work(writing: Writing, change: Change) -> None:
+    """Held candidates, idempotency records and the outbox."""
+    for id in change.released:
+        writing.run("drop_held", id=id)
+    for held in change.held:
+        tag = None if held.session is None else session_tag(writing.tag, held.session)
+        writing.run("put_held", session_tag=tag, **held._asdict())
+    for key, request, answer in change.idempotency:
+        writing.run(
+            "add_idempotent",
+            tag=idempotency_tag(writing.tag, key),
+            revision=writing.head.revision,
+            request=request,
+            answer=answer,
+        )
+        if not writing.changed():
+            raise ValueError(f"idempotency key {key} exists")
+    for item in change.outbox:
+        writing.run("add_outbox", **item._asdict())
+        if not writing.changed():
+            raise ValueError(f"outbox item {item.id} exists")

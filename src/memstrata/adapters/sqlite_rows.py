@@ -1,0 +1,191 @@
+"""Reading an owner's rows over one connection; every function runs inside a transaction."""
+
+import json
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any
+
+import apsw
+
+from memstrata.adapters.sqlite_schema import SQL
+from memstrata.adapters.sqlite_tags import Tag, idempotency_tag, tombstone_tag
+from memstrata.adapters.store_rules import in_grant_order, is_storable
+from memstrata.domain.change import (
+    Head,
+    HeldCandidate,
+    IdempotencyRecord,
+    JournalEntry,
+    OutboxItem,
+    PendingOutbox,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
+from memstrata.domain.codec import STATUS_CODES, decode
+from memstrata.domain.event import Link
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Grant, Right, Scope
+
+_ONE, _TWO, _THREE = (code for code, status in enumerate(STATUS_CODES) if status.is_live)
+LIVE = MappingProxyType({"live_1": _ONE, "live_2": _TWO, "live_3": _THREE})
+"""Codes of the statuses that are live, as the statements bind them."""
+
+_by_revision = itemgetter(1, 0)  # of StoredRow: revision, id
+_by_id = itemgetter(0)
+
+
+def fetch_head(connection: apsw.Connection, owner: bytes) -> Head | None:
+    """Return where an owner stands."""
+    found = connection.execute(SQL["head"], {"owner": owner}).fetchone()
+    return None if found is None else Head._make(found)
+
+
+def fetch_snapshot(
+    connection: apsw.Connection,
+    owner: bytes,
+    since: Head | None,
+    more: Callable[[], dict[str, Any]] = dict,
+) -> Snapshot:
+    """Return an owner's rows; ``more`` gives further fields once the owner is known to exist."""
+    head = fetch_head(connection, owner)
+    if head is None:
+        return Snapshot(head=None, complete=True, rows=())
+    if since is None or since[:2] != head[:2]:
+        rows = _rows(connection, "live_rows", {"owner": owner, **LIVE})
+        rows.sort(key=_by_revision)
+        return Snapshot(head=head, complete=True, rows=tuple(rows), **more())
+    rows = []
+    if since.revision < head.revision:
+        rows = _rows(connection, "changed_rows", {"owner": owner, "revision": since.revision})
+    return Snapshot(head=head, complete=False, rows=tuple(rows), **more())
+
+
+def fetch_for_turn(
+    connection: apsw.Connection, owner: bytes, tag: Tag, request: TurnRequest
+) -> Snapshot:
+    """Return what a writer wants to see under the turn."""
+
+    def more() -> dict[str, Any]:
+        return {
+            "idempotent": _idempotent(connection, owner, tag, request.idempotency_keys),
+            "tombstoned": _tombstoned(connection, owner, tag, request.tombstones),
+            "grants": fetch_grants(connection, owner) if request.grants else (),
+        }
+
+    return fetch_snapshot(connection, owner, request.since, more)
+
+
+def fetch_as_of(connection: apsw.Connection, owner: bytes, known_at: int) -> list[StoredRow]:
+    """Return the rows live at a system time, by id."""
+    rows = _rows(connection, "rows_as_of", {"owner": owner, "known_at": known_at, **LIVE})
+    rows.sort(key=_by_id)
+    return rows
+
+
+def fetch_by_ids(connection: apsw.Connection, owner: bytes, ids: Sequence[str]) -> list[StoredRow]:
+    """Return the rows of the ids that exist, in the order asked."""
+    rows = []
+    for id in filter(is_storable, dict.fromkeys(ids)):
+        rows += _rows(connection, "row", {"owner": owner, "id": id})
+    return rows
+
+
+def fetch_by_tag(connection: apsw.Connection, owner: bytes, tag: bytes) -> list[StoredRow]:
+    """Return the rows that are looked up by a tag, by place, then id."""
+    return _rows(connection, "rows_by_tag", {"owner": owner, "tag": tag})
+
+
+def fetch_page(
+    connection: apsw.Connection, owner: bytes, after: str, limit: int
+) -> list[StoredRow]:
+    """Return up to ``limit`` rows by id, after one."""
+    bound = {"owner": owner, "after": after, "limit": max(limit, 0)}
+    return _rows(connection, "rows_page", bound)
+
+
+def fetch_states(connection: apsw.Connection, owner: bytes, id: str) -> tuple[Memory, ...]:
+    """Return every state of one memory, oldest first."""
+    return tuple(
+        decode(row._replace(revision=revision, state=state, known_from=begun, known_to=ended))
+        for row in fetch_by_ids(connection, owner, (id,))
+        for revision, state, begun, ended in connection.execute(
+            SQL["states_of"], {"owner": owner, "id": id}
+        )
+    )
+
+
+def fetch_held(
+    connection: apsw.Connection, owner: bytes, session_tag: bytes | None
+) -> tuple[HeldCandidate, ...]:
+    """Return held candidates, of one session if its tag is given."""
+    if session_tag is None:
+        found = connection.execute(SQL["held"], {"owner": owner})
+    else:
+        bound = {"owner": owner, "session_tag": session_tag}
+        found = connection.execute(SQL["held_of_session"], bound)
+    return tuple(map(HeldCandidate._make, found))
+
+
+def fetch_grants(connection: apsw.Connection, owner: bytes) -> tuple[Grant, ...]:
+    """Return the grants kept with an owner."""
+    written = (json.loads(body) for (body,) in connection.execute(SQL["grants"], {"owner": owner}))
+    return in_grant_order(
+        Grant(named["grantee"], Right(named["right"]), named["subject"], named["by"])
+        for named in written
+    )
+
+
+def fetch_journal(
+    connection: apsw.Connection, owner: bytes, limit: int
+) -> tuple[JournalEntry, ...]:
+    """Return the newest journal entries, oldest of them first."""
+    found = connection.execute(SQL["journal"], {"owner": owner, "limit": max(limit, 0)}).fetchall()
+    return tuple(map(JournalEntry._make, reversed(found)))
+
+
+def fetch_outbox(
+    connection: apsw.Connection, owner: bytes | None, limit: int
+) -> tuple[PendingOutbox, ...]:
+    """Return unsettled work of one owner or of all, by id."""
+    if owner is None:
+        found = connection.execute(SQL["outbox_of_all"], {"limit": max(limit, 0)})
+    else:
+        found = connection.execute(SQL["outbox"], {"owner": owner, "limit": max(limit, 0)})
+    return tuple(
+        PendingOutbox(Scope.parse(name), OutboxItem(id, target, body))
+        for name, id, target, body in found
+    )
+
+
+def fetch_links(
+    connection: apsw.Connection, owner: bytes, after: int, limit: int
+) -> tuple[Link, ...]:
+    """Return links of the audit chain after a place."""
+    bound = {"owner": owner, "after": after, "limit": max(limit, 0)}
+    return tuple(Link(*found) for found in connection.execute(SQL["links"], bound))
+
+
+def _rows(connection: apsw.Connection, name: str, bound: dict[str, Any]) -> list[StoredRow]:
+    return list(map(StoredRow._make, connection.execute(SQL[name], bound)))
+
+
+def _idempotent(
+    connection: apsw.Connection, owner: bytes, tag: Tag, keys: Sequence[str]
+) -> MappingProxyType[str, IdempotencyRecord]:
+    found = {}
+    for key in keys:
+        bound = {"owner": owner, "tag": idempotency_tag(tag, key)}
+        for request, answer in connection.execute(SQL["idempotent"], bound):
+            found[key] = IdempotencyRecord(key, request, answer)
+    return MappingProxyType(found)
+
+
+def _tombstoned(
+    connection: apsw.Connection, owner: bytes, tag: Tag, fingerprints: Sequence[bytes]
+) -> frozenset[bytes]:
+    def stands(fingerprint: bytes) -> bool:
+        bound = {"owner": owner, "tag": tombstone_tag(tag, fingerprint)}
+        return connection.execute(SQL["is_tombstone"], bound).fetchone() is not None
+
+    return frozenset(filter(stands, fingerprints))

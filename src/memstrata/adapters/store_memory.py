@@ -1,0 +1,228 @@
+"""The reference store: dictionaries in this process, gone with it.
+
+It says in the plainest way what :class:`memstrata.ports.MemoryStore` means. It keeps the same
+blobs as every other store, so that whatever reads rows reads the same bytes.
+"""
+
+import os
+import secrets
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from memstrata.adapters.fifo import FifoLock
+from memstrata.adapters.memory_shelf import Kept, Shelf
+from memstrata.adapters.store_rules import in_grant_order, owner_digest
+from memstrata.domain.change import (
+    Committed,
+    Decide,
+    Head,
+    HeldCandidate,
+    JournalEntry,
+    PendingOutbox,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
+from memstrata.domain.codec import decode, status_of
+from memstrata.domain.errors import StoreUnavailable
+from memstrata.domain.event import Link
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Grant, Scope
+from memstrata.ports import Capability
+
+LOCATION = ":memory:"
+
+
+class DictStore:
+    """A :class:`~memstrata.ports.MemoryStore` in dictionaries; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self.capabilities = frozenset({Capability.INLINE})
+        self.location = LOCATION
+        self._salt = secrets.token_bytes(16)
+        self._pid = os.getpid()
+        self._closed = False
+        # Held for moments only; a turn is held for as long as its decision takes.
+        self._mutex = threading.Lock()
+        self._turns: dict[Scope, FifoLock] = {}
+        self._shelves: dict[Scope, Shelf] = {}
+        self._journals: dict[Scope, list[JournalEntry]] = {}
+
+    async def close(self) -> None:
+        """Let go of everything that was stored."""
+        if self._pid == os.getpid():
+            with self._mutex:
+                self._closed = True
+                self._shelves.clear()
+                self._journals.clear()
+
+    async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
+        """See the port."""
+        with self._open():
+            shelves = [self._shelf(owner) for owner in owners]
+            return tuple(None if shelf is None else shelf.head for shelf in shelves)
+
+    async def snapshot(self, owner: Scope, *, since: Head | None = None) -> Snapshot:
+        """See the port."""
+        with self._open():
+            return self._snapshot(owner, TurnRequest(since=since))
+
+    async def as_of(self, owner: Scope, known_at: int) -> tuple[StoredRow, ...]:
+        """See the port."""
+        with self._open():
+            rows = [
+                kept.row_in(state)
+                for kept in self._kept(owner)
+                for state in kept.states_at(known_at)
+                if status_of(state.packed).is_live
+            ]
+        return _by_id(rows)
+
+    async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
+        """See the port; turns of different owners do not wait for each other."""
+        with self._open():
+            digest = owner_digest(self._salt, owner)
+            turn = self._turns.setdefault(owner, FifoLock())
+        with turn.turn():
+            with self._open():
+                snapshot = self._snapshot(owner, request)
+            change = decide(snapshot)
+            if change is None:
+                return Committed(snapshot.head, ())
+            with self._open():
+                shelf = self._shelf(owner) or Shelf.empty(owner, digest)
+                rows = shelf.write(change)
+                self._shelves[owner] = shelf
+                return Committed(shelf.head, rows)
+
+    async def get(self, owner: Scope, ids: Sequence[str]) -> tuple[StoredRow, ...]:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            kept = {} if shelf is None else shelf.kept
+            return tuple(kept[id].row for id in dict.fromkeys(ids) if id in kept)
+
+    async def history(self, owner: Scope, root: str) -> tuple[StoredRow, ...]:
+        """See the port."""
+        with self._open():
+            chain = [kept for kept in self._kept(owner) if kept.root == root]
+            return tuple(kept.row for kept in sorted(chain, key=lambda kept: kept.version))
+
+    async def keyed(self, owner: Scope, scope: Scope, key: str) -> tuple[StoredRow, ...]:
+        """See the port."""
+        with self._open():
+            rows = [k.row for k in self._kept(owner) if k.scope == scope and k.key == key]
+        return tuple(sorted(rows, key=lambda row: (decode(row).created_at, row.id)))
+
+    async def rows(
+        self, owner: Scope, *, after: str = "", limit: int = 1000
+    ) -> tuple[StoredRow, ...]:
+        """See the port."""
+        with self._open():
+            rows = [kept.row for kept in self._kept(owner) if kept.id > after]
+        return _by_id(rows)[: max(limit, 0)]
+
+    async def states(self, owner: Scope, id: str) -> tuple[Memory, ...]:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            kept = None if shelf is None else shelf.kept.get(id)
+        rows = () if kept is None else [kept.row_in(state) for state in kept.states]
+        return tuple(decode(row) for row in rows)
+
+    async def held(self, owner: Scope, *, session: str | None = None) -> tuple[HeldCandidate, ...]:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            held = () if shelf is None else tuple(shelf.held.values())
+        wanted = [each for each in held if session is None or each.session == session]
+        return tuple(sorted(wanted, key=lambda each: each.id))
+
+    async def grants(self, owner: Scope) -> tuple[Grant, ...]:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            return () if shelf is None else in_grant_order(shelf.grants.values())
+
+    async def journal(self, owner: Scope, entries: Sequence[JournalEntry]) -> None:
+        """See the port."""
+        with self._open():
+            self._shelf(owner)
+            self._journals.setdefault(owner, []).extend(entries)
+
+    async def journaled(self, owner: Scope, *, limit: int = 1000) -> tuple[JournalEntry, ...]:
+        """See the port."""
+        with self._open():
+            self._shelf(owner)
+            entries = self._journals.get(owner, [])
+            return tuple(entries[max(len(entries) - max(limit, 0), 0) :])
+
+    async def outbox(
+        self, *, source: Scope | None = None, limit: int = 100
+    ) -> tuple[PendingOutbox, ...]:
+        """See the port."""
+        with self._open():
+            shelves = self._shelves.values() if source is None else [self._shelf(source)]
+            pending = [
+                PendingOutbox(shelf.owner, item)
+                for shelf in shelves
+                if shelf is not None
+                for item in shelf.outbox.values()
+            ]
+        pending.sort(key=lambda work: (work.item.id, work.source.path))
+        return tuple(pending[: max(limit, 0)])
+
+    async def settle(self, source: Scope, ids: Sequence[str]) -> None:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(source)
+            if shelf is not None:
+                for id in ids:
+                    shelf.outbox.pop(id, None)
+
+    async def links(self, owner: Scope, *, after: int = 0, limit: int = 1000) -> tuple[Link, ...]:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            links = [] if shelf is None else shelf.links[max(after, 0) :]
+            return tuple(links[: max(limit, 0)])
+
+    async def chain_head(self, owner: Scope) -> tuple[bytes, int, bytes] | None:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            return None if shelf is None else (shelf.digest, shelf.head.seq, shelf.mac)
+
+    async def owners(self) -> tuple[Scope, ...]:
+        """See the port."""
+        with self._open():
+            return tuple(sorted(self._shelves, key=lambda owner: owner.path))
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """Hold the dictionaries still for a moment."""
+        if self._pid != os.getpid():
+            raise StoreUnavailable(self.location, "opened before a fork; open it in this process")
+        with self._mutex:
+            if self._closed:
+                raise StoreUnavailable(self.location, "the store is closed")
+            yield
+
+    def _shelf(self, owner: Scope) -> Shelf | None:
+        owner_digest(self._salt, owner)
+        return self._shelves.get(owner)
+
+    def _kept(self, owner: Scope) -> Iterable[Kept]:
+        shelf = self._shelf(owner)
+        return () if shelf is None else shelf.kept.values()
+
+    def _snapshot(self, owner: Scope, request: TurnRequest) -> Snapshot:
+        shelf = self._shelf(owner)
+        if shelf is None:
+            return Snapshot(head=None, complete=True, rows=())
+        return shelf.snapshot(request)
+
+
+def _by_id(rows: Iterable[StoredRow]) -> tuple[StoredRow, ...]:
+    return tuple(sorted(rows, key=lambda row: row.id))

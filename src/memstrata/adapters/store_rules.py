@@ -1,0 +1,98 @@
+"""What every store checks of a change, and how it writes an event down, whatever keeps the rows.
+
+The checks are those that :meth:`memstrata.ports.MemoryStore.commit` promises.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from itertools import groupby
+
+from memstrata.domain.change import Change, Head, NewVersion
+from memstrata.domain.codec import canonical_json
+from memstrata.domain.event import Event, Link, chain, commit_to
+from memstrata.domain.scope import Grant, Scope
+
+OWNER_BYTES = 16
+
+
+def owner_digest(salt: bytes, owner: Scope) -> bytes:
+    """Return the 16-byte digest that stands for an owner under a store's salt.
+
+    Raises:
+        ValueError: If the scope is not its own owner: a task's rows live with its user.
+    """
+    if owner.task is not None:
+        raise ValueError(f"{owner.path} is no owner: its rows live with {owner.owner.path}")
+    path = owner.path.encode("utf-8")
+    return hashlib.blake2b(path, key=salt, digest_size=OWNER_BYTES).digest()
+
+
+def check_change(owner: Scope, head: Head | None, change: Change) -> None:
+    """Check what can be seen without looking at other rows.
+
+    Raises:
+        ValueError: If ``known_at`` is not after the head's, an id stands twice among the added,
+            restated and forgotten, or an added memory belongs to another owner.
+    """
+    if head is not None and change.known_at <= head.known_at:
+        raise ValueError(f"known_at {change.known_at} is not after {head.known_at}")
+    added = [new.memory.id for new in change.added]
+    ids = [*added, *(memory.id for memory in change.restated), *change.forgotten]
+    if "" in ids:
+        raise ValueError("a memory has an empty id")
+    if len(set(ids)) < len(ids):
+        twice = sorted({id for id in ids if ids.count(id) > 1})
+        raise ValueError(f"named twice in one change: {', '.join(twice)}")
+    for new in change.added:
+        if new.memory.scope.owner != owner:
+            raise ValueError(f"memory {new.memory.id} belongs to {new.memory.scope.path}")
+
+
+def check_chains(added: Iterable[NewVersion], top_version: Callable[[str], int]) -> None:
+    """Check that the added versions carry their chains on without a gap.
+
+    Args:
+        added: New versions, in any order.
+        top_version: From the root of a chain to its highest stored version, 0 for none.
+
+    Raises:
+        ValueError: If a version is missing or taken.
+    """
+    placed = sorted((new.memory.root, new.memory.version) for new in added)
+    for root, versions in groupby(placed, key=lambda place: place[0]):
+        top = top_version(root)
+        for wanted, (_, version) in enumerate(versions, start=top + 1):
+            if version != wanted:
+                raise ValueError(f"chain {root}: version {version} comes where {wanted} is next")
+
+
+def link_events(
+    events: Iterable[Event], owner: bytes, seq: int, mac: bytes
+) -> tuple[tuple[Event, Link], ...]:
+    """Return each event with its link in the chain of ``owner`` after place ``seq``.
+
+    Raises:
+        ValueError: If an event holds what JSON cannot say.
+    """
+    linked = []
+    for event in events:
+        payload = canonical_json(event.to_dict())
+        commitment = commit_to(event.salt, payload)
+        seq += 1
+        mac = chain(mac, owner, seq, commitment)
+        linked.append((event, Link(seq, commitment, mac, event.salt, payload)))
+    return tuple(linked)
+
+
+def in_grant_order(grants: Iterable[Grant]) -> tuple[Grant, ...]:
+    """Return grants by grantee, then name."""
+    return tuple(sorted(grants, key=lambda grant: (grant.grantee, grant.name)))
+
+
+def is_storable(text: str) -> bool:
+    """Whether a text can be an id at all: lone surrogates have no UTF-8 and so name nothing."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

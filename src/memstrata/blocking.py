@@ -1,0 +1,307 @@
+"""The same verbs without an event loop (DESIGN D6).
+
+No logic lives here: each method builds the coroutine of its async namesake and drives it. Over
+adapters that never suspend the coroutine runs on the caller's own thread; where an adapter needs
+the network it runs on one private event-loop thread. A test compares the signatures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from memstrata.audit import AuditReport
+from memstrata.domain.decision import CaptureReport, Outcome
+from memstrata.domain.memory import Draft, Kind, Memory
+from memstrata.domain.recall import Explanation, Recall
+from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal
+from memstrata.domain.trust import Source
+from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncStrata
+from memstrata.manager.services import Services
+from memstrata.ports import Capability
+
+T = TypeVar("T")
+
+
+class Driver:
+    """Runs coroutines to their end for callers without an event loop."""
+
+    def __init__(self, services: Services) -> None:
+        model = services.model
+        self._store_inline = Capability.INLINE in services.store.capabilities
+        self._model_inline = model is None or Capability.INLINE in model.capabilities
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def run(self, work: Coroutine[Any, Any, T], *, asks_model: bool = False) -> T:
+        """Return the coroutine's result; ``asks_model`` tells that it may wait for a model."""
+        if self._store_inline and (self._model_inline or not asks_model):
+            return _step(work)
+        return asyncio.run_coroutine_threadsafe(work, self._running_loop()).result()
+
+    def stop(self) -> None:
+        """End the private thread, if there is one."""
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+        if loop is not None and thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="memstrata-loop", daemon=True
+                )
+                self._thread.start()
+            return self._loop
+
+
+def _step(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        work.send(None)
+    except StopIteration as finished:
+        result: T = finished.value
+        return result
+    work.close()
+    raise RuntimeError("an adapter that declares INLINE suspended; this is a fault in it")
+
+
+class MemoryManager:
+    """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
+
+    def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
+        self._manager = manager
+        self._driver = driver
+
+    @property
+    def principal(self) -> Principal:
+        """Who this manager acts for."""
+        return self._manager.principal
+
+    def remember(
+        self,
+        content: str,
+        *,
+        key: str | None = None,
+        category: str | None = None,
+        source: str = Source.USER_STATED,
+        kind: str = Kind.SEMANTIC,
+        confidence: float | None = None,
+        importance: str = "normal",
+        sensitivity: str = "private",
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        scope: str | None = None,
+        at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        ttl_days: float | None = None,
+        pinned: bool = False,
+        quote: str | None = None,
+        idempotency_key: str | None = None,
+        audience: Sequence[str] | None = None,
+    ) -> Outcome:
+        """See :meth:`memstrata.AsyncMemoryManager.remember`."""
+        return self._driver.run(
+            self._manager.remember(
+                content,
+                key=key,
+                category=category,
+                source=source,
+                kind=kind,
+                confidence=confidence,
+                importance=importance,
+                sensitivity=sensitivity,
+                tags=tags,
+                metadata=metadata,
+                scope=scope,
+                at=at,
+                valid_from=valid_from,
+                ttl_days=ttl_days,
+                pinned=pinned,
+                quote=quote,
+                idempotency_key=idempotency_key,
+                audience=audience,
+            )
+        )
+
+    def remember_many(self, drafts: Sequence[Draft]) -> list[Outcome]:
+        """See :meth:`memstrata.AsyncMemoryManager.remember_many`."""
+        return self._driver.run(self._manager.remember_many(drafts))
+
+    def capture(
+        self,
+        text: str,
+        *,
+        speaker: str | None = None,
+        role: str = "user",
+        at: datetime | str | None = None,
+        turn: int | None = None,
+    ) -> CaptureReport:
+        """See :meth:`memstrata.AsyncMemoryManager.capture`."""
+        work = self._manager.capture(text, speaker=speaker, role=role, at=at, turn=turn)
+        return self._driver.run(work, asks_model=True)
+
+    def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
+        """See :meth:`memstrata.AsyncMemoryManager.correct`."""
+        return self._driver.run(self._manager.correct(which, content, quote=quote))
+
+    def confirm(self, id: str) -> Outcome:
+        """See :meth:`memstrata.AsyncMemoryManager.confirm`."""
+        return self._driver.run(self._manager.confirm(id))
+
+    def forget(
+        self,
+        *,
+        id: str | None = None,
+        key: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        source: str | None = None,
+    ) -> Outcome:
+        """See :meth:`memstrata.AsyncMemoryManager.forget`."""
+        return self._driver.run(self._manager.forget(id=id, key=key, filter=filter, source=source))
+
+    def promote(self, id: str, to: str) -> Outcome:
+        """See :meth:`memstrata.AsyncMemoryManager.promote`."""
+        return self._driver.run(self._manager.promote(id, to))
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        layer: str = "l2",
+        known_at: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        floor: float | None = None,
+        scopes: Sequence[str] | None = None,
+        preference_bias: bool = False,
+    ) -> Recall:
+        """See :meth:`memstrata.AsyncMemoryManager.recall`."""
+        return self._driver.run(
+            self._manager.recall(
+                query,
+                limit=limit,
+                filter=filter,
+                kinds=kinds,
+                layer=layer,
+                known_at=known_at,
+                valid_at=valid_at,
+                floor=floor,
+                scopes=scopes,
+                preference_bias=preference_bias,
+            )
+        )
+
+    def explain(self, id: str, query: str) -> Explanation:
+        """See :meth:`memstrata.AsyncMemoryManager.explain`."""
+        return self._driver.run(self._manager.explain(id, query))
+
+    def get(self, id: str) -> Memory | None:
+        """See :meth:`memstrata.AsyncMemoryManager.get`."""
+        return self._driver.run(self._manager.get(id))
+
+    def list(
+        self, *, filter: Mapping[str, Any] | None = None, limit: int = 100
+    ) -> tuple[Memory, ...]:
+        """See :meth:`memstrata.AsyncMemoryManager.list`."""
+        return self._driver.run(self._manager.list(filter=filter, limit=limit))
+
+    def history(self, which: str) -> tuple[Memory, ...]:
+        """See :meth:`memstrata.AsyncMemoryManager.history`."""
+        return self._driver.run(self._manager.history(which))
+
+    def status(self) -> dict[str, Any]:
+        """See :meth:`memstrata.AsyncMemoryManager.status`."""
+        return self._driver.run(self._manager.status())
+
+
+class Admin:
+    """An administrator's handle; see :class:`memstrata.AsyncAdmin`."""
+
+    def __init__(self, admin: AsyncAdmin, driver: Driver) -> None:
+        self._admin = admin
+        self._driver = driver
+
+    def grant(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> Grant:
+        """See :meth:`memstrata.AsyncAdmin.grant`."""
+        return self._driver.run(self._admin.grant(user, right, org=org))
+
+    def revoke(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> bool:
+        """See :meth:`memstrata.AsyncAdmin.revoke`."""
+        return self._driver.run(self._admin.revoke(user, right, org=org))
+
+    def grants(self, *, org: str = DEFAULT_ORG) -> list[Grant]:
+        """See :meth:`memstrata.AsyncAdmin.grants`."""
+        return self._driver.run(self._admin.grants(org=org))
+
+    def remember(self, draft: Draft, *, scope: str = "/global/") -> Outcome:
+        """See :meth:`memstrata.AsyncAdmin.remember`."""
+        return self._driver.run(self._admin.remember(draft, scope=scope))
+
+
+class Strata:
+    """An open memstrata; use it as a context manager. See :class:`memstrata.AsyncStrata`."""
+
+    def __init__(self, strata: AsyncStrata) -> None:
+        self._strata = strata
+        self._driver = Driver(strata.services)
+
+    @property
+    def services(self) -> Services:
+        """The parts it is made of, for those who build on it."""
+        return self._strata.services
+
+    def manager(
+        self,
+        *,
+        user: str | None = None,
+        org: str | None = None,
+        task: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        purpose: str | None = None,
+    ) -> MemoryManager:
+        """See :meth:`memstrata.AsyncStrata.manager`."""
+        manager = self._strata.manager(
+            user=user, org=org, task=task, agent=agent, session=session, purpose=purpose
+        )
+        return MemoryManager(manager, self._driver)
+
+    def admin(self, *, by: str) -> Admin:
+        """See :meth:`memstrata.AsyncStrata.admin`."""
+        return Admin(self._strata.admin(by=by), self._driver)
+
+    def verify_audit(self) -> AuditReport:
+        """See :meth:`memstrata.AsyncStrata.verify_audit`."""
+        return self._driver.run(self._strata.verify_audit())
+
+    def deliver_outbox(self) -> int:
+        """See :meth:`memstrata.AsyncStrata.deliver_outbox`."""
+        return self._driver.run(self._strata.deliver_outbox())
+
+    def close(self) -> None:
+        """See :meth:`memstrata.AsyncStrata.close`."""
+        self._driver.run(self._strata.close(), asks_model=True)
+        self._driver.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,170 @@
+"""The turns of phrase that show how a clause is meant, as RE2 patterns; ``clauses`` reads by them.
+
+Data only. Patterns ignore case and see plain apostrophes and spaces. Those named for a lead-in
+match at the start of a clause and take the white space behind them along.
+"""
+
+from __future__ import annotations
+
+from memstrata.capture import lexicon
+
+SENTENCE_END = r"[.!?…。！？]+[\"')\]*]*(?:\s+|$)|[。！？]+|\s*\n\s*|\s*\[shares "
+ABBREVIATION = (
+    r"(?:^|[\s(])(?:dr|mrs?|ms|prof|st|vs|etc|e\.g|i\.e|approx|inc|ltd|jr|sr|no|[a-z])\.$"
+)
+BULLET = r"(?:[-*•–]\s+|\(?\d{1,2}[.)]\s+|#+\s*)"
+# Patterns and the group that is masked; what begins inside is not the speaker's own statement.
+CODE = r"(?s)```.*?(?:```|$)|'''.*?(?:'''|$)"
+LINE_QUOTE = r"(?m)^\s*[>|].*$"
+DOUBLE_QUOTED = r"\"[^\"\n]{0,600}\""
+SINGLE_QUOTED = r"(?:^|[\s(:,])('[^'\n]{2,300}')(?:$|[\s.,;:!?)])"
+MASKS = ((CODE, 0), (LINE_QUOTE, 0), (DOUBLE_QUOTED, 0), (SINGLE_QUOTED, 1))
+
+# Where one clause may end and the next begin; only if the next begins like a clause.
+JOINT = (
+    r"\s*(?:[,;:]|\s[-–—]+\s|—)\s*(?:(?:and|but|so|also|plus|then|yet|because|since|or)\s+)?"
+    r"|\s+(?:and|but|so|also|plus|because|since|though)\s+"
+)
+SUBJECT_HEAD = (
+    r"(?:(?:also|please|then|so|just|really|btw|by the way),?\s+){0,3}"
+    r"(?:(?:i|we|he|she|they|you|it|this|that|there)(?:'\w+)?\s+\S|let's\s"
+    r"|(?:my|our|the|his|her|their)\s+(?:[\w'-]+\s+){1,3}?(?:is|are|was|were|has|have|likes?|loves?"
+    r"|hates?|prefers?|lives?|works?|should|must|will|wants?|needs?)\s"
+    r"|(?:can|could|would|will|do|does|did|is|are|should|what|how|which|who|why|where|any|right|correct|remember|isn't|don't|eh|huh)\b"
+    r"|(?:actually|sorry|from now on|going forward|in (?:the )?future"
+    r"|for (?:all |any |every )?future)\b)"
+)
+IMPERATIVE_HEAD = (
+    r"(?:(?:also|please|then|so|just|kindly),?\s+){0,3}(?:"
+    + "|".join(sorted(lexicon.IMPERATIVES))
+    + r"|do not)\b"
+)
+HEAD = rf"{SUBJECT_HEAD}|{IMPERATIVE_HEAD}"
+POLITE = r"(?:please|kindly|just|always|never|don't|do not|from now on)\b"
+STRONG_JOINT = r"[;:—–]|\s-+\s|\b(?:so|but|then|also|plus)\b"
+
+# Words before the point; each is peeled off the front of a clause and changes how it is read.
+FILLER = (
+    r"(?:so|well|ok|okay|hey|hi|hello|oh|also|and|but|plus|btw|by the way|fyi|just so you know"
+    r"|just to let you know|for your information|anyway|alright|right|yes|yeah|yep|yup|sure|thanks"
+    r"|thank you|great|cool|nice|perfect|awesome|again|first|secondly|honestly|personally|tbh"
+    r"|to be honest|generally|overall|in general|as a reminder|reminder|quick note|as you know"
+    r"|(?:as|like) i (?:said|mentioned)(?: before| earlier)?|i(?:'ve| have)? (?:already )?told you"
+    r"(?: before| already)?(?: that)?|one more thing|another thing|hmm+|um+|uh+|ah+|haha+|wow"
+    r"|just|please|kindly|because|since)\b[\s,:.!–—-]*"
+)
+GREETING = r"(?:hi|hello|hey|dear)(?: there)?(?: [a-z][\w-]+)?(?:\s*[,!.]\s*|$)"
+WRONG = (
+    r"(?:that(?:'s| is| was) (?:wrong|incorrect|not (?:right|correct|true))|you(?:'re| are) wrong"
+    r"|you (?:got|have) (?:that|it|this|my \w+) wrong|not quite)\b[\s,:.!;–—-]*"
+)
+MEANT = (
+    r"(?:(?:no|nope)(?:,\s*|\.\s+|\s+-\s+|$)|(?:sorry,? )?(?:no,? )?i (?:meant|mean)(?: to say)?\b"
+    r"|correction\b|scratch that\b|my (?:mistake|bad)\b|let me correct (?:that|myself)\b"
+    r"|i misspoke\b|wait,? no\b)[\s,:.!;–—-]*"
+)
+ACTUALLY = r"(?:actually|sorry|oops|wait|in fact)\b[\s,:.!–—-]*"
+DURABLE = (
+    r"(?:from now on(?:wards)?|from here on(?: out)?|from this point (?:on|forward)"
+    r"|(?:going|moving) forward|in (?:the )?future|by default|as a (?:general )?rule|at all times"
+    r"|in all (?:your|future) [\w ]{1,30}?"
+    r"|for (?:all |any |every |each |my |our |your )*(?:future|upcoming|subsequent|later)"
+    r" [\w' -]{1,60}?|for (?:all|every|each) (?:of )?(?:my |your |our )?[\w' -]{1,40}?)"
+    r"(?:\s*[,:]\s*|$)|(?:from now on|going forward|in future)\s+"
+)
+REQUEST = (
+    r"(?:(?:can|could|would|will) you(?: please| kindly)?|i(?:'d| would) (?:like|love|prefer)"
+    r"(?: for)? you to|i (?:want|need|expect|prefer) (?:for )?you to|you (?:should|must|can|may"
+    r"|need to|have to|ought to)|(?:please )?(?:make sure|be sure|try)(?: that)?(?: you| to)+"
+    r"|let's|would you mind|it would be (?:great|nice|good|helpful) if you(?: could)?)\s+"
+)
+REMEMBER_TO = r"(?:remember|don't forget|do not forget|never forget) to\s+"
+REMEMBER = (
+    r"(?:(?:remember|note|keep in mind|bear in mind|don't forget|do not forget|never forget"
+    r"|make a (?:mental )?note|take note|be aware|memori[sz]e|for the record)"
+    r"(?:\s+(?:this|the following)\s*[:,–—-]\s*|\s*[:,–—-]?\s+that\s+|\s*:\s*)"
+    r"|(?:save|store) (?:this|the following)\s*:\s*|for the record,?\s+)"
+)
+REMEMBER_ME = r"(?:remember|note|keep in mind|bear in mind|don't forget|do not forget),?\s+"
+ABOUT_ME = r"(?:i|i'm|i've|my|we|we're|our)\b"
+
+LEAD_INS = (
+    ("wrong", WRONG),
+    ("meant", MEANT),
+    ("remember_to", REMEMBER_TO),
+    ("remember", REMEMBER),
+    ("remember_me", REMEMBER_ME),
+    ("durable", DURABLE),
+    ("request", REQUEST),
+    ("actually", ACTUALLY),
+    ("greeting", GREETING),
+    ("filler", FILLER),
+)
+ANY_LEAD_IN = "|".join(f"(?:{pattern})" for _, pattern in LEAD_INS)
+
+HYPOTHETICAL = (
+    r"(?:if|unless|suppose|supposing|imagine|assume|assuming|pretend|what if|as if|even if|say i"
+    r"|let's (?:say|suppose|pretend|imagine|assume)|hypothetically|in case|whether|in theory"
+    r"|once upon)\b"
+)
+WHEN = r"(?:when|whenever|every time|each time|any ?time)\s+(?:i|we|i'm|we're)\b"
+ASK = r"(?:when|whenever|every time|each time|any ?time|if)\s+(?:i|we)\s+(?:ask|say|request|mention|send|share|write|message|need|want|talk|discuss)\b"
+INTERROGATIVE = (
+    r"(?:do|does|did|is|are|am|was|were|can|could|would|will|should|shall|may|might|what|what's|how"
+    r"|how's|which|who|who's|whom|whose|where|why|have|has|any|isn't|aren't|don't you|doesn't|didn't"
+    r"|won't you|can't you)\b"
+)
+TAG = (
+    r"(?:and |so )?(?:right|correct|remember|isn't it|ain't it|no|yeah|yes|ok|okay|eh|huh|you know"
+    r"|don't i|am i|do i|didn't i)\W*$"
+)
+COUNTERFACTUAL = (
+    r"\b(?:if (?:i|we|you|he|she|they|it) (?:were|was|had|lived|could|would|\w+ed)"
+    r"|suppose|imagine|pretend(?:ing)?|hypothetical(?:ly)?)\b"
+)
+WHEN_QUESTION = r"when\s+(?:do|does|did|is|are|was|were|will|should|can|would|could)\b"
+REPORTED = (
+    r"(?:[\w'.-]+\s+){0,5}?(?:said|says|say|saying|told|tells|tell|asked|asks|wrote|writes|claims?"
+    r"|claimed|thinks?|thought|believes?|believed|mentioned|suggests|suggested|replied|insists?"
+    r"|insisted|quoted?|quotes|according to|heard|advised|recommended|reads|goes|sings?|lyrics)\b"
+)
+FICTION = (
+    r"\b(?:my character|in (?:the|this|my|a) (?:story|novel|game|role-?play|scenario|script|movie"
+    r"|song|dream|example|simulation)|the (?:narrator|protagonist|speaker))\b"
+)
+PASSING = (
+    r"\b(?:for now|(?:just|only) (?:for )?(?:today|now|tonight|this once|this time|this one)"
+    r"|this time(?: around| only)?|for today|for tonight|today only|right now|at the moment"
+    r"|temporarily|for the time being|for (?:this|the current|that) (?:one|chat|session"
+    r"|conversation|answer|reply|response|question|message|task|e-?mail|letter|time|trip|meeting"
+    r"|call|exercise|assignment|document|version|project|prompt)|in this (?:chat|session"
+    r"|conversation|answer|reply|response|message|case|instance|e-?mail)|until (?:tomorrow|tonight"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|next|then|i|we)"
+    r"|for the (?:next|rest of|remainder)|this (?:week|weekend|morning|afternoon|evening)"
+    r"|these days only|next time only)\b"
+)
+DURABLE_INSIDE = (
+    r"\b(?:from now on|going forward|in (?:the )?future|always|whenever|every time|each time"
+    r"|any ?time|by default|permanently|for good|at all times|when i (?:ask|say|request|mention))\b"
+)
+CONTROL = (
+    r"(?:please\s+)?(?:(?:don't|do not|never|you don't (?:have|need) to|no need to) "
+    r"(?:remember|store|save|record|memori[sz]e|retain|log|keep|note|learn)"
+    r"(?: down)? (?:this|that|it|any of (?:this|that|it)|these|anything|what i|my|about)"
+    r"(?: (?:conversation|chat|one|message|part|detail|session|secret|please|to memory"
+    r"|in (?:your )?memory|about me|just said|say|said|am|tell|told|i (?:say|said|tell)"
+    r"|[\w]+ (?:in|to) (?:your )?memory))*"
+    r"\s*(?:$|[.,;:!?–—-]|\bbut\b|\band\b|\bi\b)"
+    r"|don't remember my\b|(?:this|that|what i).{0,40}\boff the record\b|off the record\b"
+    r"|forget (?:that )?(?:i|what i)(?: just)?(?: ever)? (?:said|told|mentioned)\b)"
+)
+MATERIAL = (
+    r"(?:(?:can|could|would|will) you |i (?:want|need) you to |please |help me )*"
+    r"(?:translate|proofread|rewrite|re-write|rephrase|paraphrase|summari[sz]e|edit|improve|polish"
+    r"|correct|review|check|fix|grade|analy[sz]e|explain|revise|shorten|expand|continue|reply to"
+    r"|respond to|critique|evaluate|extract|format|read|use|take|here(?:'s| is| are)|below)\b"
+    r".{0,200}?\b(?:this|the following|these|below|following|here|my|the|our|a|an)\b"
+    r".{0,160}:\s*$|.{0,200}\b(?:the following|below|as follows|draft|e-?mail|essay|letter|article"
+    r"|transcript|text|prompt|script|bio|resume|cover letter|paragraph|story|poem|lyrics|intro"
+    r"|template|dialogue|post)\b[^.]{0,80}:\s*$"
+)

@@ -1,0 +1,286 @@
+"""What callers and imports ask to have remembered, made into candidates, or refused (PO-1).
+
+The edge: here a wrong type, an impossible number or a text that cannot be stored is a typed
+error that names the field. Whether the proposal is *welcome* is policy's business, later.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from memstrata.domain.codec import canonical_json
+from memstrata.domain.decision import TURN_CATEGORY, Candidate, Proposer
+from memstrata.domain.errors import InvalidInput
+from memstrata.domain.memory import NO_METADATA, Draft, Importance, Kind, Origin, Triple
+from memstrata.domain.scope import Principal, Scope, checked_id
+from memstrata.domain.trust import Label, Sensitivity, Source
+from memstrata.domain.value import from_us, to_us
+from memstrata.language.normalise import check_text
+
+MAX_NAME_BYTES = 512
+"""Longest key, tag, category, speaker or idempotency key in UTF-8; chosen, far above use."""
+
+MAX_TAGS = 64
+MAX_PARENTS = 1000
+MAX_METADATA_DEPTH = 8
+"""Deepest nesting of metadata; from the study of denial of service in SPEC PO-1's sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRules:
+    """What policy says of callers' drafts.
+
+    Attributes:
+        content_bytes: Longest content in UTF-8 (SPEC PO-1).
+        metadata_bytes: Longest metadata as canonical JSON (SPEC PO-1).
+        category_of_kind: Category of a draft that names none, by the kind's name.
+        max_ttl_days: Longest asked-for life in days; chosen: 100 years.
+    """
+
+    content_bytes: int = 64 * 1024
+    metadata_bytes: int = 16 * 1024
+    category_of_kind: Mapping[str, str] = field(
+        default_factory=lambda: MappingProxyType(
+            {"semantic": "fact", "episodic": "event", "procedural": "rule"}
+        )
+    )
+    max_ttl_days: float = 36_525.0
+
+
+DEFAULT_RULES = DraftRules()
+E = TypeVar("E", bound=StrEnum)
+
+
+def candidate_of(
+    draft: Draft,
+    principal: Principal,
+    *,
+    proposer: Proposer = Proposer.CALLER,
+    rules: DraftRules = DEFAULT_RULES,
+) -> Candidate:
+    """Check a draft and make it a candidate.
+
+    Raises:
+        InvalidInput: Naming the field and what is allowed.
+        InvalidScope: If ``draft.scope`` is malformed.
+    """
+    kind = enum_member(Kind, "kind", draft.kind)
+    source = enum_member(Source, "source", draft.source)
+    sensitivity = enum_member(Sensitivity, "sensitivity", draft.sensitivity)
+    audience = None if draft.audience is None else _agents(draft.audience)
+    said_at = moment("at", draft.at)
+    return Candidate(
+        content=check_text("content", draft.content, rules.content_bytes),
+        scope=target_scope(draft.scope, principal),
+        source=source,
+        proposer=proposer,
+        label=Label(source.trust, sensitivity, audience),
+        kind=kind,
+        category=_category(draft, kind, rules),
+        key=name_or_none("key", draft.key),
+        confidence=_confidence(draft.confidence, source),
+        importance=enum_member(Importance, "importance", draft.importance),
+        tags=_names("tags", draft.tags, MAX_TAGS),
+        metadata=checked_metadata(draft.metadata, rules.metadata_bytes),
+        triple=_triple(draft.triple),
+        quote=None if draft.quote is None else check_text("quote", draft.quote, 65536),
+        origin=_origin(draft, principal),
+        speaker=name_or_none("speaker", draft.speaker),
+        parents=_names("parents", draft.parents, MAX_PARENTS),
+        purpose=None if draft.purpose is None else checked_id("purpose", draft.purpose),
+        said_at=said_at,
+        valid_from=moment("valid_from", draft.valid_from) or said_at,
+        ttl_days=positive_days("ttl_days", draft.ttl_days, rules.max_ttl_days),
+        pinned=_flag("pinned", draft.pinned),
+        idempotency_key=name_or_none("idempotency_key", draft.idempotency_key),
+    )
+
+
+def target_scope(named: object, principal: Principal) -> Scope:
+    """Return the scope a write is for: None for home, ``org``/``workspace``, ``user``, ``task``,
+    ``global``, or a path.
+
+    Raises:
+        InvalidScope: If the name is unknown or means nothing for this principal.
+    """
+    home = principal.home
+    if named is None:
+        return home
+    if isinstance(named, Scope):
+        return named
+    if not isinstance(named, str):
+        raise InvalidInput("scope", f"must be text, not {type(named).__name__}")
+    if not named.startswith("/"):
+        for scope in home.lineage:
+            if named == scope.level or (named == "workspace" and scope.level == "org"):
+                return scope
+        raise InvalidInput(
+            "scope", f"{named!r} is none of this principal's scopes: {_levels(home)} or a path"
+        )
+    return Scope.parse(named)
+
+
+def enum_member(kind: type[E], field: str, raw: object) -> E:
+    """Return the member of an enumeration by value.
+
+    Raises:
+        InvalidInput: Naming the values allowed.
+    """
+    if isinstance(raw, str):
+        for member in kind:
+            if member.value == raw:
+                return member
+    allowed = ", ".join(member.value for member in kind)
+    raise InvalidInput(field, f"must be one of {allowed}, not {str(raw)[:60]!r}")
+
+
+def moment(field: str, raw: object) -> datetime | None:
+    """Return a time given as datetime or ISO 8601 text as an aware datetime in UTC; a naive one
+    is taken as UTC.
+
+    Raises:
+        InvalidInput: If it is neither.
+    """
+    if raw is None:
+        return None
+    if isinstance(raw, str):
+        try:
+            raw = datetime.fromisoformat(raw)
+        except ValueError as error:
+            raise InvalidInput(field, "must be ISO 8601, like 2026-01-31T12:00:00Z") from error
+    if not isinstance(raw, datetime):
+        raise InvalidInput(field, f"must be a datetime or ISO 8601 text, not {type(raw).__name__}")
+    try:
+        return from_us(to_us(raw))
+    except OverflowError as error:
+        raise InvalidInput(field, "is outside the calendar") from error
+
+
+def positive_days(field: str, raw: object, most: float) -> float | None:
+    """Return a number of days over 0, or None for None.
+
+    Raises:
+        InvalidInput: If it is not a finite number over 0 and at most ``most`` (LT-5).
+    """
+    if raw is None:
+        return None
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)):
+        raise InvalidInput(field, f"must be a number of days, not {type(raw).__name__}")
+    if not 0 < raw <= most or math.isnan(raw):
+        raise InvalidInput(field, f"must be over 0 and at most {most:g} days")
+    return float(raw)
+
+
+def name_or_none(field: str, raw: object) -> str | None:
+    """Return a short text, or None for None.
+
+    Raises:
+        InvalidInput: If it is blank, too long, or not storable.
+    """
+    return None if raw is None else check_text(field, raw, MAX_NAME_BYTES)
+
+
+def checked_metadata(raw: object, max_bytes: int) -> Mapping[str, Any]:
+    """Return metadata that JSON can carry and give back equal.
+
+    Raises:
+        InvalidInput: If it is not a mapping of text to JSON values, nested deeper than
+            :data:`MAX_METADATA_DEPTH`, larger than ``max_bytes``, or holds NaN, NUL or a lone
+            surrogate.
+    """
+    if raw is None:
+        return NO_METADATA
+    if not isinstance(raw, Mapping):
+        raise InvalidInput("metadata", f"must be a mapping, not {type(raw).__name__}")
+    plain = _json_value("metadata", raw, 1)
+    try:
+        size = len(canonical_json(plain))
+    except ValueError as error:
+        raise InvalidInput("metadata", "holds a lone surrogate") from error
+    if size > max_bytes:
+        raise InvalidInput("metadata", f"has {size:,} bytes; at most {max_bytes:,} are allowed")
+    return MappingProxyType(plain)
+
+
+def _json_value(field: str, value: object, depth: int) -> Any:
+    if depth > MAX_METADATA_DEPTH:
+        raise InvalidInput("metadata", f"is nested deeper than {MAX_METADATA_DEPTH} levels")
+    if isinstance(value, Mapping):
+        for name in value:
+            if not isinstance(name, str) or "\0" in name:
+                raise InvalidInput(field, "keys must be text without NUL")
+        return {k: _json_value(f"{field}.{k}"[:200], v, depth + 1) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_value(field, inner, depth + 1) for inner in value]
+    if isinstance(value, str):
+        if "\0" in value:
+            raise InvalidInput(field, "holds NUL (U+0000)")
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(field, "must be a finite number")
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    raise InvalidInput(field, f"{type(value).__name__} is not JSON")
+
+
+def _confidence(raw: object, source: Source) -> float:
+    if raw is None:
+        return source.default_confidence
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)) or not 0.0 <= raw <= 1.0:
+        raise InvalidInput("confidence", "must be a number from 0 to 1")
+    return float(raw)
+
+
+def _category(draft: Draft, kind: Kind, rules: DraftRules) -> str:
+    if draft.category is not None:
+        return check_text("category", draft.category, MAX_NAME_BYTES)
+    if kind is Kind.EPISODIC and draft.turn is not None:
+        return TURN_CATEGORY
+    return rules.category_of_kind[kind.value]
+
+
+def _origin(draft: Draft, principal: Principal) -> Origin:
+    session = draft.session if draft.session is not None else principal.session
+    turn = draft.turn
+    if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int)):
+        raise InvalidInput("turn", f"must be a whole number, not {type(turn).__name__}")
+    if turn is not None and not 0 <= turn < 2**31:
+        raise InvalidInput("turn", "must be 0 to 2147483647")
+    named = None if session is None else check_text("session", session, MAX_NAME_BYTES)
+    return Origin(session=named, turn=turn)
+
+
+def _triple(raw: object) -> Triple | None:
+    if raw is None:
+        return None
+    if not isinstance(raw, (list, tuple)) or len(raw) != 3:
+        raise InvalidInput("triple", "must be (subject, predicate, object)")
+    return Triple(*(check_text("triple", part, MAX_NAME_BYTES) for part in raw))
+
+
+def _names(field: str, raw: object, most: int) -> tuple[str, ...]:
+    if isinstance(raw, str) or not isinstance(raw, Sequence):
+        raise InvalidInput(field, "must be a sequence of texts")
+    if len(raw) > most:
+        raise InvalidInput(field, f"has {len(raw)} entries; at most {most} are allowed")
+    return tuple(check_text(field, name, MAX_NAME_BYTES) for name in raw)
+
+
+def _agents(raw: object) -> frozenset[str]:
+    return frozenset(checked_id("audience", agent) for agent in _names("audience", raw, MAX_TAGS))
+
+
+def _flag(field: str, raw: object) -> bool:
+    if not isinstance(raw, bool):
+        raise InvalidInput(field, f"must be True or False, not {type(raw).__name__}")
+    return raw
+
+
+def _levels(home: Scope) -> str:
+    return ", ".join(scope.level for scope in home.lineage)

@@ -1,0 +1,78 @@
+"""How a candidate is written down while it waits: held back, or on its way to another owner."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+from memstrata.domain.codec import canonical_json
+from memstrata.domain.decision import Candidate, Proposer
+from memstrata.domain.errors import StoreCorrupt
+from memstrata.domain.memory import Importance, Kind, Origin, Triple
+from memstrata.domain.scope import Scope
+from memstrata.domain.trust import Label, Sensitivity, Source, Trust
+
+_PLAIN = (
+    "content",
+    "category",
+    "key",
+    "confidence",
+    "quote",
+    "speaker",
+    "purpose",
+    "ttl_days",
+    "pinned",
+    "idempotency_key",
+    "explicit",
+    "replaces",
+    "retracts",
+)
+
+
+def encode_candidate(candidate: Candidate) -> bytes:
+    """Write a candidate as canonical JSON."""
+    return canonical_json(candidate.to_dict())
+
+
+def decode_candidate(body: bytes) -> Candidate:
+    """Read a candidate back.
+
+    Raises:
+        StoreCorrupt: If the text is not what :func:`encode_candidate` writes.
+    """
+    try:
+        fields = json.loads(body)
+        return Candidate(
+            **{name: fields[name] for name in _PLAIN},
+            scope=Scope.parse(fields["scope"]),
+            source=Source(fields["source"]),
+            proposer=Proposer(fields["proposer"]),
+            label=_label(fields["label"]),
+            kind=Kind(fields["kind"]),
+            importance=Importance(fields["importance"]),
+            tags=tuple(fields["tags"]),
+            metadata=MappingProxyType(fields["metadata"]),
+            triple=None if fields["triple"] is None else Triple(**fields["triple"]),
+            origin=Origin(**fields["origin"]),
+            parents=tuple(fields["parents"]),
+            said_at=_moment(fields["said_at"]),
+            valid_from=_moment(fields["valid_from"]),
+            marks=tuple(fields["marks"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreCorrupt("candidate", f"cannot be read: {error}") from error
+
+
+def _label(fields: dict[str, Any]) -> Label:
+    audience = fields["audience"]
+    return Label(
+        Trust(fields["trust"]),
+        Sensitivity(fields["sensitivity"]),
+        None if audience is None else frozenset(audience),
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

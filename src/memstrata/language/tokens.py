@@ -1,0 +1,40 @@
+"""How many tokens a text costs, roughly, where no tokenizer is configured (WM-7)."""
+
+from __future__ import annotations
+
+# SPEC WM-7: 4 characters a token, CJK about 1.5. In twelfths of a token, so that sums are exact.
+_TWELFTHS_PER_CHAR = 3
+_TWELFTHS_PER_CJK_CHAR = 8
+
+
+def estimate_tokens(text: str) -> int:
+    """Return an estimate of the tokens of ``text``; 0 for the empty text, else at least 1.
+
+    Four characters a token, and 1.5 of Han, kana and Hangul, rounded up once at the end. On
+    English prose it lies within about a fifth of the common byte-pair tokenizers; code, digits
+    and rare scripts cost more than it says. Longer text never gets a smaller estimate.
+
+    Source: SPEC WM-7.
+    """
+    cjk = 0 if text.isascii() else sum(map(_is_cjk, text))
+    twelfths = _TWELFTHS_PER_CHAR * (len(text) - cjk) + _TWELFTHS_PER_CJK_CHAR * cjk
+    return -(-twelfths // 12)
+
+
+def _is_cjk(char: str) -> bool:
+    return char >= "\u1100" and any(first <= char <= last for first, last in _CJK_RANGES)
+
+
+# Hangul jamo; CJK punctuation to the ideographs, kana included; Yi; Hangul syllables;
+# compatibility ideographs; full- and half-width forms; the supplementary ideographs.
+_CJK_RANGES = (
+    ("\u1100", "\u11ff"),
+    ("\u2e80", "\u9fff"),
+    ("\ua000", "\ua4cf"),
+    ("\ua960", "\ua97f"),
+    ("\uac00", "\ud7ff"),
+    ("\uf900", "\ufaff"),
+    ("\uff00", "\uffef"),
+    ("\U0001aff0", "\U0001b2ff"),
+    ("\U00020000", "\U0003ffff"),
+)

@@ -1,0 +1,42 @@
+"""What forgetting leaves behind: fingerprints that block learning again, and no content (LT-10)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Scope
+from memstrata.language.normalise import content_hash
+
+
+def fingerprints(scope: Scope, content: str, key: str | None) -> tuple[bytes, ...]:
+    """Return what a statement is known by after it was forgotten.
+
+    Returns:
+        SHA-256 over scope and normalised text, and over scope and key where there is a key. A
+        store keeps only a keyed digest of these.
+    """
+    return _fingerprints(scope, content_hash(content), key)
+
+
+def tombstones(memories: Iterable[Memory], *, keys: bool) -> tuple[bytes, ...]:
+    """Return the fingerprints of memories to be forgotten, each once, sorted.
+
+    Args:
+        memories: Every version that goes.
+        keys: Whether their keys are to be blocked too, not only their texts.
+    """
+    found = {
+        mark
+        for memory in memories
+        for mark in _fingerprints(memory.scope, memory.content_hash, memory.key if keys else None)
+    }
+    return tuple(sorted(found))
+
+
+def _fingerprints(scope: Scope, text_hash: str, key: str | None) -> tuple[bytes, ...]:
+    named = [("text", text_hash)] + ([("key", key)] if key is not None else [])
+    return tuple(
+        hashlib.sha256(f"{kind}\0{scope.path}\0{name}".encode()).digest() for kind, name in named
+    )

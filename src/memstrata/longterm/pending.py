@@ -1,0 +1,90 @@
+"""What a turn has resolved so far, laid over what stood when it began.
+
+One batch may say the same thing twice or correct itself; its later statements must meet the
+earlier ones.
+"""
+
+from __future__ import annotations
+
+from memstrata.domain.decision import TURN_CATEGORY
+from memstrata.domain.memory import Kind, Memory
+from memstrata.domain.scope import Scope
+from memstrata.longterm.resolution import Resolution
+from memstrata.ports import OwnerView
+
+
+class Pending:
+    """An :class:`~memstrata.ports.OwnerView` that also sees this turn's own resolutions."""
+
+    def __init__(self, standing: OwnerView) -> None:
+        self._standing = standing
+        self._added: dict[str, Memory] = {}
+        self._restated: dict[str, Memory] = {}
+        self._keys: dict[tuple[Scope, str], str] = {}
+        self._hashes: dict[tuple[Scope, str], dict[str, None]] = {}
+        self._turns: dict[tuple[Scope, str, int], str] = {}
+
+    @property
+    def added(self) -> tuple[Memory, ...]:
+        """New versions in order, each with the last state that the turn gave it."""
+        return tuple(self._added.values())
+
+    @property
+    def restated(self) -> tuple[Memory, ...]:
+        """Standing memories with the last state that the turn gave them."""
+        return tuple(self._restated.values())
+
+    def take(self, resolution: Resolution) -> None:
+        """Take in what one candidate came to."""
+        for memory in resolution.added:
+            self._added[memory.id] = memory
+            self._file(memory)
+        for memory in resolution.restated:
+            # A memory that this very turn added has had no other state yet.
+            known = self._added if memory.id in self._added else self._restated
+            known[memory.id] = memory
+
+    def final(self, memory: Memory) -> Memory:
+        """Return a memory with the last state that the turn gave it."""
+        return self._added.get(memory.id) or self._restated.get(memory.id) or memory
+
+    def _file(self, memory: Memory) -> None:
+        if not memory.status.is_live:
+            return
+        origin = memory.origin
+        is_turn = memory.kind is Kind.EPISODIC and memory.category == TURN_CATEGORY
+        if is_turn and origin.session is not None and origin.turn is not None:
+            self._turns[memory.scope, origin.session, origin.turn] = memory.id
+        elif memory.key is not None:
+            self._keys[memory.scope, memory.key] = memory.id
+        else:
+            place = self._hashes.setdefault((memory.scope, memory.content_hash), {})
+            place[memory.id] = None
+
+    def by_key(self, scope: Scope, key: str) -> Memory | None:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        own = self._keys.get((scope, key))
+        return self._added[own] if own else self._live(self._standing.by_key(scope, key))
+
+    def by_hash(self, scope: Scope, content_hash: str) -> tuple[Memory, ...]:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        own = [self._added[id] for id in self._hashes.get((scope, content_hash), ())]
+        stood = map(self._live, self._standing.by_hash(scope, content_hash))
+        return tuple(memory for memory in (*stood, *own) if memory and memory.status.is_live)
+
+    def by_turn(self, scope: Scope, session: str, turn: int) -> Memory | None:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        own = self._turns.get((scope, session, turn))
+        if own:
+            return self._added[own]
+        return self._live(self._standing.by_turn(scope, session, turn))
+
+    def by_id(self, id: str) -> Memory | None:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        return self._live(self._added.get(id) or self._standing.by_id(id))
+
+    def _live(self, memory: Memory | None) -> Memory | None:
+        if memory is None:
+            return None
+        latest = self.final(memory)
+        return latest if latest.status.is_live else None

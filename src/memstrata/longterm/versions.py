@@ -1,0 +1,145 @@
+"""Making content versions and states; nothing here decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from memstrata.domain.decision import Approved
+from memstrata.domain.memory import Importance, Memory, Status
+from memstrata.domain.value import from_us
+from memstrata.language.normalise import content_hash
+from memstrata.ports import Ids
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When and with which ids a turn writes.
+
+    Attributes:
+        known_at: System time of the change, µs; what every new state begins at.
+        ids: Source of ids.
+    """
+
+    known_at: int
+    ids: Ids
+
+    @property
+    def now(self) -> datetime:
+        """The system time as a datetime."""
+        return from_us(self.known_at)
+
+    def new_id(self) -> str:
+        """Return an id for this moment."""
+        return self.ids.new(self.known_at)
+
+
+def first_version(approved: Approved, moment: Moment) -> Memory:
+    """Return a new memory that starts a chain of its own."""
+    id = moment.new_id()
+    return _version(approved, moment, id=id, root=id, version=1, supersedes=None)
+
+
+def next_version(approved: Approved, standing: Memory, moment: Moment) -> Memory:
+    """Return the version that follows everything known of the standing memory's chain.
+
+    Key and pin belong to the chain: a correction by id of a keyed memory keeps its key.
+    """
+    successor = _version(
+        approved,
+        moment,
+        id=moment.new_id(),
+        root=standing.root,
+        version=standing.versions + 1,
+        supersedes=standing.id,
+    )
+    return replace(successor, key=standing.key, pinned=successor.pinned or standing.pinned)
+
+
+def superseded(standing: Memory, by: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that gave way to a newer version."""
+    return replace(
+        standing,
+        status=Status.SUPERSEDED,
+        superseded_by=by.id,
+        versions=by.version,
+        updated_at=moment.now,
+        known_from=moment.now,
+    )
+
+
+def renewed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
+    """Return the state of a memory that was said again: times, expiry, tags, importance."""
+    candidate = approved.candidate
+    levels = list(Importance)
+    return replace(
+        standing,
+        updated_at=moment.now,
+        known_from=moment.now,
+        soft_expires_at=_expiry(moment, approved.category_ttl[0]),
+        hard_expires_at=_expiry(moment, approved.category_ttl[1]),
+        tags=tuple(sorted({*standing.tags, *candidate.tags})),
+        importance=max(standing.importance, candidate.importance, key=levels.index),
+        pinned=standing.pinned or candidate.pinned,
+    )
+
+
+def touched(standing: Memory, by: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that outlived a weaker newcomer of its chain."""
+    return replace(standing, versions=by.version, updated_at=moment.now, known_from=moment.now)
+
+
+def confirmed(standing: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that was confirmed: verified now (LT-7)."""
+    return replace(standing, verified_at=moment.now, updated_at=moment.now, known_from=moment.now)
+
+
+def _version(
+    approved: Approved,
+    moment: Moment,
+    *,
+    id: str,
+    root: str,
+    version: int,
+    supersedes: str | None,
+) -> Memory:
+    candidate = approved.candidate
+    soft, hard = approved.category_ttl
+    return Memory(
+        id=id,
+        root=root,
+        version=version,
+        versions=version,
+        supersedes=supersedes,
+        scope=candidate.scope,
+        kind=candidate.kind,
+        category=candidate.category,
+        key=candidate.key,
+        content=candidate.content,
+        content_hash=content_hash(candidate.content),
+        source=candidate.source,
+        trust=candidate.label.trust,
+        sensitivity=candidate.label.sensitivity,
+        audience=candidate.label.audience,
+        created_at=moment.now,
+        updated_at=moment.now,
+        known_from=moment.now,
+        triple=candidate.triple,
+        quote=candidate.quote,
+        origin=candidate.origin,
+        speaker=candidate.speaker,
+        parents=candidate.parents,
+        purpose=candidate.purpose,
+        confidence=candidate.confidence,
+        importance=candidate.importance,
+        tags=tuple(sorted(set(candidate.tags))),
+        metadata=candidate.metadata,
+        pinned=candidate.pinned,
+        valid_from=candidate.valid_from or candidate.said_at,
+        soft_expires_at=_expiry(moment, soft),
+        hard_expires_at=_expiry(moment, hard),
+    )
+
+
+def _expiry(moment: Moment, days: float | None) -> datetime | None:
+    return None if days is None else moment.now + timedelta(days=days)

@@ -1,0 +1,90 @@
+"""What an administrator does: grants, and writes to the global scope; all audited (SC-3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memstrata.domain.change import Change, Snapshot, TurnRequest
+from memstrata.domain.decision import Outcome
+from memstrata.domain.errors import InvalidInput
+from memstrata.domain.event import EventType
+from memstrata.domain.memory import Draft
+from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Right, Scope, checked_id
+from memstrata.language.normalise import check_text
+from memstrata.manager.scribe import Scribe
+from memstrata.manager.services import Services
+from memstrata.manager.writing import Writer
+
+
+class AsyncAdmin:
+    """An administrator's handle.
+
+    Who may open one is the host's business: in an embedded store whoever can open the file can
+    administer it. Every verb is written to the audit trail under the name given.
+    """
+
+    def __init__(self, services: Services, by: str) -> None:
+        self._services = services
+        name = check_text("by", by, 512)
+        self._principal = Principal(Scope.of_global(), by=f"admin:{name}")
+
+    async def grant(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> Grant:
+        """Give a user of an org a right: ``org_write``, ``admin`` or ``read_user:{id}``.
+
+        Granting twice changes nothing.
+
+        Raises:
+            InvalidInput: If the right is unknown.
+            InvalidScope: If an id is malformed.
+        """
+        grant = _grant(user, right, self._principal.name)
+        await self._change_grants(org, grant, given=True)
+        return grant
+
+    async def revoke(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> bool:
+        """Take a right away; returns whether there was one."""
+        return await self._change_grants(org, _grant(user, right, ""), given=False)
+
+    async def grants(self, *, org: str = DEFAULT_ORG) -> list[Grant]:
+        """Return the grants of an org, by user, then right."""
+        return list(await self._services.store.grants(Scope.of_org(org)))
+
+    async def remember(self, draft: Draft, *, scope: str = "/global/") -> Outcome:
+        """Store a statement in the global scope, an org, or anywhere else that is named."""
+        writer = Writer(self._services, self._principal)
+        candidate = writer.candidate(replace(draft, scope=scope))
+        (outcome,) = await writer.write([candidate])
+        return outcome
+
+    async def _change_grants(self, org: str, grant: Grant, *, given: bool) -> bool:
+        owner, changed = Scope.of_org(org), False
+
+        def decide(snapshot: Snapshot) -> Change | None:
+            nonlocal changed
+            held = {(g.grantee, g.right, g.subject) for g in snapshot.grants}
+            if ((grant.grantee, grant.right, grant.subject) in held) is given:
+                return None
+            changed = True
+            scribe = Scribe(self._services, self._principal, snapshot)
+            scribe.record(
+                EventType.GRANTED if given else EventType.REVOKED,
+                owner,
+                details={"grantee": grant.grantee, "right": grant.name},
+            )
+            return Change(
+                known_at=scribe.moment.known_at,
+                granted=(grant,) if given else (),
+                revoked=() if given else (grant,),
+                events=scribe.events,
+            )
+
+        await self._services.store.commit(owner, TurnRequest(grants=True), decide)
+        return changed
+
+
+def _grant(user: str, right: str, by: str) -> Grant:
+    name, _, subject = str(right).partition(":")
+    if name not in list(Right) or (name == Right.READ_USER) != bool(subject):
+        raise InvalidInput("right", f"must be org_write, admin or read_user:{{id}}, not {right!r}")
+    checked = checked_id("subject", subject) if subject else None
+    return Grant(checked_id("user", user), Right(name), checked, by)

@@ -1,0 +1,381 @@
+"""The verbs of one principal (DESIGN §4), async; ``memstrata.blocking`` has the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memstrata.capture.drafts import enum_member, moment, target_scope
+from memstrata.domain.codec import decode_all
+from memstrata.domain.decision import CaptureReport, Outcome
+from memstrata.domain.errors import InvalidInput
+from memstrata.domain.memory import Draft, Kind, Memory, Status
+from memstrata.domain.recall import Cue, Explanation, Recall
+from memstrata.domain.scope import Principal
+from memstrata.domain.trust import Source
+from memstrata.domain.value import to_us
+from memstrata.language.normalise import check_text
+from memstrata.manager.changes import Changer
+from memstrata.manager.promotion import Promoter
+from memstrata.manager.reading import Reader, unlimited
+from memstrata.manager.services import Services
+from memstrata.manager.writing import Writer
+from memstrata.retrieval.pool import FILTER_FIELDS
+
+MAX_LIMIT = 1_000
+"""Most hits of one recall; from the study of denial of service, ten times its page size."""
+
+MAX_QUERY_BYTES = 64 * 1024
+
+
+class AsyncMemoryManager:
+    """Remembers and recalls for one principal.
+
+    Built by :meth:`memstrata.AsyncStrata.manager`; cheap, keep one per request or for good.
+    """
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+        self._reader = Reader(services, principal)
+        self._writer = Writer(services, principal)
+        self._changer = Changer(services, principal)
+
+    @property
+    def principal(self) -> Principal:
+        """Who this manager acts for."""
+        return self._principal
+
+    # -- writing ---------------------------------------------------------------------------
+
+    async def remember(
+        self,
+        content: str,
+        *,
+        key: str | None = None,
+        category: str | None = None,
+        source: str = Source.USER_STATED,
+        kind: str = Kind.SEMANTIC,
+        confidence: float | None = None,
+        importance: str = "normal",
+        sensitivity: str = "private",
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        scope: str | None = None,
+        at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        ttl_days: float | None = None,
+        pinned: bool = False,
+        quote: str | None = None,
+        idempotency_key: str | None = None,
+        audience: Sequence[str] | None = None,
+    ) -> Outcome:
+        """Store one statement, or say why not; each argument is described at :class:`Draft`.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+            ScopeDenied: If the scope is not this principal's to write.
+            StoreError: If the store could not; nothing was written.
+        """
+        draft = Draft(
+            content,
+            key=key,
+            category=category,
+            source=source,
+            kind=kind,
+            confidence=confidence,
+            importance=importance,
+            sensitivity=sensitivity,
+            tags=tuple(tags) if not isinstance(tags, str) else (tags,),
+            metadata=metadata,
+            scope=scope,
+            at=at,
+            valid_from=valid_from,
+            ttl_days=ttl_days,
+            pinned=pinned,
+            quote=quote,
+            idempotency_key=idempotency_key,
+            audience=None if audience is None else tuple(audience),
+        )
+        (outcome,) = await self.remember_many([draft])
+        return outcome
+
+    async def remember_many(self, drafts: Sequence[Draft]) -> list[Outcome]:
+        """Store statements of one owner in one transaction: all or, on an error, none.
+
+        Raises:
+            InvalidInput: If a value is not storable; the field names the draft's place.
+            ScopeDenied: If a scope is not this principal's to write.
+            StoreError: If the store could not; nothing was written.
+        """
+        candidates = []
+        for place, draft in enumerate(drafts):
+            if not isinstance(draft, Draft):
+                raise InvalidInput(f"drafts[{place}]", f"must be a Draft, not {type(draft)}")
+            try:
+                candidates.append(self._writer.candidate(draft))
+            except InvalidInput as error:
+                if len(drafts) == 1:
+                    raise
+                raise InvalidInput(f"drafts[{place}].{error.field}", str(error)) from error
+        return list(await self._writer.write(candidates))
+
+    async def capture(
+        self,
+        text: str,
+        *,
+        speaker: str | None = None,
+        role: str = "user",
+        at: datetime | str | None = None,
+        turn: int | None = None,
+    ) -> CaptureReport:
+        """Find what is worth remembering in one turn and store it as policy allows.
+
+        With a language model it proposes too; both go through the same policy.
+
+        Args:
+            text: What was said, verbatim.
+            speaker: Name of who said it. ``"user"`` and the other roles are taken as the role.
+            role: ``user``, ``assistant``, ``tool`` or ``other``; only users speak for the user.
+            at: When it was said.
+            turn: Place in the session, from 0.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+            StoreError: If the store could not; nothing was written.
+        """
+        return await self._changer.capture(text, speaker=speaker, role=role, at=at, turn=turn)
+
+    async def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
+        """Replace what is remembered under a key or an id; always wins (LT-3).
+
+        Args:
+            which: Key in this principal's own scope, or the id of one of its memories.
+            content: What is true instead. A key that holds nothing yet is created.
+            quote: Evidence, verbatim.
+        """
+        return await self._changer.correct(which, content, quote=quote)
+
+    async def confirm(self, id: str) -> Outcome:
+        """Mark a memory as verified now; ``dropped`` with ``not_found`` if there is none."""
+        return await self._changer.confirm(id)
+
+    async def forget(
+        self,
+        *,
+        id: str | None = None,
+        key: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        source: str | None = None,
+    ) -> Outcome:
+        """Delete memories of this principal's own scope with all their versions (LT-10).
+
+        Content, vectors, index terms and audit payloads go; a tombstone without content keeps
+        what was forgotten from being learned again.
+
+        Args:
+            id: One memory.
+            key: The fact under a key; the key is blocked too.
+            filter: All that match, see :meth:`list`.
+            source: All of one source.
+
+        Returns:
+            ``forgotten``, with ``count:N`` among the reasons, or ``dropped`` with ``not_found``.
+
+        Raises:
+            InvalidInput: If nothing was named: forgetting everything is not a default.
+        """
+        wanted = dict(checked_filter(filter) or {})
+        if source is not None:
+            wanted["source"] = enum_member(Source, "source", source)
+        return await self._changer.forget(id=id, key=key, wanted=wanted)
+
+    async def promote(self, id: str, to: str) -> Outcome:
+        """Copy a memory upward, to ``user``, ``org`` or an ancestor's path (SC-6).
+
+        Raises:
+            InvalidScope: If ``to`` is not an ancestor that promotion may reach.
+            ScopeDenied: If the principal lacks the write right there.
+        """
+        return await Promoter(self._services, self._principal).promote(id, to)
+
+    # -- reading ---------------------------------------------------------------------------
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        layer: str = "l2",
+        known_at: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        floor: float | None = None,
+        scopes: Sequence[str] | None = None,
+        preference_bias: bool = False,
+    ) -> Recall:
+        """Return the memories that serve a query, best first, each with its reasons.
+
+        Args:
+            query: Text; an empty one, or one of stop words only, returns pinned memories and
+                biased preferences (RE-8).
+            limit: At most this many, 1 to 1,000.
+            filter: Fields that must be equal: ``category``, ``key``, ``source``, ``status``,
+                ``speaker``, ``session``, ``pinned``, ``scope``, ``tags`` (all of them) or
+                ``metadata.x``.
+            kinds: Only these kinds; None means all.
+            layer: ``l2``, the long-term memory.
+            known_at: What was believed then (system time).
+            valid_at: What was true then (world time).
+            floor: Least calibrated relevance, 0 to 1; None for no floor.
+            scopes: Only these, as names or paths; None means the principal's and all above.
+            preference_bias: Give preference keys the policy's bonus (PO-5).
+
+        Raises:
+            InvalidInput: If an argument is out of range or unknown.
+            ScopeDenied: If a scope may not be read.
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        if layer != "l2":
+            raise InvalidInput("layer", f"this version recalls from 'l2', not {layer!r}")
+        cue = await self._cue(
+            query,
+            limit=limit,
+            filter=filter,
+            kinds=kinds,
+            known_at=known_at,
+            valid_at=valid_at,
+            floor=floor,
+            scopes=scopes,
+            preference_bias=preference_bias,
+        )
+        return await self._reader.recall(cue)
+
+    async def explain(self, id: str, query: str) -> Explanation:
+        """Say why a memory would or would not be recalled for a query (RE-8).
+
+        A memory that does not exist for this principal is ``excluded`` as ``not_found``.
+        """
+        cue = unlimited(await self._cue(query))
+        memory = await self._reader.one(id, cue.scopes)
+        if memory is None:
+            return Explanation(id, excluded=("not_found",))
+        return await self._reader.explain(memory, cue)
+
+    async def get(self, id: str) -> Memory | None:
+        """Return one memory by id, superseded ones included, or None."""
+        scopes = await self._reader.readable(None)
+        return await self._reader.one(check_text("id", id, 512), scopes)
+
+    async def list(
+        self, *, filter: Mapping[str, Any] | None = None, limit: int = 100
+    ) -> tuple[Memory, ...]:
+        """Return what this principal may read, newest first, then by id."""
+        cue = await self._cue("", limit=min(limit, MAX_LIMIT), filter=filter)
+        return (await self._reader.visible(cue))[:limit]
+
+    async def history(self, which: str) -> tuple[Memory, ...]:
+        """Return every version under a key or of an id's chain, oldest first (ME-4)."""
+        home = self._principal.home
+        rows = await self._services.store.keyed(home.owner, home, check_text("key", which, 512))
+        if not rows:
+            memory = await self._reader.one(which, await self._reader.readable(None))
+            if memory is None:
+                return ()
+            rows = await self._services.store.history(memory.scope.owner, memory.root)
+        chain = [memory for memory in decode_all(rows) if self._reader.admits(memory)]
+        return tuple(sorted(chain, key=lambda m: (to_us(m.created_at), m.version)))
+
+    async def status(self) -> dict[str, Any]:
+        """Return counts per kind and status, backend, model ids and health (UX-4)."""
+        memories = await self._reader.visible(await self._cue(""))
+        model = self._services.model
+        return {
+            "principal": self._principal.home.path,
+            "mode": self._services.mode,
+            "backend": self._services.store.location,
+            "memories": _counted([memory.kind.value for memory in memories]),
+            "review": sum(memory.status is Status.REVIEW for memory in memories),
+            "embedder": self._services.indexes.indexer.embedder or None,
+            "analyser": self._services.indexes.indexer.analyser,
+            "model": None if model is None else model.model_id,
+            "policy": self._services.policies.policy_for(self._principal.home.org).version,
+            "problems": [str(problem) for problem in self._services.policies.problems()],
+        }
+
+    async def _cue(
+        self,
+        query: str,
+        *,
+        limit: int = MAX_LIMIT,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        known_at: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        floor: float | None = None,
+        scopes: Sequence[str] | None = None,
+        preference_bias: bool = False,
+    ) -> Cue:
+        named = None if scopes is None else [target_scope(s, self._principal) for s in scopes]
+        policy = self._services.policies.policy_for(self._principal.home.org)
+        named_keys = policy.recall.preference_keys
+        by_category = frozenset({"preference"} if named_keys is None else ())
+        return Cue(
+            query=_checked_query(query),
+            limit=_between("limit", limit, 1, MAX_LIMIT),
+            scopes=await self._reader.readable(named),
+            kinds=frozenset(enum_member(Kind, "kinds", kind) for kind in kinds or ()),
+            filter=checked_filter(filter) or {},
+            floor=_checked_floor(floor),
+            bias_keys=frozenset(named_keys or ()) if preference_bias else frozenset(),
+            bias_categories=by_category if preference_bias else frozenset(),
+            known_at=moment("known_at", known_at),
+            valid_at=moment("valid_at", valid_at),
+            agent=self._principal.agent,
+            purpose=self._principal.purpose,
+        )
+
+
+def checked_filter(raw: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return a filter whose fields exist.
+
+    Raises:
+        InvalidInput: If it is not a mapping or names an unknown field.
+    """
+    if raw is None:
+        return None
+    if not isinstance(raw, Mapping):
+        raise InvalidInput("filter", f"must be a mapping, not {type(raw).__name__}")
+    for name in raw:
+        if name not in FILTER_FIELDS and not str(name).startswith("metadata."):
+            allowed = ", ".join(sorted(FILTER_FIELDS))
+            raise InvalidInput("filter", f"no field {name!r}; use {allowed} or metadata.…")
+    return raw
+
+
+def _checked_query(query: object) -> str:
+    if not isinstance(query, str):
+        raise InvalidInput("query", f"must be text, not {type(query).__name__}")
+    if not query or query.isspace():
+        return ""
+    return check_text("query", query, MAX_QUERY_BYTES)
+
+
+def _checked_floor(floor: object) -> float | None:
+    if floor is None:
+        return None
+    if isinstance(floor, bool) or not isinstance(floor, (int, float)) or not 0 <= floor <= 1:
+        raise InvalidInput("floor", "must be a number from 0 to 1")
+    return float(floor)
+
+
+def _between(field: str, value: object, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidInput(field, f"must be a whole number from {least} to {most}")
+    return value
+
+
+def _counted(names: Sequence[str]) -> dict[str, int]:
+    return {name: names.count(name) for name in sorted(set(names))}

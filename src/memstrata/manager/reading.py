@@ -1,0 +1,172 @@
+"""The order of a read: readable scopes, fresh indexes, ranking, receipt (RE)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memstrata.domain.codec import decode, decode_all
+from memstrata.domain.errors import ModelError, ScopeDenied, StoreUnavailable
+from memstrata.domain.memory import Memory
+from memstrata.domain.recall import Cue, Explanation, Recall, Receipt
+from memstrata.domain.scope import Principal, Right, Scope
+from memstrata.domain.value import from_us, to_us
+from memstrata.manager.services import Services
+from memstrata.retrieval.owner_index import Frozen
+from memstrata.retrieval.pool import gather
+from memstrata.retrieval.ranker import Query, Ranked, explain, rank
+
+
+class Reader:
+    """Answers the questions of one principal; writes nothing."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+
+    @property
+    def now(self) -> datetime:
+        """The clock's time."""
+        return from_us(self._services.clock.now_us())
+
+    async def readable(self, named: Sequence[Scope] | None) -> tuple[Scope, ...]:
+        """Return the scopes to read, nearest first: the principal's own and their ancestors, or
+        those of them that are named, or a user it was granted to read (SC-2, SC-5).
+
+        Raises:
+            ScopeDenied: If a named scope is neither.
+        """
+        lineage = self._principal.home.lineage
+        if named is None:
+            return lineage
+        for scope in named:
+            if scope not in lineage and not await self._granted(scope):
+                raise ScopeDenied(
+                    scope.path,
+                    "read",
+                    "a principal reads its own scope and its ancestors; "
+                    "another user's takes the read_user grant",
+                )
+        return tuple(dict.fromkeys(named))
+
+    async def _granted(self, scope: Scope) -> bool:
+        home = self._principal.home
+        if home.user is None or scope.org != home.org or scope.user is None or scope.task:
+            return False
+        grants = await self._services.store.grants(Scope(home.org))
+        return any(
+            (grant.grantee, grant.right, grant.subject) == (home.user, Right.READ_USER, scope.user)
+            for grant in grants
+        )
+
+    async def recall(self, cue: Cue) -> Recall:
+        """Rank what the principal may see for a cue."""
+        frozen, degraded = await self._columns(cue)
+        query, query_degraded = self._query(cue.query)
+        ranked = self._rank(frozen, query, cue)
+        hits = tuple(ranked.hit(slot) for slot in ranked.order.tolist())
+        lost = tuple(sorted({*degraded, *query_degraded}))
+        receipt = Receipt(
+            query=cue.query,
+            at=self.now,
+            known_at=cue.known_at,
+            scopes=tuple(scope.path for scope in cue.scopes),
+            fusion=self._services.fusion.mode.value,
+            embedder=self._services.indexes.indexer.embedder if query.vector is not None else None,
+            analyser=self._services.indexes.indexer.analyser,
+            floor=cue.floor,
+            considered=len(ranked.pool),
+            returned=tuple((hit.memory.id, hit.memory.version, hit.score) for hit in hits),
+            degraded=lost,
+        )
+        return Recall(hits, lost, receipt)
+
+    async def explain(self, memory: Memory, cue: Cue) -> Explanation:
+        """Say why a memory is or is not recalled for a cue."""
+        frozen, _ = await self._columns(cue)
+        query, _ = self._query(cue.query)
+        ranked = self._rank(frozen, query, cue)
+        return explain(memory, frozen, ranked, query, cue, self._clock_of(cue))
+
+    async def visible(self, cue: Cue) -> tuple[Memory, ...]:
+        """Return everything the cue may see, newest first, then by id."""
+        frozen, _ = await self._columns(cue)
+        pool = gather(frozen, cue, self._clock_of(cue))
+        memories = decode_all(pool.row(slot) for slot in range(len(pool)))
+        return tuple(sorted(memories, key=lambda m: (-to_us(m.created_at), m.id)))
+
+    async def one(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
+        """Return a memory by id, whatever its status, if it lies in one of the scopes, has not
+        passed its hard expiry, and admits this reader.
+        """
+        for owner in _owners(scopes):
+            for row in await self._services.store.get(owner, [id]):
+                memory = decode(row)
+                if memory.scope in scopes and self.admits(memory):
+                    return memory
+        return None
+
+    def admits(self, memory: Memory) -> bool:
+        """Whether this reader may see a memory of a readable scope at all (RE-5)."""
+        agent, purpose = self._principal.agent, self._principal.purpose
+        if memory.audience is not None and agent not in memory.audience:
+            return False
+        if memory.purpose is not None and memory.purpose != purpose:
+            return False
+        return not memory.is_expired(self.now)
+
+    async def _columns(self, cue: Cue) -> tuple[list[Frozen], tuple[str, ...]]:
+        owners = _owners(cue.scopes)
+        if cue.known_at is not None:
+            return [await self._past(owner, cue.known_at) for owner in owners], ()
+        degraded = await self._refresh(owners)
+        return [self._services.indexes.of(owner).freeze() for owner in owners], degraded
+
+    async def _past(self, owner: Scope, known_at: datetime) -> Frozen:
+        rows = await self._services.store.as_of(owner, to_us(known_at))
+        return self._services.indexes.frozen_at(rows)
+
+    async def _refresh(self, owners: Sequence[Scope]) -> tuple[str, ...]:
+        """Bring the owners' indexes up to the store; name what could not be reached.
+
+        Without the store a warm index still answers, and the answer says so (RE-5).
+        """
+        indexes = [self._services.indexes.of(owner) for owner in owners]
+        try:
+            heads = await self._services.store.heads(owners)
+            for owner, index, head in zip(owners, indexes, heads, strict=True):
+                if head != index.head:
+                    snapshot = await self._services.store.snapshot(owner, since=index.head)
+                    index.refresh(snapshot)
+        except StoreUnavailable:
+            if all(index.head is None for index in indexes):
+                raise
+            return ("store",)
+        return ()
+
+    def _query(self, text: str) -> tuple[Query, tuple[str, ...]]:
+        indexer = self._services.indexes.indexer
+        try:
+            return indexer.query(text), ()
+        except (ModelError, OSError):
+            return indexer.lexical_query(text), ("vector",)
+
+    def _rank(self, frozen: Sequence[Frozen], query: Query, cue: Cue) -> Ranked:
+        now = self._clock_of(cue)
+        pool = gather(frozen, cue, now)
+        policy = self._services.policies.policy_for(self._principal.home.org)
+        bonus = policy.recall.preference_bonus
+        return rank(pool, query, cue, self._services.fusion, now, bonus)
+
+    def _clock_of(self, cue: Cue) -> datetime:
+        return self.now if cue.known_at is None else cue.known_at
+
+
+def _owners(scopes: Sequence[Scope]) -> tuple[Scope, ...]:
+    return tuple(dict.fromkeys(scope.owner for scope in scopes))
+
+
+def unlimited(cue: Cue) -> Cue:
+    """Return the cue without a limit, for explaining."""
+    return replace(cue, limit=10**9)

@@ -1,0 +1,58 @@
+"""When a turn happens and what the trail says of it: one moment, events in order (OB-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from memstrata.domain.change import Snapshot
+from memstrata.domain.event import Event, EventType
+from memstrata.domain.scope import Principal, Scope
+from memstrata.longterm.versions import Moment
+from memstrata.manager.services import Services
+
+
+class Scribe:
+    """Records what one principal does in one turn.
+
+    Attributes:
+        moment: System time of the turn, strictly rising per owner whatever the wall clocks of
+            its writers do (ME-5).
+    """
+
+    def __init__(self, services: Services, principal: Principal, snapshot: Snapshot) -> None:
+        last = snapshot.head.known_at if snapshot.head is not None else 0
+        self.moment = Moment(max(services.clock.now_us(), last + 1), services.ids)
+        self._salt = services.ids.salt
+        self._principal = principal
+        self._events: list[Event] = []
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What was recorded so far, in order."""
+        return tuple(self._events)
+
+    def record(
+        self,
+        type: EventType,
+        scope: Scope,
+        *,
+        subjects: tuple[str, ...] = (),
+        reasons: tuple[str, ...] = (),
+        details: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Event:
+        """Add an event; ``details`` never hold content or matched text (HY-1)."""
+        event = Event(
+            id=self.moment.new_id(),
+            type=type,
+            at=self.moment.now,
+            scope=scope,
+            actor=self._principal.name,
+            subjects=subjects,
+            reasons=reasons,
+            details=details,
+            salt=self._salt(),
+        )
+        self._events.append(event)
+        return event

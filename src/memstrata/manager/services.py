@@ -1,0 +1,35 @@
+"""What every verb works with, put together once by the composition root."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from memstrata.policy.book import PolicyBook
+from memstrata.ports import Clock, Ids, LanguageModel, MemoryStore
+from memstrata.retrieval.cache import IndexCache
+from memstrata.retrieval.fusion import Fusion
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of an open memstrata.
+
+    Attributes:
+        store: Rows.
+        indexes: Warm owner indexes, with the analyser and embedder that make them.
+        policies: Policy per org.
+        clock: Time.
+        ids: Ids and salts.
+        model: Language model, or None: then rules capture and plan.
+        fusion: How recall ranks.
+        mode: ``local`` or ``incognito``.
+    """
+
+    store: MemoryStore
+    indexes: IndexCache
+    policies: PolicyBook
+    clock: Clock
+    ids: Ids
+    model: LanguageModel | None = None
+    fusion: Fusion = field(default_factory=Fusion)
+    mode: str = "local"

@@ -1,0 +1,248 @@
+"""The work done under an owner's write turn: guards, gates, and one change set (DESIGN D2).
+
+Judging and embedding happened before; nothing here waits for anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from memstrata.domain.candidate_codec import encode_candidate
+from memstrata.domain.change import (
+    Change,
+    HeldCandidate,
+    IdempotencyRecord,
+    NewVersion,
+    Snapshot,
+    TurnRequest,
+)
+from memstrata.domain.codec import canonical_json
+from memstrata.domain.decision import (
+    Candidate,
+    Commit,
+    Drop,
+    Hold,
+    Judgement,
+    Outcome,
+    OutcomeKind,
+    Proposer,
+    Refused,
+    Repeat,
+)
+from memstrata.domain.errors import IdempotencyMismatch
+from memstrata.domain.event import EventType
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Principal
+from memstrata.longterm.forgetting import fingerprints
+from memstrata.longterm.pending import Pending
+from memstrata.longterm.resolution import resolve
+from memstrata.manager.scribe import Scribe
+from memstrata.manager.services import Services
+from memstrata.policy.guards import approve
+from memstrata.policy.judge import is_blocked
+from memstrata.policy.rules import Policy
+from memstrata.retrieval.entry import Indexed, index_text
+from memstrata.retrieval.owner_index import IndexView, OwnerIndex
+
+
+@dataclass(slots=True)
+class WriteTurn:
+    """One batch of judged candidates of one owner, to be decided under its turn.
+
+    Attributes:
+        services: The open memstrata.
+        principal: Who writes.
+        policy: The org's policy.
+        policy_hash: Its hash, computed once.
+        index: The owner's index.
+        judgements: What policy said, in the order of the batch.
+        prepared: Index text to its analysed and embedded form.
+        outcomes: One per judgement, after :meth:`decide`.
+        repeated: Place in the batch to the id of the memory that an earlier write under the same
+            idempotency key left; filled by :meth:`decide`.
+    """
+
+    services: Services
+    principal: Principal
+    policy: Policy
+    policy_hash: str
+    index: OwnerIndex
+    judgements: Sequence[Judgement]
+    prepared: Mapping[str, Indexed]
+    outcomes: list[Outcome] = field(default_factory=list)
+    repeated: dict[int, str] = field(default_factory=dict)
+    _held: list[HeldCandidate] = field(default_factory=list)
+    _records: dict[str, IdempotencyRecord] = field(default_factory=dict)
+    _revived: list[bytes] = field(default_factory=list)
+
+    @property
+    def request(self) -> TurnRequest:
+        """What must be read under the turn."""
+        candidates = [judgement.candidate for judgement in self.judgements]
+        keys = [c.idempotency_key for c in candidates if c.idempotency_key is not None]
+        marks = {mark for c in candidates for mark in _marks(c)}
+        foreign = any(c.scope != self.principal.home for c in candidates)
+        return TurnRequest(
+            since=self.index.head,
+            idempotency_keys=tuple(dict.fromkeys(keys)),
+            tombstones=tuple(sorted(marks)),
+            grants=foreign,
+        )
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        """Bring the index up to date, then take each judgement through guards and gates."""
+        self.index.refresh(snapshot)
+        scribe = Scribe(self.services, self.principal, snapshot)
+        pending = Pending(IndexView(self.index, scribe.moment.now))
+        for place, judgement in enumerate(self.judgements):
+            known = self._known(snapshot, judgement.candidate)
+            if known is not None:
+                self._repeat(place, known)
+                continue
+            outcome = self._settle(judgement, snapshot, pending, scribe)
+            self._remember_key(judgement.candidate, outcome)
+            self.outcomes.append(outcome)
+        self.outcomes[:] = [_final(outcome, pending) for outcome in self.outcomes]
+        change = Change(
+            known_at=scribe.moment.known_at,
+            added=tuple(self._new_version(memory) for memory in pending.added),
+            restated=pending.restated,
+            held=tuple(self._held),
+            events=scribe.events,
+            idempotency=tuple(self._records.values()),
+            revived=tuple(self._revived),
+        )
+        return change if change != Change(known_at=scribe.moment.known_at) else None
+
+    def _settle(
+        self, judgement: Judgement, snapshot: Snapshot, pending: Pending, scribe: Scribe
+    ) -> Outcome:
+        match judgement:
+            case Commit():
+                return self._commit(judgement, snapshot, pending, scribe)
+            case Hold():
+                return self._keep_back(judgement, OutcomeKind.HELD, scribe)
+            case Repeat():
+                return self._keep_back(judgement, OutcomeKind.REPEAT, scribe)
+            case Drop():
+                kind = OutcomeKind.BLOCKED if is_blocked(judgement) else OutcomeKind.DROPPED
+                return self._refuse(judgement.candidate, kind, judgement.reasons, scribe)
+
+    def _commit(
+        self, judgement: Commit, snapshot: Snapshot, pending: Pending, scribe: Scribe
+    ) -> Outcome:
+        candidate = judgement.candidate
+        buried = snapshot.tombstoned.intersection(_marks(candidate))
+        verdict = approve(
+            judgement,
+            policy=self.policy,
+            principal=self.principal,
+            grants=snapshot.grants,
+            tombstoned=bool(buried),
+        )
+        if isinstance(verdict, Refused):
+            return self._refuse(candidate, OutcomeKind.BLOCKED, verdict.reasons, scribe)
+        # The user who says a forgotten thing anew, in so many words, takes the block away.
+        self._revived.extend(sorted(buried))
+        resolution = resolve(verdict, pending, scribe.moment)
+        pending.take(resolution)
+        memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
+        if resolution.kind is OutcomeKind.DROPPED:
+            return Outcome(resolution.kind, memory, reasons)
+        concerned = (memory, *resolution.added, *resolution.restated)
+        event = scribe.record(
+            EventType(resolution.kind.value),
+            candidate.scope,
+            subjects=tuple(dict.fromkeys(m.id for m in concerned)),
+            reasons=reasons,
+            details=self._details(candidate)
+            | {"version": memory.version, "confidence": memory.confidence}
+            | {"source": candidate.source.value, "trust": memory.trust.value},
+        )
+        return Outcome(resolution.kind, memory, reasons, (event,))
+
+    def _keep_back(self, judgement: Hold | Repeat, kind: OutcomeKind, scribe: Scribe) -> Outcome:
+        candidate, id = judgement.candidate, scribe.moment.new_id()
+        session, at = candidate.origin.session, scribe.moment.known_at
+        held = HeldCandidate(id, session, kind.value, encode_candidate(candidate), at)
+        self._held.append(held)
+        event = scribe.record(
+            EventType(kind.value),
+            candidate.scope,
+            subjects=(id,),
+            reasons=judgement.reasons,
+            details=self._details(candidate),
+        )
+        return Outcome(kind, None, judgement.reasons, (event,))
+
+    def _refuse(
+        self, candidate: Candidate, kind: OutcomeKind, reasons: tuple[str, ...], scribe: Scribe
+    ) -> Outcome:
+        event = scribe.record(
+            EventType(kind.value),
+            candidate.scope,
+            reasons=reasons,
+            details=self._details(candidate),
+        )
+        return Outcome(kind, None, reasons, (event,))
+
+    def _details(self, candidate: Candidate) -> dict[str, Any]:
+        named = {"key": candidate.key, "category": candidate.category}
+        return {**named, "policy": self.policy_hash}
+
+    def _new_version(self, memory: Memory) -> NewVersion:
+        make = self.services.indexes.indexer
+        text = index_text(memory)
+        indexed = self.prepared.get(text) or make.prepare([text])[0]
+        stored = replace(memory, embedding_model=make.embedder or None)
+        return NewVersion(stored, make.entry(stored, indexed), make.analyser, make.embedder)
+
+    def _known(self, snapshot: Snapshot, candidate: Candidate) -> IdempotencyRecord | None:
+        key = candidate.idempotency_key
+        if key is None:
+            return None
+        record = self._records.get(key) or snapshot.idempotent.get(key)
+        if record is not None and record.request != _request(candidate):
+            raise IdempotencyMismatch(
+                "idempotency_key", f"{key!r} already names a write with other content"
+            )
+        return record
+
+    def _repeat(self, place: int, record: IdempotencyRecord) -> None:
+        answer = json.loads(record.answer)
+        if answer["memory"] is not None:
+            self.repeated[place] = answer["memory"]
+        kind, reasons = OutcomeKind(answer["kind"]), tuple(answer["reasons"])
+        self.outcomes.append(Outcome(kind, None, reasons))
+
+    def _remember_key(self, candidate: Candidate, outcome: Outcome) -> None:
+        if candidate.idempotency_key is None:
+            return
+        answer = {
+            "kind": outcome.kind.value,
+            "memory": None if outcome.memory is None else outcome.memory.id,
+            "reasons": list(outcome.reasons),
+        }
+        self._records[candidate.idempotency_key] = IdempotencyRecord(
+            candidate.idempotency_key, _request(candidate), canonical_json(answer)
+        )
+
+
+def _final(outcome: Outcome, pending: Pending) -> Outcome:
+    if outcome.memory is None:
+        return outcome
+    return replace(outcome, memory=pending.final(outcome.memory))
+
+
+def _marks(candidate: Candidate) -> tuple[bytes, ...]:
+    if candidate.is_turn and candidate.proposer is Proposer.CALLER:
+        return ()
+    return fingerprints(candidate.scope, candidate.content, candidate.key)
+
+
+def _request(candidate: Candidate) -> bytes:
+    return hashlib.sha256(encode_candidate(candidate)).digest()

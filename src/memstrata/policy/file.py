@@ -1,0 +1,283 @@
+"""A policy file, YAML or JSON, validated into a :class:`~memstrata.policy.rules.Policy` (PO-3).
+
+The file names what it changes and nothing else. It is laid over a base policy: mappings merge,
+lists and values replace. What stands in it must be known, of the right type and in range; each
+problem names its line and, for a name that nobody knows, the nearest one that is.
+
+The models here mirror ``rules`` field by field, which a test compares. Ranges are chosen to let
+through what can work and to stop what cannot.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from memstrata.domain.errors import PolicyInvalid
+from memstrata.domain.memory import Kind
+from memstrata.domain.proposal import ScopeName
+from memstrata.domain.trust import Source
+from memstrata.language import patterns
+from memstrata.policy import yamltree
+from memstrata.policy.rules import (
+    DEFAULT_POLICY,
+    Budgets,
+    CallerLimits,
+    Category,
+    Durability,
+    ExecutionLimits,
+    OnViolation,
+    Policy,
+    ProposalLimits,
+    RecallRules,
+)
+
+
+def _pattern(text: str) -> str:
+    patterns.compile(text)
+    return text
+
+
+Name = Annotated[str, Field(pattern=r"^[^\s]{1,128}$")]
+Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
+Count = Annotated[int, Field(ge=1, le=1_000)]
+Chars = Annotated[int, Field(ge=1, le=100_000)]
+Bytes = Annotated[int, Field(ge=1, le=16 * 1024 * 1024)]
+Days = Annotated[float, Field(gt=0, le=36_500, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Proposals(_Section):
+    keys: dict[Name, Name]
+    scopes: tuple[ScopeName, ...]
+    max_items: Count
+    max_value_chars: Chars
+    max_query_chars: Chars
+    max_top_k: Count
+    min_ttl_days: Days
+    max_ttl_days: Days
+    default_ttl_days: Days
+    default_confidence: Share
+    default_scope: ScopeName
+    default_top_k: Count
+    intent_kinds: Annotated[tuple[Name, ...], Field(min_length=1)]
+    on_violation: OnViolation | None
+
+
+class _Callers(_Section):
+    max_content_bytes: Bytes
+    max_metadata_bytes: Bytes
+    key_pattern: Pattern
+
+
+class _Category(_Section):
+    durability: Durability = Durability.STABLE
+    admit: bool = True
+    soft_ttl_days: Days | None = Category().soft_ttl_days
+    hard_ttl_days: Days | None = Category().hard_ttl_days
+    kinds: tuple[Kind, ...] = ()
+    sources: tuple[Source, ...] = ()
+    directive: bool = False
+
+
+class _Execution(_Section):
+    allowed_keys: tuple[Name, ...] | None
+    denied_keys: tuple[Name, ...]
+    allowed_scopes: tuple[ScopeName, ...]
+    trust_declared_tier: bool
+    workspace_memory: bool
+
+
+class _Budgets(_Section):
+    capture_items: Count
+    top_k: Count
+    query_chars: Chars
+    answer_chars: Chars
+    value_chars: Chars
+    seconds: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
+
+
+class _Recall(_Section):
+    preference_bonus: Share
+    preference_keys: tuple[Name, ...] | None
+
+
+class _Policy(_Section):
+    version: Annotated[str, Field(min_length=1, max_length=100)]
+    proposals: _Proposals
+    callers: _Callers
+    categories: dict[Name, _Category]
+    category_of_kind: dict[Kind, Name]
+    confidence_floor: Share
+    functional_predicates: tuple[Name, ...]
+    execution: _Execution
+    budgets: _Budgets
+    recall: _Recall
+
+
+# Mappings that are one list of their own: naming one replaces it, as naming a list does.
+_REPLACED = frozenset({("proposals", "keys")})
+# Messages of the validator that would read oddly in a sentence about a file.
+_MESSAGES = {
+    "extra_forbidden": "is not known",
+    "missing": "is missing",
+    "string_pattern_mismatch": "must have 1 to 128 characters and no white space",
+}
+
+
+def load_policy(path: str | os.PathLike[str], *, base: Policy = DEFAULT_POLICY) -> Policy:
+    """Read a policy file.
+
+    Args:
+        path: YAML or JSON, UTF-8.
+        base: What holds where the file says nothing.
+
+    Raises:
+        PolicyInvalid: The first problem, by line; see :func:`problems_of` for all.
+    """
+    found = _read(path, base)
+    if isinstance(found, Policy):
+        return found
+    raise found[0]
+
+
+def problems_of(
+    path: str | os.PathLike[str], *, base: Policy = DEFAULT_POLICY
+) -> tuple[PolicyInvalid, ...]:
+    """Return everything that is wrong with a policy file, by line; empty if nothing is."""
+    try:
+        found = _read(path, base)
+    except PolicyInvalid as problem:
+        return (problem,)
+    return () if isinstance(found, Policy) else found
+
+
+def _read(path: str | os.PathLike[str], base: Policy) -> Policy | tuple[PolicyInvalid, ...]:
+    source = os.fspath(path)
+    document = yamltree.parse(source, _bytes_of(source))
+    if not isinstance(document.content, dict):
+        raise PolicyInvalid(source, 1, "must be a mapping of sections, such as 'execution:'")
+    defaults = base.to_dict()
+    problems: list[tuple[yamltree.Path, str]] = []
+    try:
+        # As JSON, because strictly read JSON still makes tuples and enumerations.
+        merged = json.dumps(_laid_over(defaults, document.content))
+        checked = _Policy.model_validate_json(merged, strict=True)
+        problems += _contradictions(checked)
+    except ValidationError as error:
+        problems += [_described(details, defaults) for details in error.errors(include_url=False)]
+    if not problems:
+        return _policy(checked)
+    located = [PolicyInvalid(source, document.line_of(at), text) for at, text in problems]
+    return tuple(sorted(located, key=lambda problem: problem.line))
+
+
+def _bytes_of(source: str) -> bytes:
+    try:
+        with Path(source).open("rb") as file:
+            # One byte more than is read, so that a too large file is known without reading it.
+            return file.read(yamltree.MAX_BYTES + 1)
+    except OSError as error:
+        raise PolicyInvalid(source, 0, f"cannot be read: {error.strerror}") from error
+
+
+def _laid_over(
+    base: Mapping[str, Any], over: Mapping[str, Any], path: yamltree.Path = ()
+) -> dict[str, Any]:
+    merged = dict(base)
+    for name, value in over.items():
+        below, at = merged.get(name), (*path, name)
+        if isinstance(below, dict) and value is None:
+            continue  # a section whose every line is commented out
+        if isinstance(below, dict) and isinstance(value, dict) and at not in _REPLACED:
+            value = _laid_over(below, value, at)
+        merged[name] = value
+    return merged
+
+
+def _described(details: ErrorDetails, defaults: Mapping[str, Any]) -> tuple[yamltree.Path, str]:
+    path = tuple(part for part in details["loc"] if part != "[key]")
+    dotted = ".".join(map(str, path)) or "the file"
+    message = details["msg"].removeprefix("Value error, ")
+    problem = _MESSAGES.get(details["type"], message[:1].lower() + message[1:])
+    if details["type"] != "extra_forbidden":
+        given = details["input"]
+        shown = f", not {given!r:.60}" if isinstance(given, (str, int, float)) else ""
+        return path, f"{dotted}: {problem}{shown}"
+    return path, f"{dotted}: {problem}{_advice(str(path[-1]), _names_at(path[:-1], defaults))}"
+
+
+def _names_at(path: yamltree.Path, defaults: Mapping[str, Any]) -> list[str]:
+    if path[:1] == ("categories",) and len(path) > 1:
+        return list(_Category.model_fields)
+    names: Any = defaults
+    for part in path:
+        names = names.get(part, {})
+    return list(names)
+
+
+def _contradictions(policy: _Policy) -> Iterator[tuple[yamltree.Path, str]]:
+    """Yield what is wrong between values that are each in order."""
+    limits = policy.proposals
+    if not limits.min_ttl_days <= limits.default_ttl_days <= limits.max_ttl_days:
+        yield _at("proposals.default_ttl_days", "must lie between min_ttl_days and max_ttl_days")
+    if limits.default_top_k > limits.max_top_k:
+        yield _at("proposals.default_top_k", "must not exceed max_top_k")
+    if limits.default_scope not in limits.scopes:
+        yield _at("proposals.default_scope", "must be one of proposals.scopes")
+    for key, category in limits.keys.items():
+        if category not in policy.categories:
+            yield ("proposals", "keys", key), _no_category(category, policy.categories)
+    for kind, category in policy.category_of_kind.items():
+        if category not in policy.categories:
+            yield ("category_of_kind", kind.value), _no_category(category, policy.categories)
+
+
+def _at(dotted: str, problem: str) -> tuple[yamltree.Path, str]:
+    return tuple(dotted.split(".")), f"{dotted}: {problem}"
+
+
+def _no_category(name: str, known: Iterable[str]) -> str:
+    return f"there is no category {name!r}{_advice(name, known)}"
+
+
+def _advice(name: str, known: Iterable[str]) -> str:
+    # Chosen: the cut-off at which transposed and missing letters still find their name.
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _policy(checked: _Policy) -> Policy:
+    """Turn validated data into the policy's own values."""
+    proposals = _fields(checked.proposals)
+    proposals["keys"] = MappingProxyType(proposals["keys"])
+    categories = {name: Category(**_fields(each)) for name, each in checked.categories.items()}
+    kinds = {kind.value: name for kind, name in checked.category_of_kind.items()}
+    return Policy(
+        version=checked.version,
+        proposals=ProposalLimits(**proposals),
+        callers=CallerLimits(**_fields(checked.callers)),
+        categories=MappingProxyType(categories),
+        category_of_kind=MappingProxyType(kinds),
+        confidence_floor=checked.confidence_floor,
+        functional_predicates=checked.functional_predicates,
+        execution=ExecutionLimits(**_fields(checked.execution)),
+        budgets=Budgets(**_fields(checked.budgets)),
+        recall=RecallRules(**_fields(checked.recall)),
+    )
+
+
+def _fields(section: _Section) -> dict[str, Any]:
+    return {name: getattr(section, name) for name in type(section).model_fields}

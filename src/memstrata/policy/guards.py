@@ -1,0 +1,133 @@
+"""The last look before a write: hard invariants, checked under the owner's write turn (CO-2).
+
+The only place that makes an ``Approved``. No wording of a candidate, no model and no caller can
+talk a guard out of its answer. Reasons of a refusal:
+
+``scope_not_own``
+    The principal writes at home only; an org needs the ``org_write`` grant (SC-3).
+``tombstoned``
+    The user had this forgotten; only a caller brings it back (FX-3).
+``external_never_directive``
+    External text never becomes a rule, preference, constraint or guard (FX-5).
+``trust_above_source``
+    The label claims more trust than the source can give (FX-5).
+``key_not_allowed``
+    The key does not match the policy's pattern (PO-1).
+``category_not_in_policy:<category>``, ``category_not_admitted:<category>``
+    As the judge says; here for judgements that a model made (LT-4).
+``ttl_not_positive``
+    The asked-for life is not a positive number of days (LT-5).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from memstrata.domain.decision import Approved, Candidate, Commit, Proposer, Refused
+from memstrata.domain.memory import Kind
+from memstrata.domain.scope import Grant, Principal, Right, Scope, ScopeLevel
+from memstrata.domain.trust import Trust
+from memstrata.language import patterns
+from memstrata.policy.rules import Policy
+
+
+def approve(
+    commit: Commit,
+    *,
+    policy: Policy,
+    principal: Principal,
+    grants: Iterable[Grant] = (),
+    tombstoned: bool = False,
+) -> Approved | Refused:
+    """Approve a judgement for writing, or say why not.
+
+    Args:
+        commit: What the judge wants stored.
+        policy: Policy in force for the target's org.
+        principal: Who writes.
+        grants: Grants kept with the target's org, read under the same turn.
+        tombstoned: Whether the candidate's key or normalised content is a tombstone.
+
+    Returns:
+        The approval with the life in days that the memory gets: the category's, or the
+        candidate's own as hard expiry (a model's clamped to the policy's range); a soft expiry
+        that would not come before the hard one is left out. Or every reason against it.
+    """
+    candidate = commit.candidate
+    reasons = [
+        reason
+        for reason in (
+            None if may_write(principal, candidate.scope, grants) else "scope_not_own",
+            _against_category(candidate, policy),
+            _against_trust(candidate, policy),
+            _against_tombstone(candidate, tombstoned=tombstoned),
+            _against_key(candidate, policy),
+            _against_ttl(candidate),
+        )
+        if reason is not None
+    ]
+    if reasons:
+        return Refused(candidate, tuple(reasons))
+    return Approved(candidate, _ttl(candidate, policy), commit.reasons)
+
+
+def may_write(principal: Principal, target: Scope, grants: Iterable[Grant] = ()) -> bool:
+    """Whether a principal may write to a scope (SC-3).
+
+    Its home always; any scope for an administrator; its own org with an ``org_write`` grant of
+    that org. Scopes compare as wholes, never by prefix.
+    """
+    if principal.by is not None or target == principal.home:
+        return True
+    if target.level is not ScopeLevel.ORG or target.org != principal.home.org:
+        return False
+    user = principal.home.user
+    return user is not None and any(
+        grant.right is Right.ORG_WRITE and grant.grantee == user for grant in grants
+    )
+
+
+def _against_category(candidate: Candidate, policy: Policy) -> str | None:
+    category = policy.category(candidate.category)
+    if category is None:
+        return f"category_not_in_policy:{candidate.category}"
+    return None if category.admit else f"category_not_admitted:{candidate.category}"
+
+
+def _against_trust(candidate: Candidate, policy: Policy) -> str | None:
+    trust = candidate.label.trust
+    if trust.rank > candidate.source.trust.rank:
+        return "trust_above_source"
+    category = policy.category(candidate.category)
+    directive = candidate.kind is Kind.PROCEDURAL or (category is not None and category.directive)
+    return "external_never_directive" if trust is Trust.EXTERNAL and directive else None
+
+
+def _against_tombstone(candidate: Candidate, *, tombstoned: bool) -> str | None:
+    return "tombstoned" if tombstoned and candidate.proposer is not Proposer.CALLER else None
+
+
+def _against_key(candidate: Candidate, policy: Policy) -> str | None:
+    if candidate.key is None:
+        return None
+    pattern = patterns.compile(policy.callers.key_pattern)
+    return None if pattern.fullmatch(candidate.key) else "key_not_allowed"
+
+
+def _against_ttl(candidate: Candidate) -> str | None:
+    days = candidate.ttl_days
+    usable = days is None or candidate.proposer is Proposer.MODEL or days > 0
+    return None if usable and (days is None or math.isfinite(days)) else "ttl_not_positive"
+
+
+def _ttl(candidate: Candidate, policy: Policy) -> tuple[float | None, float | None]:
+    soft, hard = policy.ttl_for(candidate.category)
+    if candidate.ttl_days is not None:
+        hard = candidate.ttl_days
+        if candidate.proposer is Proposer.MODEL:
+            limits = policy.proposals
+            hard = min(max(hard, limits.min_ttl_days), limits.max_ttl_days)
+    if soft is not None and hard is not None and soft >= hard:
+        soft = None
+    return soft, hard

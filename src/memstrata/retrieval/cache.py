@@ -1,0 +1,63 @@
+"""The owner indexes that are warm, least recently used out first, under a byte budget."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from memstrata.domain.change import StoredRow
+from memstrata.domain.scope import Scope
+from memstrata.retrieval.indexer import Indexer
+from memstrata.retrieval.owner_index import Frozen, OwnerIndex
+
+DEFAULT_BUDGET_BYTES = 256 * 1024 * 1024
+"""Memory that warm indexes may hold together; chosen, about 100,000 memories."""
+
+
+CALLS_BETWEEN_CHECKS = 64
+"""How often the budget is checked: adding up hundreds of sizes would cost each recall more than
+its ranking does."""
+
+
+class IndexCache:
+    """Warm indexes by owner; safe to use from several threads."""
+
+    def __init__(self, indexer: Indexer, *, budget_bytes: int = DEFAULT_BUDGET_BYTES) -> None:
+        self.indexer = indexer
+        self._budget = budget_bytes
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._warm: OrderedDict[Scope, OwnerIndex] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._warm)
+
+    def of(self, owner: Scope) -> OwnerIndex:
+        """Return the index of an owner; a cold one is empty and has no head yet."""
+        with self._lock:
+            index = self._warm.get(owner)
+            if index is None:
+                index = self._warm[owner] = self._new()
+            else:
+                self._warm.move_to_end(owner)
+            self._calls += 1
+            if self._calls % CALLS_BETWEEN_CHECKS == 0:
+                self._shrink()
+            return index
+
+    def frozen_at(self, rows: Sequence[StoredRow]) -> Frozen:
+        """Return columns of rows that belong to no current index, for reads of the past."""
+        past = self._new()
+        past.apply(None, rows)
+        return past.freeze()
+
+    def _new(self) -> OwnerIndex:
+        make = self.indexer
+        return OwnerIndex(recipe=make.recipe, dimensions=make.dimensions, reindex=make.reindex)
+
+    def _shrink(self) -> None:
+        held = sum(index.nbytes for index in self._warm.values())
+        while held > self._budget and len(self._warm) > 1:
+            _, coldest = self._warm.popitem(last=False)
+            held -= coldest.nbytes

@@ -1,0 +1,185 @@
+"""The index entry of one memory: what ranking and gates need, packed into bytes.
+
+An entry is a fixed part (:data:`ENTRY`), the int8 vector, the distinct term ids (uint64) and
+their counts (uint16). A store keeps it unopened. Thousands of fixed parts are read at once as
+numpy columns (:data:`ENTRY_COLUMNS`), so that a cold owner costs a few milliseconds.
+
+Names are kept as 64-bit tags: enough to select by, useless to read; where equality of a tag
+decides more than a ranking, the memory itself is compared too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memstrata.domain.codec import KIND_CODES, SENSITIVITY_CODES, code_of, encode_time
+from memstrata.domain.decision import TURN_CATEGORY, Candidate
+from memstrata.domain.memory import Kind, Memory
+from memstrata.domain.scope import Scope
+from memstrata.domain.value import to_us
+
+NO_TURN = -1
+MAX_COUNT = 2**16 - 1
+
+ENTRY = struct.Struct("<9Q2qdiIHH4B")
+_FIELDS: tuple[tuple[str, str], ...] = (
+    ("recipe", "<u8"),
+    ("scope", "<u8"),
+    ("key", "<u8"),
+    ("hash", "<u8"),
+    ("session", "<u8"),
+    ("category", "<u8"),
+    ("purpose", "<u8"),
+    ("speaker", "<u8"),
+    ("embedder", "<u8"),
+    ("created", "<i8"),
+    ("valid_from", "<i8"),
+    ("scale", "<f8"),
+    ("turn", "<i4"),
+    ("length", "<u4"),
+    ("terms", "<u2"),
+    ("dimensions", "<u2"),
+    ("kind", "u1"),
+    ("sensitivity", "u1"),
+    ("restricted", "u1"),
+    ("verbatim", "u1"),
+)
+ENTRY_COLUMNS = np.dtype(list(_FIELDS))
+"""The numpy view of :data:`ENTRY`; the same bytes."""
+
+STATE_COLUMNS = np.dtype(
+    {
+        "names": [
+            "status",
+            "source",
+            "trust",
+            "importance",
+            "pinned",
+            "confidence",
+            "updated",
+            "soft",
+            "hard",
+            "verified",
+            "valid_to",
+        ],
+        "formats": ["u1"] * 5 + ["<f8"] + ["<i8"] * 5,
+        "offsets": [0, 1, 2, 3, 4, 16, 24, 32, 40, 48, 56],
+        "itemsize": 64,
+    }
+)
+"""The numpy view of ``domain.codec.STATE``; the same bytes."""
+
+
+class Indexed(NamedTuple):
+    """A text as the index sees it, made before the write turn.
+
+    Attributes:
+        terms: Analysed terms in order, with repetition.
+        vector: int8 components, empty where there is no embedder.
+        scale: What one step of the int8 components is worth.
+        analyser: Version of the analyser.
+        embedder: Model id, empty where there is none.
+    """
+
+    terms: tuple[str, ...]
+    vector: bytes
+    scale: float
+    analyser: str
+    embedder: str
+
+
+def tag(*parts: str) -> int:
+    """Return the 64-bit tag of some names; never 0, which stands for absence."""
+    digest = hashlib.blake2b("\x00".join(parts).encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(digest.digest(), "little") or 1
+
+
+def optional_tag(name: str | None) -> int:
+    """Return the tag of a name, or 0 for None."""
+    return 0 if name is None else tag(name)
+
+
+def index_text(memory: Memory | Candidate) -> str:
+    """Return the text that a memory is found by: speaker, key and tags stand with the content."""
+    key = "" if memory.key is None else memory.key.replace("_", " ").replace("-", " ")
+    lead = [part for part in (memory.speaker, key) if part]
+    text = f"{' '.join(lead)}: {memory.content}" if lead else memory.content
+    return f"{text} {' '.join(sorted(set(memory.tags)))}" if memory.tags else text
+
+
+def quantise(vector: NDArray[np.float32]) -> tuple[NDArray[np.int8], float]:
+    """Return int8 components and the worth of one step.
+
+    Dot products of such vectors are integers below 2^24 for up to 1,024 dimensions, exact in
+    float32 in whatever order they are summed (DESIGN D1).
+    """
+    peak = float(np.max(np.abs(vector), initial=0.0))
+    if peak == 0.0:
+        return np.zeros(vector.shape, np.int8), 0.0
+    scale = peak / 127.0
+    return np.rint(vector.astype(np.float64) / scale).astype(np.int8), scale
+
+
+def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
+    """Write the entry of a memory.
+
+    Args:
+        memory: The record; only its content version is used.
+        indexed: Its text as the index sees it.
+        term_ids: The 64-bit id of each of ``indexed.terms``, in their order.
+    """
+    counts = Counter(term_ids)
+    vector = indexed.vector
+    is_turn = turn_of(memory) is not None
+    fixed = ENTRY.pack(
+        recipe(indexed.analyser, indexed.embedder),
+        tag(memory.scope.path),
+        optional_tag(memory.key),
+        0 if memory.key is not None or is_turn else tag(memory.content_hash),
+        optional_tag(memory.origin.session),
+        tag(memory.category),
+        optional_tag(memory.purpose),
+        optional_tag(None if memory.speaker is None else memory.speaker.casefold()),
+        optional_tag(indexed.embedder or None),
+        to_us(memory.created_at),
+        encode_time(memory.valid_from),
+        indexed.scale,
+        NO_TURN if memory.origin.turn is None else memory.origin.turn,
+        len(term_ids),
+        len(counts),
+        len(vector),
+        code_of(KIND_CODES, memory.kind),
+        code_of(SENSITIVITY_CODES, memory.sensitivity),
+        memory.audience is not None,
+        is_turn,
+    )
+    ids = np.fromiter(counts, "<u8", len(counts)).tobytes()
+    times = np.fromiter((min(n, MAX_COUNT) for n in counts.values()), "<u2", len(counts)).tobytes()
+    return fixed + vector + ids + times
+
+
+def recipe(analyser: str, embedder: str) -> int:
+    """Return the tag of what made an entry; an entry of another recipe is made anew."""
+    return tag(analyser, embedder)
+
+
+def turn_of(memory: Memory) -> tuple[str, int] | None:
+    """Return session and place of a verbatim turn, None for any other memory."""
+    origin = memory.origin
+    if memory.kind is not Kind.EPISODIC or memory.category != TURN_CATEGORY:
+        return None
+    if origin.session is None or origin.turn is None:
+        return None
+    return origin.session, origin.turn
+
+
+def scope_tag(scope: Scope) -> int:
+    """Return the tag that entries carry for a scope."""
+    return tag(scope.path)

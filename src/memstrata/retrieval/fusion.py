@@ -1,0 +1,142 @@
+"""How signals become one score: selectable modes, each explained by its components (RE-3).
+
+A mode returns the components in the order they are applied and the calibrated relevance. The
+relevance is what a floor tests; weights that change order only come after (RE-4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from memstrata.domain.errors import InvalidInput
+from memstrata.retrieval.pool import Floats, Pool
+from memstrata.retrieval.scoring import Signals, neighbours, z_scores
+
+
+class FusionMode(StrEnum):
+    """Ways to fuse.
+
+    ``conversational`` is the default: standardised lexical and dense scores, added, plus what
+    the neighbouring turns score. ``rrf`` is reciprocal-rank fusion, ``weighted`` the composite
+    of SPEC RE-3, ``hybrid`` a single weight between keyword and vector.
+    """
+
+    CONVERSATIONAL = "conversational"
+    RRF = "rrf"
+    WEIGHTED = "weighted"
+    HYBRID = "hybrid"
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """A mode with its weights; every number is a setting.
+
+    Attributes:
+        mode: Which way.
+        rrf_k: Damping of RRF (Cormack, Clarke, Buettcher 2009; SPEC RE-3).
+        hybrid_weight: 0 keyword only … 1 vector only.
+        weights: Vector, keyword, recency and importance of ``weighted`` (SPEC RE-3).
+        dense_weight: Weight of the standardised dense score in ``conversational``.
+        neighbour_weights: Weight of the turns at distance 1, 2, … in ``conversational``.
+        half_life_days: Of recency.
+        confidence_share: How much of a score confidence decides: the factor is
+            ``1 - share · (1 - confidence)``.
+    """
+
+    mode: FusionMode = FusionMode.CONVERSATIONAL
+    rrf_k: int = 60
+    hybrid_weight: float = 0.5
+    weights: tuple[float, float, float, float] = (0.4, 0.3, 0.2, 0.1)
+    dense_weight: float = 0.6
+    neighbour_weights: tuple[float, ...] = (0.4, 0.2, 0.1, 0.05)
+    half_life_days: float = 30.0
+    confidence_share: float = 0.2
+
+    def __post_init__(self) -> None:
+        if self.rrf_k < 1:
+            raise InvalidInput("fusion.rrf_k", f"must be at least 1, not {self.rrf_k}")
+        if not 0.0 <= self.hybrid_weight <= 1.0:
+            raise InvalidInput("fusion.hybrid_weight", f"must be 0 to 1, not {self.hybrid_weight}")
+        if not self.half_life_days > 0.0:
+            raise InvalidInput("fusion.half_life_days", f"must be over 0: {self.half_life_days}")
+
+
+Fused = tuple[Mapping[str, Floats], Floats]
+"""Components by name, and the calibrated relevance, 0 to 1."""
+
+# Typical mean and deviation of each signal on development conversations, for pools too small to
+# have their own.
+LEXICAL_PRIOR = (0.6, 1.0)
+DENSE_PRIOR = (0.12, 0.12)
+# The standardised sum of a clearly relevant turn lies around 6, of an unrelated one below 1.
+LOGISTIC_MIDDLE = 3.0
+
+
+def fuse(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
+    """Fuse the signals of one query by the mode that ``fusion`` names."""
+    return _MODES[fusion.mode](pool, signals, fusion)
+
+
+def _conversational(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
+    parts = {"bm25": z_scores(signals.lexical, LEXICAL_PRIOR)}
+    if signals.has_dense:
+        parts["vector"] = fusion.dense_weight * z_scores(signals.dense, DENSE_PRIOR)
+    parts["neighbours"] = neighbours(pool, _added(parts), fusion.neighbour_weights)
+    return parts, 1.0 / (1.0 + np.exp(LOGISTIC_MIDDLE - _added(parts)))
+
+
+def _rrf(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
+    del pool
+    ranked = {"bm25": signals.lexical} | ({"vector": signals.dense} if signals.has_dense else {})
+    parts = {name: _reciprocal(values, fusion.rrf_k) for name, values in ranked.items()}
+    return parts, _added(parts) * (fusion.rrf_k + 1) / len(parts)
+
+
+def _weighted(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
+    del pool
+    vector, keyword, recent, important = fusion.weights
+    parts = {
+        "vector": vector * np.clip(signals.dense, 0.0, 1.0),
+        "bm25": keyword * _share_of_best(signals.lexical),
+        "recency": recent * signals.recency,
+        "importance": important * signals.importance,
+    }
+    return parts, _added(parts)
+
+
+def _hybrid(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
+    del pool
+    dense = fusion.hybrid_weight if signals.has_dense else 0.0
+    parts = {
+        "bm25": (1.0 - dense) * _share_of_best(signals.lexical),
+        "vector": dense * np.clip(signals.dense, 0.0, 1.0),
+    }
+    return parts, _added(parts)
+
+
+_MODES: Mapping[FusionMode, Callable[[Pool, Signals, Fusion], Fused]] = {
+    FusionMode.CONVERSATIONAL: _conversational,
+    FusionMode.RRF: _rrf,
+    FusionMode.WEIGHTED: _weighted,
+    FusionMode.HYBRID: _hybrid,
+}
+
+
+def _added(parts: Mapping[str, Floats]) -> Floats:
+    return np.asarray(sum(parts.values()), np.float64)
+
+
+def _reciprocal(values: Floats, k: int) -> Floats:
+    """1 / (k + rank) of rows with a score above 0; equal scores share the better rank."""
+    ordered = np.sort(values)
+    rank = len(values) - np.searchsorted(ordered, values, "right") + 1
+    return np.where(values > 0.0, 1.0 / (k + rank), 0.0)
+
+
+def _share_of_best(values: Floats) -> Floats:
+    best = float(values.max(initial=0.0))
+    return values / best if best > 0.0 else values

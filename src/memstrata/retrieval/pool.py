@@ -1,0 +1,207 @@
+"""The rows that one principal may read for one cue, gathered over its visible owners.
+
+Everything that is counted for ranking (N, document frequencies, average length, means) is
+counted over the pool, so that no tenant, sibling task or expired row shifts another's ranking
+(SC-4, DESIGN D1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memstrata.domain.change import StoredRow
+from memstrata.domain.codec import KIND_CODES, NEVER, STATUS_CODES, code_of, decode
+from memstrata.domain.memory import Memory, Status
+from memstrata.domain.recall import Cue
+from memstrata.domain.value import to_us
+from memstrata.retrieval.entry import scope_tag, tag
+from memstrata.retrieval.owner_index import Frozen
+from memstrata.retrieval.segment import Segment
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_READABLE = [code_of(STATUS_CODES, s) for s in (Status.ACTIVE, Status.REVIEW, Status.STALE)]
+
+
+class Part(NamedTuple):
+    """The pool's rows within one segment.
+
+    Attributes:
+        segment: Where they are.
+        places: Their places in it, rising.
+        slots: For each row of the segment its place in the pool, or -1.
+    """
+
+    segment: Segment
+    places: Ints
+    slots: Ints
+
+
+class Pool:
+    """Visible rows as columns, over all readable owners.
+
+    Attributes:
+        parts: One for each segment that has visible rows.
+        entry: Structured columns of the visible rows.
+        state: Likewise.
+    """
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self.parts = tuple(parts)
+        self.entry = _gather([part.segment.entry[part.places] for part in parts])
+        self.state = _gather([part.segment.state[part.places] for part in parts])
+        self._starts = np.cumsum([0, *(len(part.places) for part in parts)])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def row(self, slot: int) -> StoredRow:
+        """Return the stored row at a place of the pool."""
+        number = int(np.searchsorted(self._starts, slot, "right")) - 1
+        part = self.parts[number]
+        return part.segment.rows[int(part.places[slot - int(self._starts[number])])]
+
+    def memory(self, slot: int) -> Memory:
+        """Return the memory at a place of the pool."""
+        return decode(self.row(slot))
+
+    def dots(self, vector: NDArray[np.int8]) -> Floats:
+        """Return the integer dot product of each row's vector with a query vector."""
+        query = vector.astype(np.float32)
+        scores = [_dot(part, query) for part in self.parts]
+        return np.concatenate(scores) if scores else np.zeros(0)
+
+    def postings(self, term: int) -> Iterator[tuple[Ints, Floats]]:
+        """Yield, per part, the pool places that contain a term and how often each does."""
+        for part in self.parts:
+            places, counts = part.segment.postings(term)
+            slots = part.slots[places]
+            seen = slots >= 0
+            yield slots[seen], counts[seen].astype(np.float64)
+
+
+def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
+    """Select the rows that ``cue`` may see.
+
+    A row is visible if it stands, lies in one of the cue's scopes, is of a wanted kind, has not
+    passed its hard expiry, holds at ``valid_at``, admits the agent and the purpose, and passes
+    the filter (RE-5).
+    """
+    parts, start = [], 0
+    for index in frozen:
+        for segment, alive in zip(index.segments, index.alive, strict=True):
+            places = np.flatnonzero(alive & visible(segment, cue, now))
+            places = _admitted(segment, places, cue)
+            if len(places):
+                slots = np.full(len(segment), -1, np.int64)
+                slots[places] = np.arange(start, start + len(places))
+                parts.append(Part(segment, places, slots))
+                start += len(places)
+    return Pool(parts)
+
+
+def visible(segment: Segment, cue: Cue, now: datetime) -> Bools:
+    """Return which rows of a segment pass what columns can tell."""
+    masks = [mask for _, mask in exclusions(segment, cue, now)]
+    return np.asarray(np.logical_and.reduce(masks), np.bool_)
+
+
+def exclusions(segment: Segment, cue: Cue, now: datetime) -> list[tuple[str, Bools]]:
+    """Return each named condition with the rows that meet it, for ranking and for explaining."""
+    entry, state = segment.entry, segment.state
+    clock = to_us(now)
+    world = clock if cue.valid_at is None else to_us(cue.valid_at)
+    purpose = 0 if cue.purpose is None else tag(cue.purpose)
+    conditions = [
+        ("out_of_scope", np.isin(entry["scope"], [scope_tag(s) for s in cue.scopes])),
+        ("status", np.isin(state["status"], _READABLE)),
+        ("expired", (state["hard"] == NEVER) | (state["hard"] > clock)),
+        ("no_longer_valid", (state["valid_to"] == NEVER) | (state["valid_to"] > world)),
+        ("purpose_mismatched", (entry["purpose"] == 0) | (entry["purpose"] == purpose)),
+    ]
+    if cue.valid_at is not None:
+        begun = (entry["valid_from"] == NEVER) | (entry["valid_from"] <= world)
+        conditions.append(("not_yet_valid", begun))
+    if cue.kinds:
+        wanted = [code_of(KIND_CODES, kind) for kind in cue.kinds]
+        conditions.append(("kind", np.isin(entry["kind"], wanted)))
+    return conditions
+
+
+def _admitted(segment: Segment, places: Ints, cue: Cue) -> Ints:
+    restricted = segment.entry["restricted"][places] != 0
+    if not cue.filter and not restricted.any():
+        return places
+    keep = [
+        (not closed or audible(segment.rows[place], cue.agent))
+        and (not cue.filter or matches(decode(segment.rows[place]), cue.filter))
+        for place, closed in zip(places.tolist(), restricted.tolist(), strict=True)
+    ]
+    return places[np.array(keep, np.bool_)]
+
+
+def audible(row: StoredRow, agent: str | None) -> bool:
+    """Return whether an agent belongs to a row's audience (SC-12)."""
+    audience = decode(row).audience
+    return audience is None or (agent is not None and agent in audience)
+
+
+def matches(memory: Memory, wanted: Mapping[str, object]) -> bool:
+    """Return whether every field of a filter equals the memory's; ``tags`` asks for inclusion."""
+    return all(_FIELD.get(name, _metadata(name))(memory, value) for name, value in wanted.items())
+
+
+def _metadata(name: str) -> Callable[[Memory, object], bool]:
+    path = name.removeprefix("metadata.").split(".")
+
+    def equal(memory: Memory, value: object) -> bool:
+        found: object = memory.metadata
+        for step in path:
+            found = found.get(step) if isinstance(found, Mapping) else None
+        return found == value
+
+    return equal
+
+
+def _tagged(memory: Memory, value: object) -> bool:
+    asked = [value] if isinstance(value, str) else value
+    return isinstance(asked, (list, tuple, set, frozenset)) and set(asked) <= set(memory.tags)
+
+
+_FIELD: Mapping[str, Callable[[Memory, object], bool]] = {
+    "kind": lambda memory, value: memory.kind == value,
+    "category": lambda memory, value: memory.category == value,
+    "key": lambda memory, value: memory.key == value,
+    "source": lambda memory, value: memory.source == value,
+    "status": lambda memory, value: memory.status == value,
+    "speaker": lambda memory, value: memory.speaker == value,
+    "session": lambda memory, value: memory.origin.session == value,
+    "pinned": lambda memory, value: memory.pinned == value,
+    "scope": lambda memory, value: memory.scope.path == value,
+    "tags": _tagged,
+}
+FILTER_FIELDS = frozenset(_FIELD)
+"""Fields a filter may name beside ``metadata.…``."""
+
+
+def _dot(part: Part, query: NDArray[np.float32]) -> Floats:
+    vectors = part.segment.vectors
+    if vectors.shape[1] != query.shape[0]:
+        return np.zeros(len(part.places))
+    # einsum keeps to one thread: BLAS threads waiting for a busy core made the same scan 37 times
+    # slower (DESIGN §6). Components are integers, so the order of summation changes nothing.
+    scores = np.einsum("ij,j->i", vectors, query)
+    return np.asarray(scores[part.places], np.float64)
+
+
+def _gather(arrays: list[NDArray[np.void]]) -> NDArray[np.void]:
+    if not arrays:
+        return np.zeros(0, np.dtype([("none", "u1")]))
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

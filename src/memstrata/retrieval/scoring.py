@@ -1,0 +1,159 @@
+"""The signals of ranking, each one float64 array over the pool.
+
+All sums that run over rows are taken in sorted order, so that a figure does not depend on the
+order in which rows lie in a store (FX-14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memstrata.domain.codec import IMPORTANCE_CODES, NEVER, STATUS_CODES, code_of
+from memstrata.domain.memory import Status
+from memstrata.retrieval.entry import NO_TURN
+from memstrata.retrieval.pool import Bools, Floats, Pool
+
+# Robertson and Zaragoza 2009; the same values as the baseline that recall is measured against.
+BM25_K1 = 1.2
+BM25_B = 0.75
+
+# Below this many visible rows a mean and a deviation say little (DESIGN D1).
+MIN_ROWS_FOR_Z = 10
+DAY_US = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What is known of every visible row for one query.
+
+    Attributes:
+        lexical: BM25 score, 0 and up.
+        coverage: Share of the query's idf mass that the row contains, 0 to 1.
+        dense: Cosine of the int8 vectors, -1 to 1; all 0 where no vector takes part.
+        recency: exp(-age / half-life · ln 2) of the last update, 0 to 1.
+        importance: 0.5, 0.8 or 1.
+        confidence: 0 to 1.
+        has_dense: Whether vectors take part at all.
+    """
+
+    lexical: Floats
+    coverage: Floats
+    dense: Floats
+    recency: Floats
+    importance: Floats
+    confidence: Floats
+    has_dense: bool
+
+
+def bm25(pool: Pool, terms: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return BM25 (Lucene's idf) and idf coverage of the distinct query terms.
+
+    Source: Robertson, Zaragoza 2009; ``idf = ln(1 + (N - df + 0.5) / (df + 0.5))``.
+    """
+    scores, coverage = np.zeros(len(pool)), np.zeros(len(pool))
+    if not len(pool) or not terms:
+        return scores, coverage
+    lengths = pool.entry["length"].astype(np.float64)
+    average = float(pool.entry["length"].sum(dtype=np.int64)) / len(pool) or 1.0
+    norm = BM25_K1 * (1.0 - BM25_B + BM25_B * lengths / average)
+    mass = 0.0
+    for term in terms:
+        found = list(pool.postings(term))
+        df = sum(len(slots) for slots, _ in found)
+        idf = float(np.log1p((len(pool) - df + 0.5) / (df + 0.5)))
+        mass += idf
+        for slots, counts in found:
+            scores[slots] += idf * counts / (counts + norm[slots])
+            coverage[slots] += idf
+    return scores, coverage / mass if mass else coverage
+
+
+def cosine(pool: Pool, vector: NDArray[np.int8] | None) -> Floats:
+    """Return the cosine of each row's int8 vector with the query's, 0 where either is empty."""
+    if vector is None or not vector.any() or not len(pool):
+        return np.zeros(len(pool))
+    dots = pool.dots(vector)
+    own = float(np.sqrt(np.vdot(vector.astype(np.int64), vector.astype(np.int64))))
+    # Rows are unit vectors before quantisation, so scale · norm of the int8 row is 1 to within
+    # the quantisation step; multiplying by the scale spares a norm per row.
+    return np.asarray(dots * pool.entry["scale"] / own, np.float64)
+
+
+def recency(pool: Pool, now_us: int, half_life_days: float) -> Floats:
+    """Return 1 for an update at the clock, 0.5 after one half-life, and so on."""
+    if not len(pool):
+        return np.zeros(0)
+    age_days = np.maximum(now_us - pool.state["updated"], 0) / DAY_US
+    return np.asarray(np.exp2(-age_days / half_life_days), np.float64)
+
+
+def importance(pool: Pool) -> Floats:
+    """Return the importance weight of each row."""
+    weights = np.array([level.weight for level in IMPORTANCE_CODES])
+    return weights[pool.state["importance"]] if len(pool) else np.zeros(0)
+
+
+def down_weight(pool: Pool, now_us: int) -> Floats:
+    """Return 0.5 for stale and soft-expired rows and 1 for others (LT-5, HY-4)."""
+    if not len(pool):
+        return np.ones(0)
+    stale = pool.state["status"] == code_of(STATUS_CODES, Status.STALE)
+    soft = (pool.state["soft"] != NEVER) & (pool.state["soft"] <= now_us)
+    return np.where(stale | soft, 0.5, 1.0)
+
+
+def z_scores(values: Floats, prior: tuple[float, float]) -> Floats:
+    """Return values in deviations from their mean.
+
+    Args:
+        values: One signal over the pool.
+        prior: Mean and deviation to use for pools under :data:`MIN_ROWS_FOR_Z` rows, or where
+            the deviation is 0.
+    """
+    mean, deviation = prior
+    if len(values) >= MIN_ROWS_FOR_Z:
+        ordered = np.sort(values)
+        own_mean = float(ordered.sum()) / len(values)
+        own = float(np.sqrt(np.sort((ordered - own_mean) ** 2).sum() / len(values)))
+        if own > 0.0:
+            mean, deviation = own_mean, own
+    return (values - mean) / deviation
+
+
+def neighbours(pool: Pool, base: Floats, weights: Sequence[float]) -> Floats:
+    """Return, for verbatim turns, the weighted scores of the turns around them.
+
+    Args:
+        pool: Visible rows.
+        base: Score of each row by itself.
+        weights: Weight of the turn at distance 1, 2, … on either side, in the same session.
+    """
+    total = np.zeros(len(pool))
+    if not len(pool):
+        return total
+    turns = np.flatnonzero(_is_turn(pool))
+    if len(turns) < 2:
+        return total
+    session, turn = pool.entry["session"][turns], pool.entry["turn"][turns].astype(np.int64)
+    scope = pool.entry["scope"][turns]
+    order = turns[np.lexsort((turn, session, scope))]
+    session, turn = pool.entry["session"][order], pool.entry["turn"][order].astype(np.int64)
+    scope, scores = pool.entry["scope"][order], base[order]
+    gathered = np.zeros(len(order))
+    for distance, weight in enumerate(weights, start=1):
+        if distance >= len(order):
+            break
+        same = (session[:-distance] == session[distance:]) & (scope[:-distance] == scope[distance:])
+        same &= turn[distance:] - turn[:-distance] == distance
+        gathered[:-distance] += weight * np.where(same, scores[distance:], 0.0)
+        gathered[distance:] += weight * np.where(same, scores[:-distance], 0.0)
+    total[order] = gathered
+    return total
+
+
+def _is_turn(pool: Pool) -> Bools:
+    return np.asarray((pool.entry["verbatim"] != 0) & (pool.entry["turn"] != NO_TURN), np.bool_)

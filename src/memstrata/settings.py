@@ -1,0 +1,121 @@
+"""Every setting, in one frozen value built once; the only reader of the environment.
+
+Sources, first wins: arguments, environment (``MEMSTRATA_…``, and ``OPENAI_…`` for the language
+model), the YAML file that ``MEMSTRATA_CONFIG`` names.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+
+from memstrata.domain.errors import ConfigurationError
+
+
+def _openai(name: str) -> AliasChoices:
+    return AliasChoices(f"openai_{name}", f"OPENAI_{name.upper()}")
+
+
+class Settings(BaseSettings):
+    """What an open memstrata goes by.
+
+    Attributes:
+        store: Path or URL; None means a file in the user's data directory.
+        policy: Policy file, or a directory with one per org; None means the built-in policy.
+        synchronous: ``full`` makes every acknowledged write durable against power loss,
+            ``normal`` against the end of the process only.
+        busy_timeout_s: Longest wait for another writer, in seconds.
+        embedder: ``static`` for the embedded model, ``none`` for keyword recall only.
+        index_budget_mb: Memory for warm owner indexes, in MiB.
+        fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
+        hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
+        rrf_k: For ``rrf``: the damping.
+        openai_api_key: Key of the OpenAI-compatible endpoint; with it a model takes part.
+        openai_base_url: Address of the endpoint, None for OpenAI's own.
+        openai_model: Name of the model.
+        openai_timeout_seconds: Longest wait for one answer, in seconds (LM-1).
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="MEMSTRATA_", frozen=True, extra="forbid", populate_by_name=True
+    )
+
+    store: str | None = None
+    policy: Path | None = None
+    synchronous: Literal["full", "normal"] = "full"
+    busy_timeout_s: float = Field(default=30.0, gt=0)
+    embedder: Literal["static", "none"] = "static"
+    index_budget_mb: int = Field(default=256, ge=1)
+    fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
+    hybrid_weight: float = Field(default=0.5, ge=0, le=1)
+    rrf_k: int = Field(default=60, ge=1)
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias=_openai("api_key"))
+    openai_base_url: str | None = Field(default=None, validation_alias=_openai("base_url"))
+    openai_model: str = Field(default="gpt-5-mini", validation_alias=_openai("model"))
+    openai_timeout_seconds: float = Field(
+        default=60.0, gt=0, validation_alias=_openai("timeout_seconds")
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then the environment, then the file; no .env and no secrets directory."""
+        del dotenv_settings, file_secret_settings
+        path = os.environ.get("MEMSTRATA_CONFIG")
+        files = (YamlConfigSettingsSource(settings_cls, path),) if path else ()
+        return (init_settings, env_settings, *files)
+
+
+def load(**given: Any) -> Settings:
+    """Build the settings.
+
+    Raises:
+        ConfigurationError: Naming the setting that is wrong, with the nearest right name for an
+            unknown one.
+    """
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise ConfigurationError(_explain(error)) from error
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"settings cannot be read: {error}") from error
+
+
+def default_store() -> Path:
+    """Return the file in the user's data directory that serves where none is named."""
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    elif os.name == "nt":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return base / "memstrata" / "memory.db"
+
+
+def _explain(error: ValidationError) -> str:
+    problems = []
+    for problem in error.errors(include_input=False, include_url=False):
+        name = ".".join(map(str, problem["loc"]))
+        text = f"setting {name}: {problem['msg']}"
+        if problem["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(name, Settings.model_fields, n=1)
+            text = f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+        problems.append(text)
+    return "; ".join(problems)

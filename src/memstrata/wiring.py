@@ -1,0 +1,130 @@
+"""The composition root: the one place that chooses adapters and puts the parts together."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import unquote
+
+from memstrata.adapters.embedding_static import StaticEmbedder
+from memstrata.adapters.store_memory import DictStore
+from memstrata.adapters.store_sqlite import SqliteStore
+from memstrata.adapters.system import SystemClock, SystemIds
+from memstrata.domain.errors import ConfigurationError
+from memstrata.manager import AsyncStrata, Services
+from memstrata.policy.book import PolicyBook
+from memstrata.ports import Clock, Embedder, Ids, LanguageModel, MemoryStore
+from memstrata.retrieval.cache import IndexCache
+from memstrata.retrieval.fusion import Fusion, FusionMode
+from memstrata.retrieval.indexer import Indexer
+
+if TYPE_CHECKING:
+    from memstrata.settings import Settings
+
+Mode = Literal["local", "incognito", "guest"]
+IN_MEMORY = ":memory:"
+_MIB = 1024 * 1024
+
+
+def assemble(
+    target: str | os.PathLike[str] | None = None,
+    *,
+    mode: str = "local",
+    settings: Settings | None = None,
+    inline: bool,
+    model: LanguageModel | None = None,
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+) -> AsyncStrata:
+    """Open a store and put everything above it together.
+
+    Args:
+        target: Path, ``sqlite:///path`` or ``:memory:``; None means the settings' store, or a
+            file in the user's data directory.
+        mode: ``local``; ``incognito`` (``guest``) keeps everything in memory and uses no model.
+        settings: None reads the environment.
+        inline: Whether store calls may block the calling thread.
+        model: Language model to use instead of the settings'.
+        clock: Time; None means the machine's.
+        ids: Ids; None means random UUIDv7.
+
+    Raises:
+        ConfigurationError: If the mode or the URL is of no known kind.
+        PolicyInvalid: If the policy file is broken.
+        StoreError: If the store cannot be opened.
+    """
+    from memstrata.settings import load
+
+    chosen = load() if settings is None else settings
+    if mode not in ("local", "incognito", "guest"):
+        raise ConfigurationError(f"mode must be local, incognito or guest, not {mode!r}")
+    hidden = mode != "local"
+    policies = PolicyBook(chosen.policy)
+    embedder: Embedder | None = StaticEmbedder() if chosen.embedder == "static" else None
+    indexes = IndexCache(Indexer(embedder), budget_bytes=chosen.index_budget_mb * _MIB)
+    store = DictStore() if hidden else open_store(target, chosen, inline=inline)
+    services = Services(
+        store=store,
+        indexes=indexes,
+        policies=policies,
+        clock=clock or SystemClock(),
+        ids=ids or SystemIds(),
+        model=None if hidden else model or _model(chosen),
+        fusion=Fusion(
+            mode=FusionMode(chosen.fusion),
+            hybrid_weight=chosen.hybrid_weight,
+            rrf_k=chosen.rrf_k,
+        ),
+        mode="incognito" if hidden else "local",
+    )
+    return AsyncStrata(services)
+
+
+def open_store(
+    target: str | os.PathLike[str] | None, settings: Settings, *, inline: bool
+) -> MemoryStore:
+    """Open the store that a path or URL names."""
+    from memstrata.settings import default_store
+
+    named = target if target is not None else settings.store
+    if named is None:
+        named = default_store()
+    if named == IN_MEMORY:
+        return DictStore()
+    return SqliteStore.open(
+        _path_of(named),
+        busy_timeout_s=settings.busy_timeout_s,
+        synchronous=settings.synchronous,
+        inline=inline,
+    )
+
+
+def _path_of(named: str | os.PathLike[str]) -> Path:
+    text = os.fspath(named)
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ConfigurationError("a store is named by a path or a URL")
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return Path(text)
+    if scheme != "sqlite":
+        raise ConfigurationError(
+            f"no store for {scheme}://; this version has sqlite:///path, a path, and :memory:"
+        )
+    host, _, path = rest.partition("/")
+    if host or not path:
+        raise ConfigurationError("write sqlite:///relative/path or sqlite:////absolute/path")
+    return Path(unquote(path))
+
+
+def _model(settings: Settings) -> LanguageModel | None:
+    if settings.openai_api_key is None:
+        return None
+    from memstrata.adapters.model_openai import OpenAIModel
+
+    return OpenAIModel(
+        api_key=settings.openai_api_key.get_secret_value(),
+        base_url=settings.openai_base_url,
+        model=settings.openai_model,
+        timeout_s=settings.openai_timeout_seconds,
+    )
