@@ -24,11 +24,12 @@ from memstrata.language import patterns
 # longer is not how people state a fact; a turn with more is mostly pasted, and what people say
 # about themselves stands at its head or its tail.
 MAX_SENTENCE_CHARS = 600
-HEAD_CHARS = 8_000
-TAIL_CHARS = 4_000
-MAX_HEAD_SENTENCES = 60
-MAX_TAIL_SENTENCES = 30
-MAX_CLAUSES = 12
+HEAD_CHARS = 6_000
+TAIL_CHARS = 3_000
+MAX_HEAD_SENTENCES = 40
+MAX_TAIL_SENTENCES = 20
+MAX_CLAUSES_OF_SENTENCE = 12
+MAX_CLAUSES = 100
 MAX_LEAD_INS = 6
 
 MEMORY_CONTROL = "memory_control"
@@ -122,9 +123,11 @@ def read(text: str) -> Reading:
         sentence = plain[start:end]
         if _is_control(sentence):
             return Reading((), (MEMORY_CONTROL,))
-        found = _clauses_of(sentence, start, carried)
+        clauses += _clauses_of(sentence, start, carried)
         carried = _carried(sentence)
-        clauses += found
+        if len(clauses) >= MAX_CLAUSES:
+            notes.append(TOO_LONG)
+            break
     return Reading(tuple(clauses), tuple(dict.fromkeys(notes)))
 
 
@@ -147,8 +150,12 @@ def _sentences(plain: str, notes: list[str]) -> Iterator[tuple[int, int]]:
         if _is_material(plain, start, end):
             notes.append(PASTED)
             return
+        colon = _length(cues.INLINE_MATERIAL, plain[start:end])
         if start < end and not _covered(masked, start):
-            yield start, end
+            yield start, start + colon if colon else end
+        if colon:
+            notes.append(PASTED)
+            return
 
 
 def _windows(plain: str, notes: list[str]) -> Iterator[tuple[int, int]]:
@@ -177,7 +184,7 @@ def _spans(plain: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for match in patterns.compile(cues.SENTENCE_END).finditer(window):
         stop, after = match.span()
         mark = window[stop : stop + 1]
-        if mark == "." and _find(cues.ABBREVIATION, window[max(begun, stop - 8) : stop + 1]):
+        if mark == "." and _is_abbreviation(window[max(begun, stop - 8) : stop]):
             continue
         closing = stop + 1 if mark and mark in ".!?…。！？" else stop
         if window[begun:closing].strip():
@@ -185,6 +192,11 @@ def _spans(plain: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         begun = after
     if window[begun:].strip():
         yield start + begun, start + len(window.rstrip())
+
+
+def _is_abbreviation(before: str) -> bool:
+    word = before.replace("(", " ").rsplit(maxsplit=1)[-1:] or [""]
+    return word[0].lower() in cues.ABBREVIATIONS or (len(word[0]) == 1 and word[0].isupper())
 
 
 def _is_material(plain: str, start: int, end: int) -> bool:
@@ -395,13 +407,25 @@ def _leave(flow: _Flow, clause: Clause, lead: _Lead, *, imperative: bool) -> Cla
 def _pieces(sentence: str) -> list[tuple[int, int, bool]]:
     """Return start, end and whether the joint before it is a strong one, for each piece."""
     cuts: list[tuple[int, int, bool]] = []
+    begun = 0
     for match in patterns.compile(cues.JOINT, ignore_case=True).finditer(sentence):
         start, end = match.span()
         rest = sentence[end : end + 120]
-        if _at_start(cues.HEAD, rest):
-            strong = _find(cues.STRONG_JOINT, sentence[start:end]) is not None
-            cuts.append((start, end, strong or _at_start(cues.POLITE, rest) is not None))
-        if len(cuts) == MAX_CLAUSES:
+        if not _at_start(cues.HEAD, rest):
+            continue
+        strong = (
+            _find(cues.STRONG_JOINT, sentence[start:end]) is not None
+            or _at_start(cues.POLITE, rest) is not None
+        )
+        # "I love to cook and write": the second verb belongs to the first subject.
+        if (
+            strong
+            or _at_start(cues.SUBJECT_HEAD, rest)
+            or not _at_start(cues.TOLD, sentence[begun:])
+        ):
+            cuts.append((start, end, strong))
+            begun = end
+        if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
     starts = [(0, True), *((end, strong) for _, end, strong in cuts)]
     stops = [*(start for start, _, _ in cuts), len(sentence)]

@@ -9,8 +9,24 @@ from __future__ import annotations
 from memstrata.capture import lexicon
 
 SENTENCE_END = r"[.!?…。！？]+[\"')\]*]*(?:\s+|$)|[。！？]+|\s*\n\s*|\s*\[shares "
-ABBREVIATION = (
-    r"(?:^|[\s(])(?:dr|mrs?|ms|prof|st|vs|etc|e\.g|i\.e|approx|inc|ltd|jr|sr|no|[a-z])\.$"
+ABBREVIATIONS = frozenset(
+    {
+        "dr",
+        "mr",
+        "mrs",
+        "ms",
+        "prof",
+        "st",
+        "vs",
+        "etc",
+        "e.g",
+        "i.e",
+        "approx",
+        "inc",
+        "ltd",
+        "jr",
+        "sr",
+    }
 )
 BULLET = r"(?:[-*•–]\s+|\(?\d{1,2}[.)]\s+|#+\s*)"
 # Patterns and the group that is masked; what begins inside is not the speaker's own statement.
@@ -40,7 +56,11 @@ IMPERATIVE_HEAD = (
     + r"|do not)\b"
 )
 HEAD = rf"{SUBJECT_HEAD}|{IMPERATIVE_HEAD}"
-POLITE = r"(?:please|kindly|just|always|never|don't|do not|from now on)\b"
+TOLD = (
+    rf"(?:(?:and|but|so|also|well|ok|hi|hello|hey|actually|no),?\s+){{0,3}}(?:i|i'm|i've|i'd|we|we're"
+    r"|my|our|he|she|they|you|people|it)\b"
+)
+POLITE = r"(?:please|kindly|just|don't|do not|from now on)\b"
 STRONG_JOINT = r"[;:—–]|\s-+\s|\b(?:so|but|then|also|plus)\b"
 
 # Words before the point; each is peeled off the front of a clause and changes how it is read.
@@ -69,7 +89,10 @@ DURABLE = (
     r"|(?:going|moving) forward|in (?:the )?future|by default|as a (?:general )?rule|at all times"
     r"|in all (?:your|future) [\w ]{1,30}?"
     r"|for (?:all |any |every |each |my |our |your )*(?:future|upcoming|subsequent|later)"
-    r" [\w' -]{1,60}?|for (?:all|every|each) (?:of )?(?:my |your |our )?[\w' -]{1,40}?)"
+    r" [\w' -]{1,60}?|for (?:all|any|every|each) (?:of )?(?:\w+ ){0,3}?(?:replies|answers|responses"
+    r"|messages|e-?mails|updates|reports?|summar(?:y|ies)|questions?|requests?|conversations?|chats?"
+    r"|tasks?|meetings?|documents?|communications?|trips?|bookings?|flights?|travel|times|dates"
+    r"|projects?|incidents?|code))"
     r"(?:\s*[,:]\s*|$)|(?:from now on|going forward|in future)\s+"
 )
 REQUEST = (
@@ -108,7 +131,7 @@ HYPOTHETICAL = (
     r"|once upon)\b"
 )
 WHEN = r"(?:when|whenever|every time|each time|any ?time)\s+(?:i|we|i'm|we're)\b"
-ASK = r"(?:when|whenever|every time|each time|any ?time|if)\s+(?:i|we)\s+(?:ask|say|request|mention|send|share|write|message|need|want|talk|discuss)\b"
+ASK = r"(?:when|whenever|every time|each time|any ?time|if)\s+(?:i|we)\s+(?:ask|say|request|mention|send|share|write|message|talk|discuss)\b"
 INTERROGATIVE = (
     r"(?:do|does|did|is|are|am|was|were|can|could|would|will|should|shall|may|might|what|what's|how"
     r"|how's|which|who|who's|whom|whose|where|why|have|has|any|isn't|aren't|don't you|doesn't|didn't"
@@ -167,4 +190,10 @@ MATERIAL = (
     r".{0,160}:\s*$|.{0,200}\b(?:the following|below|as follows|draft|e-?mail|essay|letter|article"
     r"|transcript|text|prompt|script|bio|resume|cover letter|paragraph|story|poem|lyrics|intro"
     r"|template|dialogue|post)\b[^.]{0,80}:\s*$"
+)
+INLINE_MATERIAL = (
+    r"(?:(?:please|hi|hello|hey|ok|now|so|then|can you|could you|would you|will you|help me|i want you"
+    r" to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase|paraphrase"
+    r"|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten|expand|continue"
+    r"|reply to|respond to|critique|evaluate|review|explain|complete|convert|classify)\b[^:\n]{0,160}:"
 )

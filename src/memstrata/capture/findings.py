@@ -59,7 +59,29 @@ class Rule:
         return self.build(clause, match) if match else ()
 
 
-def keyed(key: str, value: str | None, *, explicit: bool = True, corrects: bool = False) -> Findings:
+class Table:
+    """Rules in order of preference, with one pattern that tells most clauses fit none."""
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self.rules = rules
+        self._any = "|".join(f"(?:{_unnamed(rule.pattern)})" for rule in rules)
+
+    def read(self, clause: Clause) -> Findings:
+        """Return the findings of the first rule that has any."""
+        if not starts(self._any, clause.text):
+            return ()
+        return next((found for rule in self.rules if (found := rule.read(clause))), ())
+
+
+def _unnamed(pattern: str) -> str:
+    # One name may stand once in a pattern, and the rules share theirs.
+    parts = pattern.split("(?P<")
+    return parts[0] + "".join("(?:" + part.split(">", 1)[1] for part in parts[1:])
+
+
+def keyed(
+    key: str, value: str | None, *, explicit: bool = True, corrects: bool = False
+) -> Findings:
     """Return the finding of a keyed fact, or nothing without a value."""
     if value is None:
         return ()
@@ -88,6 +110,7 @@ def affirmed(text: str) -> tuple[str, bool]:
 
 _NOT_BUT = r"not\s+(?:in\s+|at\s+)?.{1,40}?,?\s+(?:but(?: rather| in| at)?|it's|it is)\s+(?P<v>.+)"
 _BUT_NOT = r"(?P<v>.{1,60}?),?\s+(?:and\s+)?(?:not|rather than|instead of)\s+(?:in\s+|at\s+)?\S+(?:\s\S+){0,3}$"
+
 
 def manner(text: str, *, explicit: bool) -> Findings:
     """Read adjectives such as "short and formal" as style, tone and format; all must be known."""

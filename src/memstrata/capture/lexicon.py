@@ -334,7 +334,7 @@ STYLE_ADVERBS = {
 IMPERATIVES = frozenset(
     """
     add address adjust chat change clear communicate delete drop erase forget quit refrain remove
-    route alert always answer apply ask assume attach avoid be begin book bring call
+    route run print double-check alert always answer apply ask assume attach avoid be begin book bring call
     check choose cite compare confirm consider contact convert copy create default describe display
     do don't draft e-mail email end ensure escalate exclude explain file flag follow format forward
     generate give greet help highlight include inform keep label leave limit link list log make
@@ -343,5 +343,19 @@ IMPERATIVES = frozenset(
     remember remind reply report respond return round save schedule send set share show sign skip
     sort speak spell stick start stop store structure suggest summarise summarize tag tailor talk
     switch set tell text track translate treat update use verify warn work wrap write
+    """.split()
+)
+
+# Verbs of work for somebody: "always verify …" is a rule for the assistant, "always loved …" not.
+ERRANDS = IMPERATIVES | frozenset(
+    """
+    acknowledge allow anonymise anonymize arrange assign back break calculate cancel capitalise
+    capitalize categorise categorize close combine commit compute consult count deploy disclose
+    double-check encrypt escape estimate evaluate expand factor flag focus get go handle have
+    hyphenate identify indent install invite itemise itemize let list look maintain mask measure
+    merge name obtain open order park pay point preserve protect push read recheck record redact
+    reference register rely require research reserve review run search select separate specify
+    submit suppress switch tailor take test trim try turn type upload validate verify wait wear
+    wipe
     """.split()
 )

@@ -13,6 +13,7 @@ from memstrata.capture.findings import (
     Finding,
     Findings,
     Rule,
+    Table,
     affirmed,
     as_key,
     has,
@@ -39,7 +40,7 @@ _LIKES = (
 )
 # Objects that mean something only at this place of this conversation.
 _HERE = (
-    r"(?:it|this|that|these|those|them|him|her|us|you|your|yours|what|how|where|who|which|both|all of"
+    r"(?:it|this|that|these|those|them|him|her|us|all|you|your|yours|what|how|where|who|which|both|all of"
     r"|each|some of|everything|anything|something|nothing|everyone|one|ones|option|options|version"
     r"|idea|number|seeing|hearing|chatting|talking (?:to|with|about)|knowing|my (?:answer|idea|own)"
     r"|our (?:chats?|conversations?|talks?|discussions?)|the (?:idea|way|fact|look|sound|thought"
@@ -53,6 +54,7 @@ _HERE = (
     r"|interrupt|disappoint|imagine|call it|propose|apply)|as|by|the most about|about|,)\b"
 )
 _THERE = r"\b(?:you|your|yours|this|these|those|above|attached)\b"
+_DANGLING = r"^to \w+ (?:it|this|that|them)\b|\b(?:it|them|that|there|one|ones)$"
 _GENERIC_THE = (
     r"the (?:beach|mountains?|sea|seaside|ocean|outdoors?|rain|snow|cold|heat|sun|city|countryside"
     r"|gym|forest|woods?|smell of|taste of|sound of|winter|summer|autumn|fall|spring|morning|evening"
@@ -64,7 +66,15 @@ _GENERIC_THE = (
 def _likes(clause: Clause, match: patterns.Match) -> Findings:
     said = match.group("object") or ""
     verb = (match.group("verb") or "").lower()
-    if starts(_HERE, said) or has(_THERE, said) or has(_PAST, said) or len(said) < 3:
+    if (
+        has(_DANGLING, said)
+        or starts(_HERE, said)
+        or has(_THERE, said)
+        or has(_PAST, said)
+        or len(said) < 3
+    ):
+        return ()
+    if said.lower().startswith("the ") and has(_PROPOSAL, said):
         return ()
     if said.lower().startswith("the ") and not starts(_GENERIC_THE, said):
         if not said[4:5].isupper() and verb != "prefer":
@@ -72,13 +82,19 @@ def _likes(clause: Clause, match: patterns.Match) -> Findings:
     return (Finding(category="preference"),)
 
 
+_PROPOSAL = (
+    r"\b(?:idea|plan|suggestion|option|approach|version|design|concept|choice|one|list|draft|format"
+    r"|structure|angle|part|theme|title|name|tone)s?$"
+)
 _PAST = (
     r"\b(?:as a (?:kid|child|teen\w*)|when i was|back then|back in the day|used to|for this"
     r"|in this|here)\b"
 )
 
 
-def _said(category: str, *, explicit: bool = True, importance: Importance = Importance.NORMAL) -> Build:
+def _said(
+    category: str, *, explicit: bool = True, importance: Importance = Importance.NORMAL
+) -> Build:
     def build(_: Clause, match: patterns.Match) -> Findings:
         said = match.groupdict().get("object") or "x"
         if starts(r"(?:it|this|that|these|those|them|you|your|my|the|what)\b", said):
@@ -88,6 +104,14 @@ def _said(category: str, *, explicit: bool = True, importance: Importance = Impo
         return (Finding(category=category, explicit=explicit, importance=importance),)
 
     return build
+
+
+def _job(_: Clause, match: patterns.Match) -> Findings:
+    said = match.group("v") or ""
+    # "The technician" is a part in somebody's story; "the CTO of Acme" is a job.
+    if starts(r"the\s", said) and not has(r"\s(?:of|at|for)\s+\S", said):
+        return ()
+    return keyed(lexicon.OCCUPATION, values.occupation(said))
 
 
 def _i_am_name(_: Clause, match: patterns.Match) -> Findings:
@@ -176,7 +200,9 @@ def _prefers_language(_: Clause, match: patterns.Match) -> Findings:
 
 
 def _first_choice(text: str) -> str:
-    match = patterns.compile(r"\s+(?:over|to|rather than|instead of|for)\s", ignore_case=True).search(text)
+    match = patterns.compile(
+        r"\s+(?:over|to|rather than|instead of|for)\s", ignore_case=True
+    ).search(text)
     return text[: match.span()[0]] if match else text
 
 
@@ -192,8 +218,6 @@ def _speaks(_: Clause, match: patterns.Match) -> Findings:
 def _units(clause: Clause, match: patterns.Match) -> Findings:
     sure = clause.durable or match.group("units") is not None or not clause.instruction
     return keyed(lexicon.UNITS, values.units(match.group("v") or ""), explicit=sure)
-
-
 
 
 def _moved_on(_: Clause, match: patterns.Match) -> Findings:
@@ -213,8 +237,11 @@ def _grumbles(_: Clause, match: patterns.Match) -> Findings:
 def _refuses(clause: Clause, match: patterns.Match) -> Findings:
     return _said("preference")(clause, match)
 
+
 _TIERS = "|".join(sorted(lexicon.STRONG_TIERS | lexicon.WEAK_TIERS))
-_TIER_NOUN = r"(?P<noun>tier|plan|subscription|level|customer|user|member|subscriber|account|client)"
+_TIER_NOUN = (
+    r"(?P<noun>tier|plan|subscription|level|customer|user|member|subscriber|account|client)"
+)
 _DIETS = "|".join(sorted(lexicon.DIETS))
 _CHANNELS = "|".join(sorted(lexicon.CHANNELS))
 _REPLIES = (
@@ -230,7 +257,7 @@ _HABITS = (
 _REFUSALS = r"(?:eat|drink|smoke|use|watch|wear|drive|fly|celebrate|drink any|eat any|consume)"
 _ALL_RELATIONS = "|".join(sorted({*lexicon.ONE_RELATION, *lexicon.MANY_RELATION}, key=len)[::-1])
 
-FIRST_PERSON: tuple[Rule, ...] = (
+_FIRST_PERSON = Table((
     Rule("zone", rf"{_I_AM}\s+{_ADV}(?:based |located |living )?(?:in|on)\s+(?:the\s+)?(?P<v>.+)",
          as_key(lexicon.TIME_ZONE)),
     Rule("tier", rf"{_I_AM}\s+{_ADV}(?:(?:on|in|an?|the|your|paying|existing)\s+)*(?P<v>{_TIERS})"
@@ -252,7 +279,7 @@ FIRST_PERSON: tuple[Rule, ...] = (
          r"(?:(?:here|over|out|down|up|house)\s+)?(?:from\s+.{1,40}?\s+)?to\s+(?P<v>.+)", _home),
     Rule("from", rf"(?:{_I_AM}\s+{_ADV}|{_I}\s+{_ADV}come\s+)from\s+(?P<v>.+)", _from),
     Rule("goes_by", r"(?:i go by|i am called|i'm called)\s+(?P<v>.+)", as_key(lexicon.PREFERRED_NAME)),
-    Rule("job", rf"(?:{_I_AM}\s+{_ADV}(?P<v>(?:an?|the)\s+.+))", as_key(lexicon.OCCUPATION)),
+    Rule("job", rf"(?:{_I_AM}\s+{_ADV}(?P<v>(?:an?|the)\s+.+))", _job),
     Rule("works_as", rf"{_I}\s+{_ADV}work\s+{_ADV}as\s+(?P<v>.+)", as_key(lexicon.OCCUPATION)),
     Rule("works_at", rf"{_I}\s+{_ADV}work\s+{_ADV}(?:at|for)\s+(?P<v>.+)", as_key(lexicon.EMPLOYER)),
     Rule("i_am", r"(?:i'm|i am)\s+(?P<v>.+)", _i_am_name),
@@ -284,9 +311,9 @@ FIRST_PERSON: tuple[Rule, ...] = (
          rf"{_HABITS}\b\s*(?P<object>.*)", _said("fact", explicit=False)),
     Rule("refusal", rf"{_I}\s+(?:don't|do not)\s+{_REFUSALS}\s+(?P<object>.+)", _refuses),
     Rule("speaks", rf"{_I}\s+(?:also |fluently |can |only )*speak\s+(?P<v>.+)", _speaks),
-)  # fmt: skip
+))  # fmt: skip
 
-MINE: tuple[Rule, ...] = (
+_MINE = (
     Rule("favourite", r"my\s+(?:all-time |absolute |personal |current |own )*favou?rite\s+"
          r"(?P<n>[\w-]+(?:\s[\w-]+){0,2}?)\s*(?:\s(?:is|are|has always been|would be)|'s|:)\s+"
          r"(?:definitely |probably |still |now |currently |actually )*(?P<v>.+)", _favourite),
@@ -299,7 +326,7 @@ MINE: tuple[Rule, ...] = (
     Rule("team_prefers", r"(?:my|our)\s+team\s+(?P<verb>prefer)s?\s+(?P<object>.+)", _likes),
 )  # fmt: skip
 
-OTHER: tuple[Rule, ...] = (
+_OTHER = (
     Rule("is_favourite", r"(?P<v>.{2,60}?)\s+(?:is|are)\s+my\s+(?:all-time |absolute |personal )*"
          r"favou?rite\s+(?P<n>[\w-]+(?:\s[\w-]+)?)$", _favourite),
     Rule("best_channel", r"(?:the\s+)?best\s+way\s+to\s+(?:reach|contact|get hold of)\s+me\s+is\s+"
@@ -311,6 +338,21 @@ OTHER: tuple[Rule, ...] = (
          r"\s+(?:\w+\s+){0,2}?too\s+\w+", _grumbles),
 )  # fmt: skip
 
+_ABOUT_MINE = Table(_MINE + _OTHER)
+_ABOUT_OTHERS = Table(_OTHER)
+_I_WORDS = frozenset({"i", "i'm", "i've", "we", "we're", "we've"})
+_MY_WORDS = frozenset({"my", "our", "people", "everyone", "everybody", "they", "friends", "most"})
+
+
+def statement(clause: Clause) -> Findings:
+    """Read a clause as a statement about the speaker, by the first phrase that fits."""
+    if clause.first in _I_WORDS:
+        return _FIRST_PERSON.read(clause)
+    return (_ABOUT_MINE if clause.first in _MY_WORDS else _ABOUT_OTHERS).read(clause)
+
+
+MAX_COMPANIONS = 4
+"""Companions named in one clause."""
 COMPANION = (
     rf"\b(?:my|our)\s+(?:(?:late|older|younger|elder|little|big|best|new|dear|close|oldest|youngest"
     rf"|good|old)\s+)?(?P<r>{_ALL_RELATIONS})(?:'s\s+(?:name\s+is|called|named)|\s+is\s+(?:called"
@@ -324,27 +366,37 @@ HAS_COMPANION = (
 
 
 def companions(clause: Clause) -> Findings:
-    """Read a named relative, friend or pet anywhere in a clause; also in questions."""
-    if "my " not in (low := clause.text.lower()) and "our " not in low and "have" not in low:
+    """Read named relatives, friends and pets anywhere in a clause; also in questions."""
+    lower = clause.text.lower()
+    if "my " not in lower and "our " not in lower and "have" not in lower:
         return ()
+    found: list[Finding] = []
     for pattern in (COMPANION, HAS_COMPANION):
-        match = patterns.compile(pattern, ignore_case=True).search(clause.text)
-        found = _companion(match) if match else ()
-        if found:
-            return found
-    return ()
+        offset = 0
+        for _ in range(MAX_COMPANIONS):
+            match = patterns.compile(pattern, ignore_case=True).search(clause.text[offset:])
+            if match is None:
+                break
+            found += _companion(match, offset)
+            offset += match.span(1)[1]
+    return tuple(found)
 
 
-def _companion(match: patterns.Match) -> Findings:
+# "My wife, Olga, is …"; but "my wife, Olga, and I" may be three people.
+_APPOSED = r"\s*(?:$|\)|,\s*(?:$|who|is|was|has|likes?|loves?|works?|lives?|said|told|just|also)\b)"
+
+
+def _companion(match: patterns.Match, offset: int) -> Findings:
     relation, said = match.group("r") or "", match.group("v") or ""
     value = values.name(said)
     if value is None or relation != relation.lower() or value.isupper():
         return ()
-    start, _ = match.span()
-    head = (match.group() or "")[: -len(said)]
-    if head.rstrip().endswith(",") and not starts(r"\s*(?:,|$|\))", said[len(value) :]):
+    start, end = match.span()
+    begin = end - len(said)
+    joined = (match.group() or "")[: begin - start].rstrip()
+    if joined.endswith(",") and not starts(_APPOSED, said[len(value) :]):
         return ()
-    span = (start, match.span("v")[0] + len(value))
+    span = (offset + start, offset + begin + len(value))
     key = lexicon.ONE_RELATION.get(relation)
     content = value if key else f"My {relation} is called {value}"
     return (Finding(category="entity_fact", key=key, value=content, span=span),)

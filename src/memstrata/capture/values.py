@@ -84,7 +84,7 @@ def name(text: str) -> str | None:
     match = _match(_NAME, text.strip(" \"'*_"))
     if not match or "[" in text[:2]:
         return None
-    words = (match.group() or "").rstrip(".'-").split()
+    words = (match.group() or "").rstrip(".'-").removesuffix("'s").split()
     while words and (words[-1].lower() in _NO_NAMES or words[-1][0].islower()):
         words.pop()
     if not words or words[0].lower() in _NO_NAMES or len(words) > MAX_NAME_WORDS:
@@ -168,7 +168,9 @@ def time_zone(text: str) -> str | None:
         return f"UTC{match.group(1)}{int(match.group(2) or 0)}{minutes}"
     word = said.split(" ", 1)[0].rstrip(".,;)!?")
     # Two letters are states and countries too: they need "time" behind them.
-    if word in lexicon.ZONE_CODES and (len(word) > 2 or said[len(word) :].lstrip().startswith("time")):
+    if word in lexicon.ZONE_CODES and (
+        len(word) > 2 or said[len(word) :].lstrip().startswith("time")
+    ):
         return word
     for spoken, code in lexicon.SPOKEN_ZONES.items():
         if _matches_case_blind(rf"(?:the )?(?:us )?{spoken} (?:standard |daylight )?time", said):
@@ -179,7 +181,9 @@ def time_zone(text: str) -> str | None:
 def birthday(text: str) -> str | None:
     """Return a date as said; it must name a month or look like a date."""
     said = phrase(text.removeprefix("on ").removeprefix("the "))
-    dated = rf"(?i)\b(?:{lexicon.MONTHS})\b.*\d|\d.*\b(?:{lexicon.MONTHS})\b|\d{{1,4}}[-/.]\d{{1,2}}"
+    dated = (
+        rf"(?i)\b(?:{lexicon.MONTHS})\b.*\d|\d.*\b(?:{lexicon.MONTHS})\b|\d{{1,4}}[-/.]\d{{1,2}}"
+    )
     return said if said and _find(dated, said) else None
 
 
@@ -223,7 +227,9 @@ def _first_of_many(text: str) -> str:
     return text[: match.span()[0]] if match else text
 
 
-_NO_JOBS = frozenset("bit kind sort big huge little lot total terrible bad good great better".split())
+_NO_JOBS = frozenset(
+    "bit kind sort big huge little lot total terrible bad good great better".split()
+)
 
 
 def employer(text: str) -> str | None:
@@ -257,7 +263,7 @@ SHAPES: dict[str, Callable[[str], str | None]] = {
 
 # "favourite film is that one": says nothing by itself.
 _VAGUE = (
-    r"(?i)^(?:it|this|that|these|those|them|him|her|you|yours?|what|how|when|where|who|which|not|to"
+    r"(?i)^(?:it|he|she|they|we|i|his|hers?|this|that|these|those|them|him|her|you|yours?|what|how|when|where|who|which|not|to"
     r"|the (?:one|way|same|first|second|third|last|idea|fact|part)|one|both|all|so|very|a bit|too"
     r"|mine|here|there|still|also|being|getting|going|currently|probably|definitely|always|if)\b"
 )

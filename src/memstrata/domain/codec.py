@@ -11,6 +11,7 @@ import json
 import struct
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -199,7 +200,7 @@ def _body_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "root": body["root"],
         "version": body["version"],
-        "scope": Scope.parse(body["scope"]),
+        "scope": _scope(body["scope"]),
         "kind": Kind(body["kind"]),
         "category": body["category"],
         "content": body["content"],
@@ -243,6 +244,10 @@ def _state_fields(state: bytes) -> dict[str, Any]:
         "tags": tuple(tail.get("tags", ())),
         "superseded_by": tail.get("superseded_by"),
     }
+
+
+# Hits of one principal lie in a handful of scopes; parsing checks every character of every id.
+_scope = lru_cache(maxsize=4096)(Scope.parse)
 
 
 def _triple_fields(triple: Triple | None) -> list[str] | None:

@@ -40,7 +40,9 @@ class Fusion:
         rrf_k: Damping of RRF (Cormack, Clarke, Buettcher 2009; SPEC RE-3).
         hybrid_weight: 0 keyword only … 1 vector only.
         weights: Vector, keyword, recency and importance of ``weighted`` (SPEC RE-3).
-        dense_weight: Weight of the standardised dense score in ``conversational``.
+        dense_weight: Weight of the standardised dense score in ``conversational``. It and the
+            next were read off a grid of 15 settings over the development conversations of
+            LoCoMo, RealTalk and BEAM-100K (``benchmarks/README.md``).
         neighbour_weights: Weight of the turns at distance 1, 2, … in ``conversational``.
         half_life_days: Of recency.
         confidence_share: How much of a score confidence decides: the factor is
@@ -51,8 +53,8 @@ class Fusion:
     rrf_k: int = 60
     hybrid_weight: float = 0.5
     weights: tuple[float, float, float, float] = (0.4, 0.3, 0.2, 0.1)
-    dense_weight: float = 0.6
-    neighbour_weights: tuple[float, ...] = (0.4, 0.2, 0.1, 0.05)
+    dense_weight: float = 1.1
+    neighbour_weights: tuple[float, ...] = (0.3, 0.15, 0.08, 0.04)
     half_life_days: float = 30.0
     confidence_share: float = 0.2
 
@@ -85,7 +87,9 @@ def _conversational(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
     parts = {"bm25": z_scores(signals.lexical, LEXICAL_PRIOR)}
     if signals.has_dense:
         parts["vector"] = fusion.dense_weight * z_scores(signals.dense, DENSE_PRIOR)
-    parts["neighbours"] = neighbours(pool, _added(parts), fusion.neighbour_weights)
+    # A poor neighbour is no evidence against a turn: only what is above average spreads.
+    base = np.maximum(_added(parts), 0.0)
+    parts["neighbours"] = neighbours(pool, base, fusion.neighbour_weights)
     return parts, 1.0 / (1.0 + np.exp(LOGISTIC_MIDDLE - _added(parts)))
 
 

@@ -1,0 +1,20 @@
+"""The reference agent run: capture → store → plan → retrieve → apply (AG).
+
+Every run ends in an explicit stop reason, whatever a model answers or fails to answer. With no
+model, rules capture, plan and draft; the contract is the same.
+"""
+
+from memstrata.agent.answer import DEFAULT_CHECKS, Effect
+from memstrata.agent.result import AgentResult, AppliedMemory, MemoryState, TraceStep, TurnNote
+from memstrata.agent.run import AsyncAgent
+
+__all__ = [
+    "DEFAULT_CHECKS",
+    "AgentResult",
+    "AppliedMemory",
+    "AsyncAgent",
+    "Effect",
+    "MemoryState",
+    "TraceStep",
+    "TurnNote",
+]

@@ -1,0 +1,196 @@
+"""Capture without a model: what a user says, read by phrase tables (LM-2).
+
+Precision is preferred to recall: what is asked, supposed, reported, quoted, pasted or meant for
+the moment does not become a durable fact. A candidate of a keyed fact has the canonical value as
+its content (``language`` → ``english``); one of free text has the statement as it was said. The
+quote is always an exact part of the turn, and ``metadata["span"]`` says where (FX-1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memstrata.capture import clauses, lexicon, values
+from memstrata.capture.clauses import Clause, Repair
+from memstrata.capture.findings import Finding, Findings, affirmed, has, starts
+from memstrata.capture.instructions import instruction
+from memstrata.capture.statements import companions, statement
+from memstrata.domain.decision import Candidate, Proposer
+from memstrata.domain.memory import Kind
+from memstrata.domain.scope import Scope
+from memstrata.domain.trust import Label, Source
+from memstrata.domain.turn import Role, Turn
+from memstrata.language import patterns
+
+MAX_CANDIDATES = 24
+"""Candidates taken from one turn; chosen: people rarely state more than a handful at once."""
+MAX_FREE_TEXT_CHARS = 300
+"""Longest statement proposed as free text; chosen: a longer one is a story, not a fact."""
+MAX_NOTE_CHARS = 400
+"""Longest turn whose "note that …" about other things than the user is taken; chosen by reading
+real turns: in longer ones it is pasted or part of a task."""
+IMPLICIT_CONFIDENCE = 0.8
+"""Confidence of what may have been meant for once; above the 0.7 of ME-2 and below an explicit
+statement, so that the latter wins (LT-3)."""
+
+TURN_SCOPED = "turn_scoped"
+"""Mark of what was said for the moment: "for now", "just today" (CO-5)."""
+NOT_THE_USER = "not_the_user"
+"""Diagnostic: the turn is not the user's, so it says nothing about the user (FX-1)."""
+
+_NO_NOTE = (
+    r"(?:it|this|that|when|how|the time|the times|what|me|us|to|him|her|them|those|these|you|your|if"
+    r"|(?:i|we) (?:was|were|had|did|felt|thought|\w+ed)|in|on|at|about|for|with|by|from|of|there|where|why|who|which|not|all|everything|and|but|so|as)\b"
+)
+# A noted statement has a subject and then something like a verb; "note: see below" has not.
+_VERB = (
+    r"^\S+(?:\s+\S+){0,6}?\s+(?:is|are|was|were|am|has|have|had|must|should|can|can't|cannot|will|won't"
+    r"|need|want|like|love|hate|prefer|live|work|use|don't|never|always|[a-z]+(?:s|ed))\s+\S"
+    r"|^(?:i'm|i've|we're|we've|he's|she's|it's|they're|\S+'s)\s+\S"
+)
+_MINE = r"\b(?:i|i'm|i've|my|me|mine|we|our|us)\b"
+_CONTRAST = r",?\s+(?:and\s+)?not\s+(?:in\s+|at\s+|from\s+)?\S+(?:\s\S+){0,3}$"
+_IT_IS = r"(?:(?:it's|it is|that's|it should be|that should be|make that|i meant)\s+)?(?P<v>.+)"
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What one turn gave.
+
+    Attributes:
+        candidates: In the order of the text.
+        diagnostics: What was left out and why, each a short name.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    diagnostics: tuple[str, ...] = ()
+
+
+def extract(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> tuple[Candidate, ...]:
+    """Return what a turn gives to remember; see :func:`examine`, which also says what it left."""
+    return examine(turn, scope, before=before).candidates
+
+
+def examine(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> Extraction:
+    """Read a turn.
+
+    Only a turn of role ``user`` says anything about the user. Deterministic; never raises for
+    any text, and costs under 50 ms for 64 KiB (the bounds are in ``clauses``).
+
+    Args:
+        turn: What was said.
+        scope: Where candidates are to go.
+        before: The last keyed candidate of an earlier turn of the user, which "actually, it's
+            …" then corrects.
+
+    Returns:
+        Candidates with quote, speaker, origin and span, at most ``MAX_CANDIDATES``; none if the
+        user asks not to remember what is said (CO-5).
+    """
+    if turn.role is not Role.USER:
+        return Extraction(diagnostics=(NOT_THE_USER,))
+    reading = clauses.read(turn.text)
+    taken: list[Candidate] = []
+    seen: set[tuple[str | None, str, str | None]] = set()
+    last = before
+    for clause in reading.clauses:
+        for finding in _findings(clause, last, turn):
+            candidate = _candidate(turn, scope, clause, finding)
+            if candidate is None:
+                continue
+            identity = (candidate.key, candidate.content.casefold(), candidate.retracts)
+            if identity not in seen:
+                seen.add(identity)
+                taken.append(candidate)
+            if candidate.key and not candidate.retracts:
+                last = candidate
+        if len(taken) >= MAX_CANDIDATES:
+            break
+    return Extraction(tuple(taken[:MAX_CANDIDATES]), reading.notes)
+
+
+def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Finding]:
+    found: Findings = ()
+    if clause.instruction:
+        found = instruction(clause)
+    elif clause.statement:
+        found = statement(clause) or _repaired(clause, last)
+    if not found and clause.remember and (clause.statement or clause.instruction):
+        found = _noted(clause, turn)
+    named = companions(clause) if clause.asserted else ()
+    yield from found
+    yield from (one for one in named if one.key is None or one.key not in {f.key for f in found})
+
+
+def _repaired(clause: Clause, last: Candidate | None) -> Findings:
+    """Read "actually, it's …" against the fact that was stated last; its shape must fit."""
+    if last is None or last.key is None or clause.repair is Repair.NONE:
+        return ()
+    said, _ = affirmed(clause.text)
+    shape = values.SHAPES.get(last.key)
+    match = patterns.compile(_IT_IS, ignore_case=True).match(said)
+    value = shape(match.group("v") or "") if shape and match else None
+    if value is None or len(said.split()) > 6:
+        return ()
+    return (Finding(category=last.category, key=last.key, value=value, corrects=True),)
+
+
+def _noted(clause: Clause, turn: Turn) -> Findings:
+    if clause.instruction or starts(_NO_NOTE, clause.text) or not has(_VERB, clause.text):
+        return ()
+    # "Note that the court may …" in a long text is the text's voice, not the user's.
+    if len(turn.text) > MAX_NOTE_CHARS and not has(_MINE, clause.text):
+        return ()
+    return (Finding(category="fact"),)
+
+
+def _candidate(turn: Turn, scope: Scope, clause: Clause, finding: Finding) -> Candidate | None:
+    start, end = _evidence(clause, finding)
+    quote = turn.text[start:end]
+    content = finding.value or " ".join(turn.text[start:end].split())
+    if finding.key is None and len(content) > MAX_FREE_TEXT_CHARS:
+        return None
+    if clause.condition and finding.key is not None and finding.kind is Kind.SEMANTIC:
+        return None
+    source = _source(clause, finding)
+    explicit = (finding.explicit or clause.remember) and not clause.passing
+    return Candidate(
+        content=content,
+        scope=scope,
+        source=source,
+        proposer=Proposer.RULES,
+        label=Label(source.trust),
+        kind=finding.kind,
+        category=finding.category,
+        key=finding.key,
+        confidence=source.default_confidence if explicit else IMPLICIT_CONFIDENCE,
+        importance=finding.importance,
+        metadata={"span": [start, end]},
+        quote=quote,
+        origin=turn.origin,
+        speaker=turn.speaker,
+        said_at=turn.said_at,
+        marks=(TURN_SCOPED,) if clause.passing else (),
+        explicit=explicit,
+        retracts=finding.retracts,
+    )
+
+
+def _evidence(clause: Clause, finding: Finding) -> tuple[int, int]:
+    if finding.span is not None:
+        return clause.start + finding.span[0], clause.start + finding.span[1]
+    limited = finding.key is None and finding.retracts is None
+    return (clause.lead if limited else clause.start), clause.end
+
+
+def _source(clause: Clause, finding: Finding) -> Source:
+    if clause.repair is Repair.WRONG:
+        return Source.USER_CORRECTION
+    contrast = finding.key != lexicon.OCCUPATION and has(_CONTRAST, clause.text)
+    if finding.key and (finding.corrects or contrast):
+        repaired = clause.repair is not Repair.NONE
+        return Source.IN_SESSION_CORRECTION if repaired else Source.USER_CORRECTION
+    if clause.repair is Repair.MEANT or (clause.repair is Repair.ACTUALLY and finding.key):
+        return Source.IN_SESSION_CORRECTION
+    return Source.USER_STATED

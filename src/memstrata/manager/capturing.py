@@ -1,0 +1,139 @@
+"""From what was said to what is proposed: rules, a model, or both, and what is retracted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memstrata.capture.drafts import enum_member, moment, name_or_none
+from memstrata.capture.model import anchor, propose
+from memstrata.capture.rules import examine
+from memstrata.domain.decision import Candidate, Usage
+from memstrata.domain.errors import InvalidInput, ModelError, ModelGarbled, ModelTimeout
+from memstrata.domain.proposal import Violation
+from memstrata.domain.scope import Principal
+from memstrata.domain.turn import Role, Turn
+from memstrata.language.normalise import check_text
+from memstrata.policy.boundary import check_candidates
+from memstrata.policy.rules import OnViolation, Policy
+from memstrata.ports import LanguageModel
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What extraction found in one turn.
+
+    Attributes:
+        candidates: In the order of the text.
+        raw: What a model answered, as JSON; None for the rules.
+        violation: Why the whole proposal is refused, or None.
+        diagnostics: What was left out and why, each a short name.
+        usage: Model calls and tokens.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    raw: Any = None
+    violation: str | None = None
+    diagnostics: tuple[str, ...] = ()
+    usage: Usage = Usage()
+
+
+def turn_of(
+    text: object,
+    principal: Principal,
+    *,
+    role: str = "user",
+    speaker: str | None = None,
+    at: datetime | str | None = None,
+    number: int | None = None,
+) -> Turn:
+    """Check what was said and by whom.
+
+    Raises:
+        InvalidInput: Naming the value that is not storable.
+    """
+    if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
+        raise InvalidInput("turn", f"must be a whole number, not {type(number).__name__}")
+    return Turn(
+        text=check_text("text", text, 64 * 1024),
+        role=enum_member(Role, "role", role),
+        speaker=name_or_none("speaker", speaker),
+        session=principal.session,
+        number=number,
+        said_at=moment("at", at),
+    )
+
+
+def propose_by_rules(turn: Turn, principal: Principal) -> Proposed:
+    """Return what the phrase tables find."""
+    found = examine(turn, principal.home)
+    return Proposed(found.candidates, diagnostics=found.diagnostics)
+
+
+async def propose_by_model(
+    model: LanguageModel,
+    turn: Turn,
+    principal: Principal,
+    policy: Policy,
+    on_violation: OnViolation,
+    deadline_s: float,
+) -> Proposed:
+    """Return what a model finds, checked at policy's boundary and anchored in the turn.
+
+    Raises:
+        ModelError: As the model's port says.
+    """
+    if turn.role is not Role.USER:
+        return Proposed(diagnostics=("not_the_user",))
+    answer = await propose(model, turn, deadline_s=deadline_s)
+    checked = check_candidates(answer.value, policy, default=on_violation)
+    if isinstance(checked, Violation):
+        return Proposed((), answer.value, checked.reason, (checked.reason,), answer.usage)
+    candidates = tuple(
+        anchor(item, turn, principal.home, category=policy.category_of_key(item.key) or "fact",
+               model=answer.model)
+        for item in checked.items
+    )
+    refused = tuple(refusal.reason for refusal in checked.refusals)
+    return Proposed(candidates, answer.value, None, refused, answer.usage)
+
+
+async def propose_by_all(
+    model: LanguageModel | None,
+    turn: Turn,
+    principal: Principal,
+    policy: Policy,
+    deadline_s: float,
+) -> Proposed:
+    """Return what the rules find, and what the model adds where there is one.
+
+    Where both name a key the rules' value stands: it is a part of the turn. A model that fails is
+    a diagnostic; the rules' findings are not lost with it.
+    """
+    by_rules = propose_by_rules(turn, principal)
+    if model is None:
+        return by_rules
+    try:
+        by_model = await propose_by_model(
+            model, turn, principal, policy, OnViolation.REFUSE, deadline_s
+        )
+    except ModelError as error:
+        return Proposed(
+            by_rules.candidates, diagnostics=(*by_rules.diagnostics, _failure(error))
+        )
+    known = {candidate.key for candidate in by_rules.candidates}
+    added = tuple(c for c in by_model.candidates if c.key not in known)
+    return Proposed(
+        (*by_rules.candidates, *added),
+        by_model.raw,
+        by_model.violation,
+        (*by_rules.diagnostics, *by_model.diagnostics),
+        by_model.usage,
+    )
+
+
+def _failure(error: ModelError) -> str:
+    if isinstance(error, ModelTimeout):
+        return "llm_timeout"
+    return f"llm_{error.reason}" if isinstance(error, ModelGarbled) else "llm_unavailable"

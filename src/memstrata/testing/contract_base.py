@@ -1,0 +1,164 @@
+"""What the parts of the store contract share: driving a store, and everything that it shows."""
+
+# ruff: noqa: S101 - a contract asserts
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
+
+from memstrata.domain.change import Change, Committed, Decide, Head, Snapshot, TurnRequest
+from memstrata.domain.event import CHAIN_START, Link, chain, commit_to
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Scope
+from memstrata.ports import Capability, MemoryStore
+from memstrata.testing.samples import ALICE, Samples
+
+T = TypeVar("T")
+
+ALL = 10_000
+"""More rows than any test of the contract writes."""
+
+
+class Shown(NamedTuple):
+    """All that a store shows of one owner; equal before and after whatever changes nothing."""
+
+    head: Head | None
+    live: tuple[Any, ...]
+    rows: tuple[Any, ...]
+    states: tuple[tuple[Memory, ...], ...]
+    held: tuple[Any, ...]
+    grants: tuple[Any, ...]
+    journaled: tuple[Any, ...]
+    outbox: tuple[Any, ...]
+    links: tuple[Link, ...]
+    chain_head: tuple[bytes, int, bytes] | None
+    owners: tuple[Scope, ...]
+
+
+def drive(store: MemoryStore, call: Awaitable[T]) -> T:
+    """Complete a call of a store: in one step if it is INLINE, else on an event loop."""
+    if Capability.INLINE not in store.capabilities:
+        return asyncio.run(_awaited(call))
+    steps = call.__await__()
+    try:
+        next(steps)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
+    raise AssertionError("a store that declares INLINE suspended")
+
+
+async def _awaited(call: Awaitable[T]) -> T:
+    return await call
+
+
+def is_refused(store: MemoryStore, call: Awaitable[object], error: type[Exception]) -> bool:
+    """Make a call that should fail, and tell whether it did so in the right way."""
+    try:
+        drive(store, call)
+    except error:
+        return True
+    return False
+
+
+def unwritten(change: Change | None) -> Decide:
+    """Return a decision that does not look at what stands."""
+    return lambda _: change
+
+
+class ContractBase:
+    """Helpers; a part of the contract adds the tests, the subclass a ``store`` fixture."""
+
+    @cached_property
+    def make(self) -> Samples:
+        """The values of this test."""
+        return Samples()
+
+    def write(self, store: MemoryStore, change: Change, owner: Scope = ALICE) -> Committed:
+        """Commit a change whatever stands."""
+        return drive(store, store.commit(owner, TurnRequest(), unwritten(change)))
+
+    def add(self, store: MemoryStore, *memories: Memory, owner: Scope = ALICE) -> Committed:
+        """Commit new memories and their events."""
+        return self.write(store, self.make.change(*memories), owner)
+
+    def stored(self, store: MemoryStore, content: str = "A fact", **fields: Any) -> Memory:
+        """Commit one new memory of its own and return it."""
+        memory = self.make.memory(content, **fields)
+        self.add(store, memory, owner=memory.scope.owner)
+        return memory
+
+    def seen_under_turn(self, store: MemoryStore, owner: Scope = ALICE, **request: Any) -> Snapshot:
+        """Return what a decision is shown."""
+        seen: list[Snapshot] = []
+        drive(store, store.commit(owner, TurnRequest(**request), seen.append))
+        return seen[0]
+
+    def live_ids(self, store: MemoryStore, owner: Scope = ALICE) -> list[str]:
+        """Return the ids of an owner's live rows, in the order of the snapshot."""
+        return [row.id for row in drive(store, store.snapshot(owner)).rows]
+
+    def shown(self, store: MemoryStore, owner: Scope = ALICE) -> Shown:
+        """Return all that the store shows of an owner."""
+        rows = drive(store, store.rows(owner, limit=ALL))
+        return Shown(
+            head=drive(store, store.heads((owner,)))[0],
+            live=drive(store, store.snapshot(owner)).rows,
+            rows=rows,
+            states=tuple(drive(store, store.states(owner, row.id)) for row in rows),
+            held=drive(store, store.held(owner)),
+            grants=drive(store, store.grants(owner)),
+            journaled=drive(store, store.journaled(owner, limit=ALL)),
+            outbox=drive(store, store.outbox(source=owner, limit=ALL)),
+            links=drive(store, store.links(owner, limit=ALL)),
+            chain_head=drive(store, store.chain_head(owner)),
+            owners=drive(store, store.owners()),
+        )
+
+
+def verify_chain(links: tuple[Link, ...], chain_head: tuple[bytes, int, bytes] | None) -> None:
+    """Check an owner's whole chain from its first link to its head.
+
+    Raises:
+        AssertionError: If a link is missing, altered, or not the one that the head names.
+    """
+    if chain_head is None:
+        assert links == ()
+        return
+    digest, last_seq, last_mac = chain_head
+    assert len(digest) == 16
+    mac = CHAIN_START
+    for seq, link in enumerate(links, start=1):
+        assert link.seq == seq
+        if link.payload is not None and link.salt is not None:
+            assert link.commitment == commit_to(link.salt, link.payload)
+        mac = chain(mac, digest, seq, link.commitment)
+        assert link.mac == mac
+    assert (last_seq, last_mac) == (len(links), mac)
+
+
+Call = Callable[[], Coroutine[Any, Any, object]]
+
+
+def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
+    """Return each call of the port but ``close``, ready to be made."""
+    return {
+        "heads": lambda: store.heads((owner,)),
+        "snapshot": lambda: store.snapshot(owner),
+        "as_of": lambda: store.as_of(owner, 0),
+        "commit": lambda: store.commit(owner, TurnRequest(), unwritten(None)),
+        "get": lambda: store.get(owner, ("x",)),
+        "history": lambda: store.history(owner, "x"),
+        "keyed": lambda: store.keyed(owner, owner, "x"),
+        "rows": lambda: store.rows(owner),
+        "states": lambda: store.states(owner, "x"),
+        "held": lambda: store.held(owner),
+        "grants": lambda: store.grants(owner),
+        "journal": lambda: store.journal(owner, ()),
+        "journaled": lambda: store.journaled(owner),
+        "outbox": lambda: store.outbox(source=owner),
+        "settle": lambda: store.settle(owner, ()),
+        "links": lambda: store.links(owner),
+        "chain_head": lambda: store.chain_head(owner),
+    }

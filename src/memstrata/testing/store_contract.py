@@ -1,0 +1,30 @@
+"""The definition of a store: one pytest class, to be subclassed once for each adapter.
+
+```python
+class TestMyStore(MemoryStoreContract):
+    @pytest.fixture
+    def store(self, tmp_path):
+        return MyStore(tmp_path)
+```
+
+Every test takes a ``store`` that is empty and its own. A store that declares DURABLE also needs
+``reopened``. The parts lie in ``contract_*.py``, one for each subject of the port.
+"""
+
+import pytest
+
+PARTS = ("base", "care", "rows", "turns", "work")
+pytest.register_assert_rewrite(*(f"memstrata.testing.contract_{part}" for part in PARTS))
+
+# ruff: noqa: E402 - the parts are imported after pytest was told to explain their assertions
+from memstrata.testing.contract_base import drive
+from memstrata.testing.contract_care import CareContract
+from memstrata.testing.contract_rows import RowsContract
+from memstrata.testing.contract_turns import TurnsContract
+from memstrata.testing.contract_work import WorkContract
+
+__all__ = ["MemoryStoreContract", "drive"]
+
+
+class MemoryStoreContract(RowsContract, TurnsContract, CareContract, WorkContract):
+    """Every sentence of :class:`memstrata.ports.MemoryStore`, as tests."""

@@ -1,0 +1,150 @@
+"""Stores that are wrong on purpose, each in one way: what the contract must notice."""
+
+from dataclasses import replace
+
+from memstrata.adapters.store_memory import DictStore
+from memstrata.domain.change import Committed, Snapshot
+from memstrata.domain.scope import Scope
+
+
+class LeakingSnapshots(DictStore):
+    """Shows the rows of every owner to each."""
+
+    async def snapshot(self, owner, *, since=None):
+        mine = await super().snapshot(owner, since=since)
+        others = [await super(LeakingSnapshots, self).snapshot(o) for o in await self.owners()]
+        return replace(mine, rows=tuple(sorted({r for s in (mine, *others) for r in s.rows})))
+
+
+class LeakingGets(DictStore):
+    """Finds an id wherever it lies."""
+
+    async def get(self, owner, ids):
+        found = [await super(LeakingGets, self).get(o, ids) for o in await self.owners()]
+        return tuple(row for rows in found for row in rows)
+
+
+class PrefixOwners(DictStore):
+    """Takes owners for the same if their names differ by case only."""
+
+    def _shelf(self, owner):
+        folded = {kept.path.casefold(): kept for kept in self._shelves}
+        return super()._shelf(folded.get(owner.path.casefold(), owner))
+
+
+class HalfWritten(DictStore):
+    """Writes a change in two halves, the second of which may be refused."""
+
+    async def commit(self, owner, request, decide):
+        def halves(snapshot):
+            change = decide(snapshot)
+            if change is not None:
+                whole.append(change)
+                return replace(change, added=change.added[:1], restated=(), forgotten=(), events=())
+            return None
+
+        whole = []
+        first = await super().commit(owner, request, halves)
+        for change in whole:
+            rest = replace(
+                change, added=change.added[1:], known_at=change.known_at + 1, idempotency=()
+            )
+            second = await super().commit(owner, request, lambda _: rest)
+            first = Committed(second.head, tuple(sorted((*first.rows, *second.rows))))
+        return first
+
+
+class OutOfTurn(DictStore):
+    """Shows every decision the same stale snapshot."""
+
+    async def commit(self, owner, request, decide):
+        stale = await super().snapshot(owner, since=request.since)
+        return await super().commit(owner, request, lambda _: decide(stale))
+
+
+class DeafToForgetting(DictStore):
+    """Keeps what it was told to forget in the audit payloads."""
+
+    async def commit(self, owner, request, decide):
+        kept = await super().links(owner)
+        committed = await super().commit(owner, request, decide)
+        if kept:
+            self._shelves[owner].links[: len(kept)] = kept
+        return committed
+
+
+class SilentRemoval(DictStore):
+    """Removes rows without raising the epoch."""
+
+    async def commit(self, owner, request, decide):
+        committed = await super().commit(owner, request, decide)
+        if committed.head is None or not committed.head.epoch:
+            return committed
+        self._shelves[owner].head = committed.head._replace(epoch=0)
+        return committed._replace(head=self._shelves[owner].head)
+
+
+class Unordered(DictStore):
+    """Returns rows in the reverse of the promised order."""
+
+    async def snapshot(self, owner, *, since=None):
+        snapshot = await super().snapshot(owner, since=since)
+        return replace(snapshot, rows=snapshot.rows[::-1])
+
+
+class ForeverPresent(DictStore):
+    """Answers every question about the past with the present."""
+
+    async def as_of(self, owner, known_at):
+        return await super().as_of(owner, 2**62)
+
+
+class WholeDeltas(DictStore):
+    """Leaves rows that are no longer live out of a delta."""
+
+    async def snapshot(self, owner, *, since=None):
+        delta = await super().snapshot(owner, since=since)
+        live = {row.id for row in (await super().snapshot(owner)).rows}
+        return replace(delta, rows=tuple(row for row in delta.rows if row.id in live))
+
+
+class Immortal(DictStore):
+    """Answers after it was closed."""
+
+    async def close(self):
+        return
+
+
+class Amnesiac(DictStore):
+    """Forgets which writes were done under which key."""
+
+    async def commit(self, owner, request, decide):
+        def blind(snapshot: Snapshot):
+            return decide(replace(snapshot, idempotent={}))
+
+        return await super().commit(owner, request, blind)
+
+
+class SharedOutbox(DictStore):
+    """Settles whatever it is told, whoever's it is."""
+
+    async def settle(self, source: Scope, ids):
+        for owner in await self.owners():
+            await super().settle(owner, ids)
+
+
+BROKEN = (
+    Amnesiac,
+    DeafToForgetting,
+    ForeverPresent,
+    HalfWritten,
+    Immortal,
+    LeakingGets,
+    LeakingSnapshots,
+    OutOfTurn,
+    PrefixOwners,
+    SharedOutbox,
+    SilentRemoval,
+    Unordered,
+    WholeDeltas,
+)

@@ -1,0 +1,51 @@
+"""A suite that cannot fail proves nothing: the contract fails every store that is wrong."""
+
+import inspect
+
+import pytest
+from broken_stores import BROKEN
+
+from memstrata.adapters.store_memory import DictStore
+from memstrata.testing.store_contract import MemoryStoreContract
+
+# Which test must see it, besides any others that do.
+SEEN_BY = {
+    "Amnesiac": "test_a_write_done_under_a_key_is_found_again",
+    "DeafToForgetting": "test_forgetting_erases_payloads_and_the_chain_verifies",
+    "ForeverPresent": "test_the_past_is_shown_as_it_stood",
+    "HalfWritten": "test_an_unfit_change_is_refused_and_nothing_is_written",
+    "Immortal": "test_a_closed_store_refuses_every_call",
+    "LeakingGets": "test_nothing_of_an_owner_is_shown_to_another",
+    "LeakingSnapshots": "test_nothing_of_an_owner_is_shown_to_another",
+    "OutOfTurn": "test_writers_of_one_key_wait_for_each_other",
+    "PrefixOwners": "test_nothing_of_an_owner_is_shown_to_another",
+    "SharedOutbox": "test_nothing_of_an_owner_is_changed_by_another",
+    "SilentRemoval": "test_forgetting_raises_the_epoch",
+    "Unordered": "test_a_snapshot_has_the_live_rows_by_revision_then_id",
+    "WholeDeltas": "test_since_a_head_come_the_rows_changed_after_it",
+}
+
+
+def failed_tests(make_store):
+    """Return the names of the contract's tests that a kind of store does not pass."""
+    failed = []
+    for name, test in inspect.getmembers(MemoryStoreContract, inspect.isfunction):
+        # Tests with further parameters are run by pytest only.
+        if name.startswith("test_") and list(inspect.signature(test).parameters) == [
+            "self",
+            "store",
+        ]:
+            try:
+                test(MemoryStoreContract(), make_store())
+            except Exception:
+                failed.append(name)
+    return failed
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
+def test_the_contract_fails_a_broken_store(broken):
+    assert SEEN_BY[broken.__name__] in failed_tests(broken)
+
+
+def test_the_contract_passes_the_reference_store():
+    assert failed_tests(DictStore) == []
