@@ -14,8 +14,9 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
-from memstrata.domain.decision import CaptureReport, Outcome
+from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal
@@ -150,6 +151,10 @@ class MemoryManager:
         work = self._manager.capture(text, speaker=speaker, role=role, at=at, turn=turn)
         return self._driver.run(work, asks_model=True)
 
+    def propose(self, candidates: Sequence[Candidate]) -> list[Outcome]:
+        """See :meth:`memstrata.AsyncMemoryManager.propose`."""
+        return self._driver.run(self._manager.propose(candidates))
+
     def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
         """See :meth:`memstrata.AsyncMemoryManager.correct`."""
         return self._driver.run(self._manager.correct(which, content, quote=quote))
@@ -226,6 +231,26 @@ class MemoryManager:
         return self._driver.run(self._manager.status())
 
 
+class Agent:
+    """The reference agent; see :class:`memstrata.agent.AsyncAgent`."""
+
+    def __init__(self, agent: AsyncAgent, driver: Driver) -> None:
+        self._agent = agent
+        self._driver = driver
+
+    def capture(self, message: str) -> AgentResult:
+        """See :meth:`memstrata.agent.AsyncAgent.capture`."""
+        return self._driver.run(self._agent.capture(message), asks_model=True)
+
+    def answer(self, request: str) -> AgentResult:
+        """See :meth:`memstrata.agent.AsyncAgent.answer`."""
+        return self._driver.run(self._agent.answer(request), asks_model=True)
+
+    def run(self, message: str, request: str) -> AgentResult:
+        """See :meth:`memstrata.agent.AsyncAgent.run`."""
+        return self._driver.run(self._agent.run(message, request), asks_model=True)
+
+
 class Admin:
     """An administrator's handle; see :class:`memstrata.AsyncAdmin`."""
 
@@ -281,6 +306,17 @@ class Strata:
     def admin(self, *, by: str) -> Admin:
         """See :meth:`memstrata.AsyncStrata.admin`."""
         return Admin(self._strata.admin(by=by), self._driver)
+
+    def agent(
+        self,
+        manager: MemoryManager,
+        *,
+        needs_model: bool = False,
+        checks: Mapping[str, Effect] | None = None,
+    ) -> Agent:
+        """Return the reference agent for a principal; see :class:`memstrata.agent.AsyncAgent`."""
+        agent = AsyncAgent(self.services, manager._manager, needs_model=needs_model, checks=checks)
+        return Agent(agent, self._driver)
 
     def verify_audit(self) -> AuditReport:
         """See :meth:`memstrata.AsyncStrata.verify_audit`."""

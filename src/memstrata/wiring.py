@@ -102,7 +102,7 @@ def open_store(
 
 def _path_of(named: str | os.PathLike[str]) -> Path:
     text = os.fspath(named)
-    if not isinstance(text, str) or not text or "\0" in text:
+    if not text or "\0" in text:
         raise ConfigurationError("a store is named by a path or a URL")
     scheme, separator, rest = text.partition("://")
     if not separator:

@@ -1,9 +1,10 @@
 """Stores that are wrong on purpose, each in one way: what the contract must notice."""
 
+import time
 from dataclasses import replace
 
 from memstrata.adapters.store_memory import DictStore
-from memstrata.domain.change import Committed, Snapshot
+from memstrata.domain.change import Change, Committed, Snapshot
 from memstrata.domain.scope import Scope
 
 
@@ -33,33 +34,37 @@ class PrefixOwners(DictStore):
 
 
 class HalfWritten(DictStore):
-    """Writes a change in two halves, the second of which may be refused."""
+    """Writes the first memory of a change on its own, then the rest, which may be refused."""
 
     async def commit(self, owner, request, decide):
-        def halves(snapshot):
-            change = decide(snapshot)
-            if change is not None:
-                whole.append(change)
-                return replace(change, added=change.added[:1], restated=(), forgotten=(), events=())
-            return None
-
         whole = []
-        first = await super().commit(owner, request, halves)
-        for change in whole:
-            rest = replace(
-                change, added=change.added[1:], known_at=change.known_at + 1, idempotency=()
-            )
-            second = await super().commit(owner, request, lambda _: rest)
-            first = Committed(second.head, tuple(sorted((*first.rows, *second.rows))))
-        return first
+
+        def first_half(snapshot):
+            whole.append(decide(snapshot))
+            if whole[0] is None:
+                return None
+            return Change(known_at=whole[0].known_at, added=whole[0].added[:1])
+
+        def second_half(_):
+            change = whole[0]
+            return replace(change, added=change.added[1:], known_at=change.known_at + 1)
+
+        first = await super().commit(owner, request, first_half)
+        if whole[0] is None:
+            return first
+        second = await super().commit(owner, request, second_half)
+        return Committed(second.head, tuple(sorted((*first.rows, *second.rows))))
 
 
 class OutOfTurn(DictStore):
-    """Shows every decision the same stale snapshot."""
+    """Reads what stands before it takes the turn."""
 
     async def commit(self, owner, request, decide):
         stale = await super().snapshot(owner, since=request.since)
-        return await super().commit(owner, request, lambda _: decide(stale))
+        time.sleep(0.001)  # others come between, as they will one day anyhow
+        return await super().commit(
+            owner, request, lambda seen: decide(replace(seen, rows=stale.rows))
+        )
 
 
 class DeafToForgetting(DictStore):

@@ -1,5 +1,4 @@
-"""The last phase: drafting an answer, and checking that declared memory really shows in it (AG-3).
-"""
+"""The last phase: drafting an answer, and checking that declared memory shows in it (AG-3)."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memstrata.domain.decision import Usage
+from memstrata.domain.decision import NO_USAGE, Usage
 from memstrata.domain.value import Value
 
 
@@ -53,7 +53,8 @@ class MemoryState(Value):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceStep(Value):
     """One phase in full: ``capture_store``, ``retrieve`` or ``apply``; fields of other phases are
-    None."""
+    None.
+    """
 
     phase: str
     step: int
@@ -123,7 +124,7 @@ class AgentResult(Value):
     memory_state: tuple[MemoryState, ...] = ()
     trace: tuple[TraceStep, ...] = ()
     history: tuple[TurnNote, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
     phase: str | None = None
     raw_capture: Any = None
     raw_intent: Any = None

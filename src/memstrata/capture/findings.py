@@ -85,7 +85,7 @@ def keyed(
     """Return the finding of a keyed fact, or nothing without a value."""
     if value is None:
         return ()
-    category = lexicon.CATEGORIES.get(key, "fact")
+    category = lexicon.CATEGORIES.get(key, "entity_fact")
     return (Finding(category=category, key=key, value=value, explicit=explicit, corrects=corrects),)
 
 

@@ -6,20 +6,20 @@ rule accepts or refuses. To teach the rules a word, add it here; no code changes
 
 from __future__ import annotations
 
-# Keys under which facts are proposed ------------------------------------------------------------
+# Keys under which facts are proposed, as the policy names them ------------------------------------------------------------
 LANGUAGE = "language"
 RESPONSE_STYLE = "response_style"
 RESPONSE_FORMAT = "response_format"
 TONE = "tone"
 UPDATE_CHANNEL = "update_channel"
 DECLARED_TIER = "declared_tier"
-TIME_ZONE = "time_zone"
+TIME_ZONE = "timezone"
 UNITS = "units"
-USER_NAME = "user_name"
-PREFERRED_NAME = "preferred_name"
+USER_NAME = "name"
+PREFERRED_NAME = "nickname"
 PRONOUNS = "pronouns"
-HOME_LOCATION = "home_location"
-ORIGIN_PLACE = "origin_place"
+HOME_LOCATION = "location"
+ORIGIN_PLACE = "hometown"
 OCCUPATION = "occupation"
 EMPLOYER = "employer"
 DIET = "diet"
@@ -183,23 +183,23 @@ DIETS = {
 
 # Relatives and companions of whom there is one: a new name replaces the old one.
 ONE_RELATION = {
-    "wife": "wife",
-    "husband": "husband",
-    "spouse": "spouse",
-    "fiancé": "fiance",
-    "fiancée": "fiance",
-    "fiance": "fiance",
-    "fiancee": "fiance",
-    "girlfriend": "girlfriend",
-    "boyfriend": "boyfriend",
-    "partner": "partner",
-    "mother": "mother",
-    "mom": "mother",
-    "mum": "mother",
-    "father": "father",
-    "dad": "father",
-    "boss": "manager",
-    "manager": "manager",
+    "wife": "wife_name",
+    "husband": "husband_name",
+    "spouse": "spouse_name",
+    "fiancé": "fiance_name",
+    "fiancée": "fiance_name",
+    "fiance": "fiance_name",
+    "fiancee": "fiance_name",
+    "girlfriend": "girlfriend_name",
+    "boyfriend": "boyfriend_name",
+    "partner": "partner_name",
+    "mother": "mother_name",
+    "mom": "mother_name",
+    "mum": "mother_name",
+    "father": "father_name",
+    "dad": "father_name",
+    "boss": "manager_name",
+    "manager": "manager_name",
 }
 # Of whom there may be several: proposed as free text, so that none replaces another.
 MANY_RELATION = frozenset(
@@ -279,28 +279,29 @@ ATTRIBUTES = {
     "age": AGE,
 }
 # What people call a fact when they want it forgotten, beyond the attributes.
-RETRACT_ALIASES = ATTRIBUTES | {
-    "language": LANGUAGE,
-    "language preference": LANGUAGE,
-    "location": HOME_LOCATION,
-    "city": HOME_LOCATION,
-    "home": HOME_LOCATION,
-    "where i live": HOME_LOCATION,
-    "channel": UPDATE_CHANNEL,
-    "tone": TONE,
-    "units": UNITS,
-    "company": EMPLOYER,
-    "work": OCCUPATION,
-    "wife": "wife",
-    "husband": "husband",
-    "boss": "manager",
-    "phone": "phone_number",
-    "response style": RESPONSE_STYLE,
-    "color preference": "favorite_color",
-    "colour preference": "favorite_color",
-}
+RETRACT_ALIASES = (
+    ATTRIBUTES
+    | ONE_RELATION
+    | {
+        "language": LANGUAGE,
+        "language preference": LANGUAGE,
+        "location": HOME_LOCATION,
+        "city": HOME_LOCATION,
+        "home": HOME_LOCATION,
+        "where i live": HOME_LOCATION,
+        "channel": UPDATE_CHANNEL,
+        "tone": TONE,
+        "units": UNITS,
+        "company": EMPLOYER,
+        "work": OCCUPATION,
+        "phone": "phone_number",
+        "response style": RESPONSE_STYLE,
+        "color preference": "favorite_color",
+        "colour preference": "favorite_color",
+    }
+)
 
-# Categories of keys; anything else keyed is a fact.
+# Categories of keys; any other key is a fact about the user or about who belongs to them.
 CATEGORIES = {
     LANGUAGE: "preference",
     RESPONSE_STYLE: "preference",
@@ -308,10 +309,8 @@ CATEGORIES = {
     TONE: "preference",
     UPDATE_CHANNEL: "preference",
     UNITS: "preference",
-    PREFERRED_NAME: "preference",
-    PRONOUNS: "preference",
     DIET: "preference",
-} | dict.fromkeys(ONE_RELATION.values(), "entity_fact")
+}
 
 SPELLINGS = {"favourite": "favorite", "colour": "color", "flavour": "flavor", "theatre": "theater"}
 

@@ -199,6 +199,9 @@ class Usage(Value):
         )
 
 
+NO_USAGE = Usage()
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome(Value):
     """What became of one write.
@@ -216,7 +219,7 @@ class Outcome(Value):
     memory: Memory | None = None
     reasons: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
 
     @property
     def stored(self) -> bool:
@@ -253,7 +256,7 @@ class CaptureReport(Value):
     judged: tuple[Judgement, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     diagnostics: tuple[str, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
 
     @property
     def stored(self) -> tuple[Outcome, ...]:

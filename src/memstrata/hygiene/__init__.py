@@ -1,1 +1,1 @@
-"""Room."""
+"""Sensitivity, poison, contradiction, staleness and the review queue (HY). Empty so far."""

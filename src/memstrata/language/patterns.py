@@ -17,8 +17,8 @@ class Match(Protocol):
     def group(self, group: int | str = 0, /) -> str | None:
         """Return what a group matched, or None where it took no part; 0 is the whole match."""
 
-    def span(self, group: int | str = 0, /) -> tuple[int, int]:
-        """Return start and end of a group; (-1, -1) where it took no part."""
+    def span(self, group: int = 0, /) -> tuple[int, int]:
+        """Return start and end of a group by number; (-1, -1) where it took no part."""
 
     def groupdict(self) -> dict[str, str | None]:
         """Return the named groups."""

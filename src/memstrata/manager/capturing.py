@@ -9,7 +9,7 @@ from typing import Any
 from memstrata.capture.drafts import enum_member, moment, name_or_none
 from memstrata.capture.model import anchor, propose
 from memstrata.capture.rules import examine
-from memstrata.domain.decision import Candidate, Usage
+from memstrata.domain.decision import NO_USAGE, Candidate, Usage
 from memstrata.domain.errors import InvalidInput, ModelError, ModelGarbled, ModelTimeout
 from memstrata.domain.proposal import Violation
 from memstrata.domain.scope import Principal
@@ -36,7 +36,7 @@ class Proposed:
     raw: Any = None
     violation: str | None = None
     diagnostics: tuple[str, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
 
 
 def turn_of(
@@ -91,8 +91,13 @@ async def propose_by_model(
     if isinstance(checked, Violation):
         return Proposed((), answer.value, checked.reason, (checked.reason,), answer.usage)
     candidates = tuple(
-        anchor(item, turn, principal.home, category=policy.category_of_key(item.key) or "fact",
-               model=answer.model)
+        anchor(
+            item,
+            turn,
+            principal.home,
+            category=policy.category_of_key(item.key) or "fact",
+            model=answer.model,
+        )
         for item in checked.items
     )
     refused = tuple(refusal.reason for refusal in checked.refusals)
@@ -119,9 +124,7 @@ async def propose_by_all(
             model, turn, principal, policy, OnViolation.REFUSE, deadline_s
         )
     except ModelError as error:
-        return Proposed(
-            by_rules.candidates, diagnostics=(*by_rules.diagnostics, _failure(error))
-        )
+        return Proposed(by_rules.candidates, diagnostics=(*by_rules.diagnostics, _failure(error)))
     known = {candidate.key for candidate in by_rules.candidates}
     added = tuple(c for c in by_model.candidates if c.key not in known)
     return Proposed(

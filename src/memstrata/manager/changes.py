@@ -14,7 +14,7 @@ from memstrata.domain.event import EventType
 from memstrata.domain.memory import Draft, Memory
 from memstrata.domain.scope import Principal
 from memstrata.domain.trust import Source
-from memstrata.language.normalise import check_text
+from memstrata.language.normalise import check_text, content_hash
 from memstrata.longterm.forgetting import tombstones
 from memstrata.longterm.versions import confirmed
 from memstrata.manager.reading import Reader
@@ -103,6 +103,21 @@ class Changer:
         while (outcome := await self._forget_chains(roots, by_key=key is not None)) is None:
             continue
         return outcome
+
+    async def retract(self, what: str) -> Outcome:
+        """Forget what a user asked to have forgotten: a key, or else a statement as it was
+        said.
+        """
+        outcome = await self.forget(id=None, key=what, wanted={})
+        if outcome is not NOT_FOUND:
+            return outcome
+        index = self._services.indexes.of(self._principal.home.owner)
+        home = self._principal.home
+        index.refresh(await self._services.store.snapshot(home.owner, since=index.head))
+        alike = index.by_hash(home, content_hash(what), self._reader.now)
+        if not alike:
+            return NOT_FOUND
+        return await self.forget(id=alike[0].id, key=None, wanted={})
 
     async def _forget_chains(self, roots: frozenset[str], *, by_key: bool) -> Outcome | None:
         """Forget chains as they stand; None if rows went away between reading and the turn."""

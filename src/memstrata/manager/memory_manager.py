@@ -8,7 +8,7 @@ from typing import Any
 
 from memstrata.capture.drafts import enum_member, moment, target_scope
 from memstrata.domain.codec import decode_all
-from memstrata.domain.decision import CaptureReport, Outcome
+from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.memory import Draft, Kind, Memory, Status
 from memstrata.domain.recall import Cue, Explanation, Recall
@@ -16,6 +16,7 @@ from memstrata.domain.scope import Principal
 from memstrata.domain.trust import Source
 from memstrata.domain.value import to_us
 from memstrata.language.normalise import check_text
+from memstrata.manager.capturing import propose_by_all, turn_of
 from memstrata.manager.changes import Changer
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.reading import Reader, unlimited
@@ -136,7 +137,7 @@ class AsyncMemoryManager:
 
         Args:
             text: What was said, verbatim.
-            speaker: Name of who said it. ``"user"`` and the other roles are taken as the role.
+            speaker: Name of who said it.
             role: ``user``, ``assistant``, ``tool`` or ``other``; only users speak for the user.
             at: When it was said.
             turn: Place in the session, from 0.
@@ -145,7 +146,35 @@ class AsyncMemoryManager:
             InvalidInput: If a value is not storable.
             StoreError: If the store could not; nothing was written.
         """
-        return await self._changer.capture(text, speaker=speaker, role=role, at=at, turn=turn)
+        said = turn_of(text, self._principal, role=role, speaker=speaker, at=at, number=turn)
+        policy = self._writer.policy(self._principal.home)
+        proposed = await propose_by_all(
+            self._services.model, said, self._principal, policy, policy.budgets.seconds
+        )
+        outcomes = await self.propose(proposed.candidates)
+        return CaptureReport(
+            proposed=proposed.candidates,
+            judged=tuple(self._writer.judge(candidate) for candidate in proposed.candidates),
+            outcomes=tuple(outcomes),
+            diagnostics=proposed.diagnostics,
+            usage=proposed.usage,
+        )
+
+    async def propose(self, candidates: Sequence[Candidate]) -> list[Outcome]:
+        """Take extracted candidates through policy into the store, in one transaction.
+
+        For those who bring extractors of their own; a candidate that retracts something has it
+        forgotten instead of stored.
+
+        Raises:
+            ScopeDenied: If a scope is not this principal's to write.
+            StoreError: If the store could not; nothing of the candidates was written.
+        """
+        stored = iter(await self._writer.write([c for c in candidates if c.retracts is None]))
+        return [
+            next(stored) if c.retracts is None else await self._changer.retract(c.retracts)
+            for c in candidates
+        ]
 
     async def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
         """Replace what is remembered under a key or an id; always wins (LT-3).

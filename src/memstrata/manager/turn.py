@@ -48,6 +48,9 @@ from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
 from memstrata.retrieval.owner_index import IndexView, OwnerIndex
 
+# What execution refuses is blocked, not dropped: the proposal was valid (PO-2).
+_DENIED = (("key_denied_execution",), ("scope_denied_execution",))
+
 
 @dataclass(slots=True)
 class WriteTurn:
@@ -129,7 +132,8 @@ class WriteTurn:
             case Repeat():
                 return self._keep_back(judgement, OutcomeKind.REPEAT, scribe)
             case Drop():
-                kind = OutcomeKind.BLOCKED if is_blocked(judgement) else OutcomeKind.DROPPED
+                denied = judgement.reasons[:1] in _DENIED or is_blocked(judgement)
+                kind = OutcomeKind.BLOCKED if denied else OutcomeKind.DROPPED
                 return self._refuse(judgement.candidate, kind, judgement.reasons, scribe)
 
     def _commit(

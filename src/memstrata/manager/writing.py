@@ -10,18 +10,39 @@ from memstrata.capture.drafts import DraftRules, candidate_of
 from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
 from memstrata.domain.change import Change, OutboxItem, Snapshot, TurnRequest
 from memstrata.domain.codec import canonical_json, decode
-from memstrata.domain.decision import Candidate, Commit, Outcome, Proposer, Usage
+from memstrata.domain.decision import (
+    Candidate,
+    Commit,
+    Drop,
+    Hold,
+    Judgement,
+    Outcome,
+    Proposer,
+    Usage,
+)
 from memstrata.domain.errors import InvalidInput, ScopeDenied
 from memstrata.domain.event import EventType
 from memstrata.domain.memory import Draft
+from memstrata.domain.proposal import ScopeName
 from memstrata.domain.scope import Principal, Scope, ScopeLevel
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.turn import WriteTurn
+from memstrata.policy.execution import denied
 from memstrata.policy.guards import may_write
 from memstrata.policy.judge import judge
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
+
+UNANCHORED = "unanchored"
+"""Mark of a candidate whose quote is not in the turn: held, never stored at once (FX-1)."""
+
+_SCOPE_NAMES = {
+    ScopeLevel.USER: ScopeName.USER,
+    ScopeLevel.SESSION: ScopeName.USER,
+    ScopeLevel.ORG: ScopeName.WORKSPACE,
+    ScopeLevel.TASK: ScopeName.TASK,
+}
 
 MAX_BATCH = 10_000
 """Most drafts of one transaction; chosen: larger imports come in several."""
@@ -47,6 +68,23 @@ class Writer:
             category_of_kind=self.policy(self._principal.home).category_of_kind,
         )
         return candidate_of(draft, self._principal, proposer=proposer, rules=rules)
+
+    def judge(self, candidate: Candidate) -> Judgement:
+        """Judge a candidate: by execution where it was extracted, then by policy (PO-2, CO-2).
+
+        What execution denies binds proposals of rules and models, not what a caller writes.
+        """
+        policy = self.policy(candidate.scope)
+        if candidate.proposer in (Proposer.RULES, Proposer.MODEL):
+            scope = _SCOPE_NAMES.get(candidate.scope.level)
+            why = (
+                "scope_denied_execution" if scope is None else denied(candidate.key, scope, policy)
+            )
+            if why is not None:
+                return Drop(candidate, (why,))
+            if UNANCHORED in candidate.marks:
+                return Hold(candidate, (UNANCHORED,))
+        return judge(candidate, policy)
 
     async def write(self, candidates: Sequence[Candidate]) -> tuple[Outcome, ...]:
         """Store candidates of one owner in one transaction; outcomes in their order.
@@ -90,7 +128,7 @@ class Writer:
     ) -> tuple[Outcome, ...]:
         services = self._services
         policy = self.policy(owner)
-        judgements = tuple(judge(candidate, policy) for candidate in candidates)
+        judgements = tuple(self.judge(candidate) for candidate in candidates)
         texts = [index_text(j.candidate) for j in judgements if isinstance(j, Commit)]
         prepared = self._prepare(texts)
         index = services.indexes.of(owner)

@@ -170,6 +170,7 @@ def _read(path: str | os.PathLike[str], base: Policy) -> Policy | tuple[PolicyIn
     if not isinstance(document.content, dict):
         raise PolicyInvalid(source, 1, "must be a mapping of sections, such as 'execution:'")
     defaults = base.to_dict()
+    del defaults["hash"]  # follows from the rest
     problems: list[tuple[yamltree.Path, str]] = []
     try:
         # As JSON, because strictly read JSON still makes tuples and enumerations.

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
 
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
 from memstrata.domain.trust import Source
-from memstrata.domain.value import Value
+from memstrata.domain.value import Value, plain
 
 _KIB = 1024
 
@@ -106,19 +107,22 @@ DEFAULT_KEYS: Mapping[str, str] = MappingProxyType(
             "language", "response_style", "update_channel", "response_length", "response_format",
             "tone", "formality", "emoji", "theme", "color_preference", "units", "currency",
             "date_format", "time_format", "code_style", "programming_language", "editor", "diet",
-            "notification_time", "meeting_time",
+            "notification_time", "meeting_time", "preferred_name", "pronouns",
         ),
         "preference",
     )
     | dict.fromkeys(("deploy_region", "environment"), "configuration")
     | dict.fromkeys(
         (
-            "name", "nickname", "pronouns", "birthday", "location", "hometown", "timezone", "role",
-            "occupation", "employer", "team", "project", "allergies", "goal", "declared_tier",
+            "name", "nickname", "age", "birthday", "location", "home_location", "hometown",
+            "origin_place", "timezone", "time_zone", "role", "occupation", "employer", "team",
+            "project", "allergies", "goal", "wife", "husband", "spouse", "fiance", "partner",
+            "girlfriend", "boyfriend", "mother", "father", "manager", "declared_tier",
         ),
         "entity_fact",
     )
-    | {"favorite_*": "preference", "*_preference": "preference", "*_name": "entity_fact"}
+    | {"favorite_*": "preference", "*_preference": "preference"}
+    | {"default_*": "configuration", "*_name": "entity_fact"}
 )  # fmt: skip
 
 
@@ -236,6 +240,7 @@ class Policy(Value):
         execution: What is allowed now.
         budgets: What one agent run may use up.
         recall: Preference bias.
+        hash: SHA-256 of all of the above as canonical JSON, hexadecimal.
     """
 
     version: str = "built-in 1"
@@ -248,11 +253,12 @@ class Policy(Value):
     execution: ExecutionLimits = field(default_factory=ExecutionLimits)
     budgets: Budgets = field(default_factory=Budgets)
     recall: RecallRules = field(default_factory=RecallRules)
+    hash: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the policy as canonical JSON, hexadecimal: equal rules have equal hashes."""
-        return hashlib.sha256(canonical_json(self.to_dict())).hexdigest()
+    def __post_init__(self) -> None:
+        rules = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        # Once and for all: every audited event names it.
+        object.__setattr__(self, "hash", _hash_of(plain(rules)))
 
     def category(self, name: str) -> Category | None:
         """Return a category, or None where the closed list has no such name."""
@@ -273,16 +279,36 @@ class Policy(Value):
     def category_of_key(self, key: str) -> str | None:
         """Return the category of a key that models may propose, or None if they may not."""
         allowed = self.proposals.keys
-        exact = None if "*" in key else allowed.get(key)
-        if exact is not None:
-            return exact
-        return next((name for family, name in allowed.items() if _belongs(key, family)), None)
+        if "*" in key or key in allowed:
+            return None if "*" in key else allowed[key]
+        families = [family for family in allowed if _belongs(key, family)]
+        # The most telling family wins, so that their order in a file means nothing.
+        return (
+            allowed[max(families, key=lambda family: (len(family), family))] if families else None
+        )
 
     def is_preference_key(self, key: str) -> bool:
         """Whether recall may prefer this key (PO-5)."""
         if self.recall.preference_keys is not None:
             return key in self.recall.preference_keys
         return self.category_of_key(key) == "preference"
+
+
+def _hash_of(rules: Any) -> str:
+    return hashlib.sha256(canonical_json(_same_numbers(rules))).hexdigest()
+
+
+def _same_numbers(rules: Any) -> Any:
+    """Return plain data in which 25 and 25.0 are one number, as they are one rule."""
+    match rules:
+        case dict():
+            return {name: _same_numbers(value) for name, value in rules.items()}
+        case list():
+            return [_same_numbers(value) for value in rules]
+        case int() if not isinstance(rules, bool):
+            return float(rules)
+        case _:
+            return rules
 
 
 def _belongs(key: str, family: str) -> bool:

@@ -4,6 +4,7 @@
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -312,7 +313,10 @@ def in_threads(targets: list[Callable[[], None]]) -> None:
 
 def in_fork(count: Callable[[], int]) -> int:
     """Return a small number that a function gives in a forked child; 255 if it raises."""
-    child = os.fork()
+    with warnings.catch_warnings():
+        # That threads do not survive a fork is what the caller wants to see.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child == 0:
         result = 255
         try:

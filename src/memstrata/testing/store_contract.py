@@ -11,19 +11,13 @@ Every test takes a ``store`` that is empty and its own. A store that declares DU
 ``reopened``. The parts lie in ``contract_*.py``, one for each subject of the port.
 """
 
-import pytest
-
-PARTS = ("base", "care", "rows", "turns", "work")
-pytest.register_assert_rewrite(*(f"memstrata.testing.contract_{part}" for part in PARTS))
-
-# ruff: noqa: E402 - the parts are imported after pytest was told to explain their assertions
-from memstrata.testing.contract_base import drive
+from memstrata.testing.contract_base import drive, verify_chain
 from memstrata.testing.contract_care import CareContract
 from memstrata.testing.contract_rows import RowsContract
 from memstrata.testing.contract_turns import TurnsContract
 from memstrata.testing.contract_work import WorkContract
 
-__all__ = ["MemoryStoreContract", "drive"]
+__all__ = ["MemoryStoreContract", "drive", "verify_chain"]
 
 
 class MemoryStoreContract(RowsContract, TurnsContract, CareContract, WorkContract):

@@ -1,0 +1,7 @@
+"""``python -m memstrata`` is the command line."""
+
+import sys
+
+from memstrata.cli import main
+
+sys.exit(main())

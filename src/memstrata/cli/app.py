@@ -1,0 +1,363 @@
+"""The commands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from typer.core import TyperGroup
+
+import memstrata
+from memstrata.cli import render
+from memstrata.domain.decision import OutcomeKind
+from memstrata.domain.errors import (
+    ConfigurationError,
+    InvalidInput,
+    MemstrataError,
+    OwnerRequired,
+)
+
+if TYPE_CHECKING:
+    from memstrata.blocking import MemoryManager, Strata
+
+DONE, REFUSED, BAD_USAGE = 0, 1, 2
+T = TypeVar("T")
+
+
+class _Group(TyperGroup):
+    """Turns memstrata's errors into one line and an exit code."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run the verb."""
+        try:
+            return super().invoke(ctx)
+        except (InvalidInput, OwnerRequired, ConfigurationError) as error:
+            typer.echo(f"memstrata: {error}", err=True)
+            raise typer.Exit(BAD_USAGE) from error
+        except MemstrataError as error:
+            typer.echo(f"memstrata: {error}", err=True)
+            raise typer.Exit(REFUSED) from error
+
+
+app = typer.Typer(
+    name="memstrata",
+    cls=_Group,
+    help="A memory system for LLM agents: governed writes, scoped recall, provable history.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+session_app = typer.Typer(help="Conversations.", no_args_is_help=True, rich_markup_mode=None)
+audit_app = typer.Typer(help="The audit trail.", no_args_is_help=True, rich_markup_mode=None)
+policy_app = typer.Typer(help="The policy file.", no_args_is_help=True, rich_markup_mode=None)
+agent_app = typer.Typer(help="The reference agent.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(session_app, name="session")
+app.add_typer(audit_app, name="audit")
+app.add_typer(policy_app, name="policy")
+app.add_typer(agent_app, name="agent")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What stands before the verb."""
+
+    store: str | None
+    user: str | None
+    org: str | None
+    task: str | None
+    session: str | None
+    agent: str | None
+    json: bool
+
+    def open(self) -> AbstractContextManager[Strata]:
+        """Open the store."""
+        return memstrata.open(self.store)
+
+    def manager(self, strata: Strata) -> MemoryManager:
+        """Return the verbs of the principal that the options name."""
+        return strata.manager(
+            user=self.user,
+            org=self.org,
+            task=self.task,
+            session=self.session,
+            agent=self.agent,
+        )
+
+    def show(self, value: Any, text: Callable[[Any], str]) -> None:
+        """Print a value as JSON or as text."""
+        typer.echo(render.as_json(value) if self.json else text(value))
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(memstrata.__version__)
+        raise typer.Exit(DONE)
+
+
+Key = Annotated[str | None, typer.Option(help="Name of the fact.")]
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    store: Annotated[
+        str | None, typer.Option(help="Path or URL; default: a file in your data directory.")
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="Whose memory.")] = None,
+    org: Annotated[str | None, typer.Option(help="Organisation.")] = None,
+    task: Annotated[str | None, typer.Option(help="A task of the user.")] = None,
+    session: Annotated[str | None, typer.Option(help="Conversation.")] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent that acts.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", is_eager=True, callback=_version),
+    ] = False,
+) -> None:
+    """Parse what stands before the verb."""
+    del version
+    context.obj = Options(store, user, org, task, session, agent, json)
+
+
+@app.command()
+def remember(
+    context: typer.Context,
+    content: Annotated[str, typer.Argument(help="What to remember; - reads standard input.")],
+    key: Key = None,
+    category: Annotated[str | None, typer.Option(help="A category of the policy.")] = None,
+    kind: Annotated[str, typer.Option(help="semantic, episodic or procedural.")] = "semantic",
+    source: Annotated[str, typer.Option(help="Where it comes from.")] = "user_stated",
+    confidence: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
+    importance: Annotated[str, typer.Option(help="normal, high or critical.")] = "normal",
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
+    scope: Annotated[str | None, typer.Option(help="org, global or a path.")] = None,
+    ttl_days: Annotated[float | None, typer.Option(help="Days until it expires.")] = None,
+    pinned: Annotated[bool, typer.Option("--pinned", help="Keep before others.")] = False,
+) -> None:
+    """Store one statement, or say why not."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        outcome = chosen.manager(strata).remember(
+            sys.stdin.read() if content == "-" else content,
+            key=key,
+            category=category,
+            kind=kind,
+            source=source,
+            confidence=confidence,
+            importance=importance,
+            tags=tag or (),
+            scope=scope,
+            ttl_days=ttl_days,
+            pinned=pinned,
+        )
+    chosen.show(outcome, render.outcome)
+    _refuse_if(outcome.kind is OutcomeKind.BLOCKED)
+
+
+@app.command()
+def capture(context: typer.Context, text: Annotated[str, typer.Argument()]) -> None:
+    """Find what is worth remembering in what a user said, and store it as policy allows."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        report = chosen.manager(strata).capture(text)
+    chosen.show(report, render.capture)
+
+
+@app.command()
+def recall(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument()],
+    limit: Annotated[int, typer.Option("--limit", "-k", help="At most this many.")] = 5,
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind.")] = None,
+    known_at: Annotated[str | None, typer.Option(help="As believed then, ISO 8601.")] = None,
+    valid_at: Annotated[str | None, typer.Option(help="As true then, ISO 8601.")] = None,
+    floor: Annotated[float | None, typer.Option(help="Least relevance, 0 to 1.")] = None,
+) -> None:
+    """Show the memories that serve a query, best first, with the reasons."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        found = chosen.manager(strata).recall(
+            query, limit=limit, kinds=kind, known_at=known_at, valid_at=valid_at, floor=floor
+        )
+    chosen.show(found, render.recall)
+
+
+@app.command("list")
+def list_memories(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", "-k")] = 100,
+    category: Annotated[str | None, typer.Option(help="Only this category.")] = None,
+) -> None:
+    """Show what the principal may read, newest first."""
+    chosen: Options = context.obj
+    wanted = None if category is None else {"category": category}
+    with chosen.open() as strata:
+        memories = chosen.manager(strata).list(filter=wanted, limit=limit)
+    chosen.show(memories, render.memories)
+
+
+@app.command()
+def get(context: typer.Context, id: Annotated[str, typer.Argument()]) -> None:
+    """Show one memory in full."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        memory = chosen.manager(strata).get(id)
+    chosen.show(memory, render.memory)
+    _refuse_if(memory is None)
+
+
+@app.command()
+def history(
+    context: typer.Context, which: Annotated[str, typer.Argument(help="Key or id.")]
+) -> None:
+    """Show every version under a key or of an id, oldest first."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        versions = chosen.manager(strata).history(which)
+    chosen.show(versions, render.history)
+    _refuse_if(not versions)
+
+
+@app.command()
+def explain(
+    context: typer.Context,
+    id: Annotated[str, typer.Argument()],
+    query: Annotated[str, typer.Argument()],
+) -> None:
+    """Say why a memory would or would not be recalled for a query."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        explanation = chosen.manager(strata).explain(id, query)
+    chosen.show(explanation, render.explanation)
+    _refuse_if(explanation.excluded == ("not_found",))
+
+
+@app.command()
+def correct(
+    context: typer.Context,
+    which: Annotated[str, typer.Argument(help="Key or id.")],
+    content: Annotated[str, typer.Argument(help="What is true instead.")],
+) -> None:
+    """Replace what is remembered; always wins."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        outcome = chosen.manager(strata).correct(which, content)
+    chosen.show(outcome, render.outcome)
+    _refuse_if(not outcome.stored)
+
+
+@app.command()
+def confirm(context: typer.Context, id: Annotated[str, typer.Argument()]) -> None:
+    """Mark a memory as verified now."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        outcome = chosen.manager(strata).confirm(id)
+    chosen.show(outcome, render.outcome)
+    _refuse_if(not outcome.stored)
+
+
+@app.command()
+def forget(
+    context: typer.Context,
+    id: Annotated[str | None, typer.Option(help="One memory.")] = None,
+    key: Key = None,
+    source: Annotated[str | None, typer.Option(help="Everything of one source.")] = None,
+) -> None:
+    """Delete memories with all their versions and keep them from being learned again."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        outcome = chosen.manager(strata).forget(id=id, key=key, source=source)
+    chosen.show(outcome, render.outcome)
+    _refuse_if(outcome.kind is not OutcomeKind.FORGOTTEN)
+
+
+@app.command()
+def status(context: typer.Context) -> None:
+    """Show counts, backend, models and health."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        report = chosen.manager(strata).status()
+    chosen.show(report, render.fields)
+
+
+@session_app.command("import")
+def import_session(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="JSON Lines, one turn a line; - reads stdin.")],
+) -> None:
+    """Keep a transcript's turns as verbatim memories; importing twice adds nothing."""
+    from memstrata.cli.importing import import_file
+
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        turns = import_file(chosen.manager(strata), file)
+    chosen.show(turns, render.imported)
+    _refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
+
+
+@audit_app.command("verify")
+def verify_audit(context: typer.Context) -> None:
+    """Recompute the audit chain of every owner."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        report = strata.verify_audit()
+    chosen.show(report, render.audit)
+    _refuse_if(not report.ok)
+
+
+@policy_app.command("check")
+def check_policy(context: typer.Context, file: Annotated[Path, typer.Argument()]) -> None:
+    """Check a policy file, or a directory of them."""
+    from memstrata.cli.policy import check
+
+    chosen: Options = context.obj
+    chosen.show(check(file), render.fields)
+
+
+@agent_app.command("capture")
+def agent_capture(context: typer.Context, message: Annotated[str, typer.Argument()]) -> None:
+    """Let the reference agent store what a message gives to remember."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        result = strata.agent(chosen.manager(strata)).capture(message)
+    chosen.show(result, render.agent)
+    _refuse_if(result.status != "ok")
+
+
+@agent_app.command("answer")
+def agent_answer(context: typer.Context, request: Annotated[str, typer.Argument()]) -> None:
+    """Let the reference agent answer a request with what is remembered."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        result = strata.agent(chosen.manager(strata)).answer(request)
+    chosen.show(result, render.agent)
+    _refuse_if(result.status != "ok")
+
+
+@app.command()
+def demo(
+    context: typer.Context,
+    keep: Annotated[Path | None, typer.Option(help="Keep the store here.")] = None,
+) -> None:
+    """Remember in one process, apply in another: two sessions over one file."""
+    from memstrata.cli.demo import run_demo
+
+    del context
+    _refuse_if(not run_demo(keep))
+
+
+def _refuse_if(refused: bool) -> None:
+    if refused:
+        raise typer.Exit(REFUSED)
+
+
+def main() -> int:
+    """Run the command line; it ends the process with its exit code."""
+    app()
+    return DONE

@@ -1,0 +1,38 @@
+"""Importing a transcript with progress shown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from memstrata.blocking import MemoryManager
+from memstrata.domain.errors import InvalidInput
+from memstrata.transfer.transcript import ImportedTurn, batches, parse_transcript, report
+
+
+def import_file(manager: MemoryManager, file: Path) -> tuple[ImportedTurn, ...]:
+    """Read a file and store its turns; nothing is stored if any line is wrong.
+
+    Raises:
+        InvalidInput: If the file cannot be read or a line is wrong.
+        StoreError: If the store could not; earlier batches are stored, and importing again goes
+            on from there.
+    """
+    turns = parse_transcript(_lines(file))
+    imported: list[ImportedTurn] = []
+    with typer.progressbar(length=len(turns), label="importing", file=sys.stderr) as progress:
+        for batch in batches(turns):
+            outcomes = manager.remember_many([draft for _, draft in batch])
+            imported += report(batch, outcomes)
+            progress.update(len(batch))
+    return tuple(imported)
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(str(file), f"cannot be read: {error}") from error
+    return text.split("\n")

@@ -1,0 +1,140 @@
+"""Values as text for people, or as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memstrata.domain.decision import CaptureReport, Outcome
+from memstrata.domain.memory import Memory
+from memstrata.domain.recall import Explanation, Recall
+from memstrata.domain.value import plain
+
+if TYPE_CHECKING:
+    from memstrata.agent import AgentResult
+    from memstrata.audit import AuditReport
+    from memstrata.transfer.transcript import ImportedTurn
+
+NOTHING = "nothing found"
+# A line of a terminal, less what stands around the content.
+SHOWN_CHARS = 100
+
+
+def as_json(value: Any) -> str:
+    """Return JSON, indented."""
+    return json.dumps(plain(value), ensure_ascii=False, indent=2)
+
+
+def outcome(value: Outcome) -> str:
+    """Return one line for a write."""
+    name = "" if value.memory is None else f" {value.memory.id}"
+    return f"{value.kind}{name}  ({', '.join(value.reasons)})"
+
+
+def capture(value: CaptureReport) -> str:
+    """Return a line for each candidate of a turn."""
+    lines = [
+        f"{o.kind:<11} {c.key or '-':<18} {_short(c.content)}  ({', '.join(o.reasons)})"
+        for c, o in zip(value.proposed, value.outcomes, strict=True)
+    ]
+    lines += [f"note: {note}" for note in value.diagnostics]
+    return "\n".join(lines) or "nothing to remember"
+
+
+def recall(value: Recall) -> str:
+    """Return two lines for each hit: what it is, and why."""
+    lines = []
+    for rank, hit in enumerate(value, start=1):
+        why = "  ".join(f"{name} {part:+.2f}" for name, part in hit.why.items() if part)
+        lines += [f"{rank:>2}. {hit.score:.3f}  {_line(hit.memory)}", f"      why: {why}"]
+    if value.degraded:
+        lines.append(f"without: {', '.join(value.degraded)}")
+    return "\n".join(lines) or NOTHING
+
+
+def memories(values: Sequence[Memory]) -> str:
+    """Return a line for each memory."""
+    return "\n".join(f"{memory.id}  {_line(memory)}" for memory in values) or NOTHING
+
+
+def memory(value: Memory | None) -> str:
+    """Return a line for each field that is set."""
+    return NOTHING if value is None else fields(value.to_dict())
+
+
+def history(values: Sequence[Memory]) -> str:
+    """Return a line for each version."""
+    lines = [
+        f"v{m.version} {m.status:<11} {m.created_at:%F %H:%M}  {m.source}  {_short(m.content)}"
+        for m in values
+    ]
+    return "\n".join(lines) or NOTHING
+
+
+def explanation(value: Explanation) -> str:
+    """Return why a memory is or is not recalled."""
+    if not value.recalled:
+        return f"not recalled: {', '.join(value.excluded)}"
+    return fields(
+        {"rank": value.rank, "score": value.score, "matched": value.matched_terms, **value.why}
+    )
+
+
+def fields(value: Mapping[str, Any]) -> str:
+    """Return a line for each field that is set."""
+    shown = {name: plain(inner) for name, inner in value.items() if inner not in (None, "", [])}
+    return "\n".join(f"{name:<18} {inner}" for name, inner in shown.items())
+
+
+def imported(values: Sequence[ImportedTurn]) -> str:
+    """Return a line for each turn, then the counts."""
+    lines = [
+        f"{t.session} {t.turn:>4} {t.speaker or '-':<12} {t.outcome.kind}"
+        f"{' (' + t.outcome.reasons[-1] + ')' if t.outcome.kind != 'created' else ''}"
+        for t in values
+    ]
+    kinds = [turn.outcome.kind.value for turn in values]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds)))
+    return "\n".join([*lines, f"{len(values)} turns: {counts or 'none'}"])
+
+
+def audit(value: AuditReport) -> str:
+    """Return the verdict and each problem."""
+    lines = [f"{p.owner} event {p.seq}: {p.problem}" for p in value.problems]
+    verdict = "the chain holds" if value.ok else "THE CHAIN IS BROKEN"
+    summary = f"{verdict}: {value.owners} owners, {value.events} events, {value.erased} erased"
+    return "\n".join([*lines, summary])
+
+
+def agent(value: AgentResult) -> str:
+    """Return how a run ended, with what was stored, blocked and applied."""
+    lines = [f"{value.status}: {value.stop_reason}"]
+    for step in value.trace:
+        lines += [f"  written    {key}" for key in step.written or ()]
+        lines += [f"  refreshed  {key}" for key in step.refreshed or ()]
+    lines += [f"  blocked    {b['key']} ({b['reason']})" for b in value.blocked]
+    for used in value.applied_memory:
+        lines.append(
+            f"  applied    {used.key} = {used.value}  (score {used.score:.2f}, "
+            f"confidence {used.confidence:.2f}, {used.scope})"
+        )
+    if value.answer is not None:
+        lines += ["", value.answer]
+    return "\n".join(lines)
+
+
+def _line(memory: Memory) -> str:
+    speaker = f"{memory.speaker}: " if memory.speaker else ""
+    key = f"{memory.key} = " if memory.key else ""
+    when = memory.valid_from or memory.created_at
+    place = ""
+    if memory.origin.session is not None and memory.origin.turn is not None:
+        place = f", {memory.origin.session} turn {memory.origin.turn}"
+    origin = f"{memory.source}, {when:%Y-%m-%d}{place}, {memory.confidence:.2f}"
+    return f"{speaker}{key}{_short(memory.content)}  [{origin}]"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + "…"

@@ -1,0 +1,134 @@
+"""Killed at any moment, a process takes nothing acknowledged with it and holds nobody up."""
+
+import os
+import signal
+import time
+
+import apsw
+import pytest
+from racing import Writer, check_store
+
+from memstrata.adapters.store_sqlite import SqliteStore
+from memstrata.testing.store_contract import drive
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+ROUNDS = 50
+OPENINGS = 25
+
+# Written by the survivor after its companion was killed, to show that the turn goes on.
+WRITES_AFTER = 3
+
+# Steps by which the kill moves through a write, and how many until it starts again; a write takes
+# between 0.3 and 3 ms, so the points are spread over all of it.
+STEP_S = 130e-6
+STEPS = 17
+
+
+class Child:
+    """A forked process that does one thing for ever and says what was acknowledged."""
+
+    def __init__(self, work):
+        reading, writing = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(reading)
+            try:
+                work(lambda line: os.write(writing, f"{line}\n".encode()))
+            finally:
+                os._exit(1)
+        os.close(writing)
+        self.said = os.fdopen(reading, "r")
+
+    def hear(self, lines):
+        """Wait for some more lines and return them."""
+        return [self.said.readline().strip() for _ in range(lines)]
+
+    def kill(self):
+        """Kill it and return what it still said; a line is written whole or not at all."""
+        os.kill(self.pid, signal.SIGKILL)
+        _, status = os.waitpid(self.pid, 0)
+        assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+        with self.said:
+            return self.said.read().split()
+
+
+def writing_to(database, name):
+    def work(say):
+        writer = Writer(SqliteStore.open(database), name)
+        while True:
+            writer.write()
+            say(writer.acknowledged[-1])
+
+    return work
+
+
+def test_writers_killed_at_fifty_points_lose_nothing_acknowledged(tmp_path):
+    database = tmp_path / "m.db"
+    acknowledged = []
+
+    for turn in range(ROUNDS):
+        one, other = (Child(writing_to(database, f"{name} {turn}")) for name in "ab")
+        acknowledged += one.hear(1 + turn % 3)
+        time.sleep(turn % STEPS * STEP_S)
+        acknowledged += one.kill()
+        acknowledged += other.hear(WRITES_AFTER)
+        acknowledged += other.kill()
+
+        # Either victim may have written what it could not acknowledge any more.
+        check_store(database, acknowledged, unknown=2 * (turn + 1))
+    connection = apsw.Connection(str(database))
+    assert connection.pragma("integrity_check") == "ok"
+    connection.close()
+
+
+def test_a_store_whose_maker_was_killed_can_be_opened(tmp_path):
+    def opening(database):
+        def work(say):
+            say("here")
+            SqliteStore.open(database)
+            signal.pause()
+
+        return work
+
+    for point in range(OPENINGS):
+        database = tmp_path / f"{point}.db"
+        child = Child(opening(database))
+        child.hear(1)
+        time.sleep(point * STEP_S)
+        child.kill()
+
+        store = SqliteStore.open(database)
+        writer = Writer(store, "after")
+        writer.write()
+        drive(store, store.close())
+        check_store(database, writer.acknowledged)
+
+
+def test_a_killed_holder_of_the_turn_is_not_waited_for(tmp_path):
+    database = tmp_path / "m.db"
+
+    def holding(say):
+        writer = Writer(SqliteStore.open(database), "holder")
+        decide = writer.decide
+
+        def hold(seen):
+            say("deciding")
+            signal.pause()
+            return decide(seen)
+
+        writer.decide = hold
+        writer.write()
+
+    store = SqliteStore.open(database, busy_timeout_s=5)
+    holder = Child(holding)
+    holder.hear(1)
+    waiting = Child(writing_to(database, "waiting"))
+    holder.kill()
+    first = waiting.hear(1)
+    rest = waiting.kill()
+
+    writer = Writer(store, "survivor")
+    writer.write()
+    drive(store, store.close())
+    check_store(database, [*first, *rest, *writer.acknowledged], unknown=1)
