@@ -24,7 +24,7 @@ from memstrata.domain.change import (
 )
 from memstrata.domain.decision import Usage
 from memstrata.domain.event import Link
-from memstrata.domain.memory import Memory
+from memstrata.domain.memory import Memory, Place
 from memstrata.domain.scope import Grant, Scope
 
 if TYPE_CHECKING:
@@ -53,14 +53,17 @@ class MemoryStore(Protocol):
     Every call raises :class:`~memstrata.domain.errors.StoreError` subclasses and nothing of a
     vendor: ``StoreUnavailable`` if closed, locked past its time-out, unreachable or used in a
     forked child; ``StoreFull``, ``StoreReadOnly``, ``StoreCorrupt`` as their names say. After
-    any of them the store is as it was before the call.
+    any of them the store is as it was before the call. A scope that is no owner (a task) is the
+    caller's mistake: ``ValueError``. Ids and keys to be looked up may be any text.
     """
 
     capabilities: frozenset[Capability]
     location: str
 
     async def close(self) -> None:
-        """Release every resource; twice does no harm, other calls then raise."""
+        """Release every resource; twice does no harm, other calls then raise. In a forked child
+        it does nothing.
+        """
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """Return where each owner stands, in the order asked; None for one never written."""
@@ -75,8 +78,8 @@ class MemoryStore(Protocol):
 
     async def as_of(self, owner: Scope, known_at: int) -> tuple[StoredRow, ...]:
         """Return the rows that were live at system time ``known_at`` (µs), each with the state
-        then in force: ``known_from <= known_at < known_to``. Order: id. Rows purged or
-        forgotten since are not among them.
+        then in force, its ``revision`` and its times: ``known_from <= known_at < known_to``.
+        Order: id. Rows purged or forgotten since are not among them.
         """
 
     async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
@@ -91,12 +94,19 @@ class MemoryStore(Protocol):
         The owner is created with its first change. Each change raises the revision by one; one
         with ``forgotten`` ids raises the epoch too. Events are linked in order; a link's payload
         is the canonical JSON of the event. States: a restated memory's open state ends at
-        ``known_at`` and the new one begins there.
+        ``known_at`` and the new one begins there; its body stays as it was.
+
+        Forgetting erases salt and payload of the events so far that have the id among their
+        subjects; the change's own events stay. What a change lifts (``revived``, ``revoked``,
+        ``released``; unknown ones are ignored) is lifted before the rest is set. A held
+        candidate replaces one of its id, a grant one of its grantee, right and subject.
 
         Raises:
-            ValueError: If ``known_at`` is not after the head's, an added id exists, a restated
-                or forgotten id does not, or versions of a chain would have a gap: the caller is
-                wrong and nothing was written.
+            ValueError: The caller is wrong and nothing was written. ``known_at`` is not after
+                the head's; an added id, an outbox id or an idempotency key exists; a restated
+                or forgotten id does not; an id stands twice among these; a memory's scope lives
+                with another owner; the versions added to a chain do not go on by one from the
+                highest that is left of it; or a value cannot be written as JSON.
         """
 
     async def get(self, owner: Scope, ids: Sequence[str]) -> tuple[StoredRow, ...]:
@@ -129,15 +139,17 @@ class MemoryStore(Protocol):
         """Return the grants kept with an owner; order: grantee, then name."""
 
     async def journal(self, owner: Scope, entries: Sequence[JournalEntry]) -> None:
-        """Append what a reader did. Raises no revision and is not in the chain."""
+        """Append what a reader did; no revision is raised, no event linked, no owner created."""
 
     async def journaled(self, owner: Scope, *, limit: int = 1000) -> tuple[JournalEntry, ...]:
-        """Return the newest journal entries, oldest of them first."""
+        """Return the entries appended last, oldest of them first."""
 
     async def outbox(
         self, *, source: Scope | None = None, limit: int = 100
     ) -> tuple[PendingOutbox, ...]:
-        """Return unsettled work, of one owner or (for the operator) of all; order: id."""
+        """Return unsettled work, of one owner or (for the operator) of all; order: id, then
+        source.
+        """
 
     async def settle(self, source: Scope, ids: Sequence[str]) -> None:
         """Remove outbox items whose work is done; unknown ids are ignored."""
@@ -161,16 +173,16 @@ class OwnerView(Protocol):
     Only live rows are seen; hard-expired ones by key alone, so that a new version follows them.
     """
 
-    def by_key(self, scope: Scope, key: str) -> Memory | None:
-        """Return the one active memory of a key in exactly this scope."""
+    def by_key(self, place: Place, key: str) -> Memory | None:
+        """Return the one active memory of a key in exactly this place."""
 
-    def by_hash(self, scope: Scope, content_hash: str) -> tuple[Memory, ...]:
-        """Return the unkeyed memories of equal normalised text in this scope, by id; verbatim
+    def by_hash(self, place: Place, content_hash: str) -> tuple[Memory, ...]:
+        """Return the unkeyed memories of equal normalised text in this place, by id; verbatim
         turns are not among them.
         """
 
-    def by_turn(self, scope: Scope, session: str, turn: int) -> Memory | None:
-        """Return the verbatim turn at a place of a session."""
+    def by_turn(self, place: Place, session: str, turn: int) -> Memory | None:
+        """Return the verbatim turn with this number in a session."""
 
     def by_id(self, id: str) -> Memory | None:
         """Return a live memory."""

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import traceback
 
 import apsw
 import pytest
@@ -35,6 +36,8 @@ class Child:
             os.close(reading)
             try:
                 work(lambda line: os.write(writing, f"{line}\n".encode()))
+            except Exception:  # noqa: BLE001 - nothing above this frame is this child's to unwind
+                traceback.print_exc()
             finally:
                 os._exit(1)
         os.close(writing)
@@ -48,9 +51,10 @@ class Child:
         """Kill it and return what it still said; a line is written whole or not at all."""
         os.kill(self.pid, signal.SIGKILL)
         _, status = os.waitpid(self.pid, 0)
-        assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
         with self.said:
-            return self.said.read().split()
+            rest = self.said.read().split()
+        assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+        return rest
 
 
 def writing_to(database, name):

@@ -1,5 +1,6 @@
 """Normal form, content hash and what counts as a text."""
 
+import contextlib
 import hashlib
 
 import pytest
@@ -84,9 +85,5 @@ def test_a_huge_text_is_refused_by_its_length() -> None:
 
 @given(any_text)
 def test_any_text_is_either_accepted_or_a_typed_error(text: str) -> None:
-    try:
-        accepted = check_text("content", text, 50)
-    except InvalidInput as error:
-        assert error.field == "content"
-    else:
-        assert len(accepted.encode()) <= 50
+    with contextlib.suppress(InvalidInput):
+        assert len(check_text("content", text, 50).encode()) <= 50

@@ -1,6 +1,5 @@
 """Which policy is in force for an org, and what happens when its file changes."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ def write(path: Path, text: str) -> None:
     """Replace a file as editors do: the inode changes even if time and size do not."""
     fresh = path.with_name(path.name + ".new")
     fresh.write_text(text, encoding="utf-8")
-    os.replace(fresh, path)
+    fresh.replace(path)
 
 
 def test_without_a_path_the_built_in_policy_holds_for_everyone() -> None:
@@ -120,14 +119,22 @@ def test_a_file_may_come_and_go_while_the_process_runs(tmp_path: Path) -> None:
 def test_a_directory_that_vanishes_keeps_the_last_good_policies(tmp_path: Path) -> None:
     directory = tmp_path / "policies"
     directory.mkdir()
-    write(directory / "acme.yaml", "version: acme")
+    write(directory / "acme.yml", "version: acme")
     book = PolicyBook(directory)
     assert book.policy_for("acme").version == "acme"
 
     directory.rename(tmp_path / "elsewhere")
 
     assert book.policy_for("acme").version == "acme"
-    assert book.problems()
+    assert book.policy_for() is DEFAULT_POLICY
+    assert len(book.problems()) == 2
+    with pytest.raises(PolicyInvalid, match="cannot be read"):
+        book.policy_for("never-seen")
+
+    (tmp_path / "elsewhere").rename(directory)
+
+    assert book.policy_for("acme").version == "acme"
+    assert book.problems() == ()
 
 
 def test_one_broken_org_does_not_disturb_the_others(tmp_path: Path) -> None:
@@ -154,3 +161,10 @@ def test_no_name_of_an_org_leaves_the_directory(tmp_path: Path, org: str) -> Non
 
 def test_an_org_whose_name_is_too_long_for_a_file_has_none(tmp_path: Path) -> None:
     assert PolicyBook(tmp_path).policy_for("界" * 128) is DEFAULT_POLICY
+
+
+def test_a_file_that_cannot_be_looked_at_does_not_pass_for_a_missing_one(tmp_path: Path) -> None:
+    (tmp_path / "acme.yaml").symlink_to(tmp_path / "acme.yaml")
+
+    with pytest.raises(PolicyInvalid, match="cannot be read"):
+        PolicyBook(tmp_path).policy_for("acme")

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+from urllib.parse import quote
 
 import apsw
 
@@ -87,12 +88,24 @@ def prepare_file(path: Path) -> None:
         raise StoreUnavailable(str(path), "there is something that is not a file")
     if not os.access(path, os.R_OK | os.W_OK):
         raise StoreReadOnly(str(path), "the file may not be read and written")
-    looking = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    if path.stat().st_size:
+        _check_ours(path)
+
+
+def _check_ours(path: Path) -> None:
+    # Immutable: without locks, and without the files that SQLite would lay beside a log.
+    name = f"file:{quote(str(path))}?immutable=1"
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(name, flags=flags)
     try:
-        if looking.pragma("page_count") and looking.pragma("application_id") != APPLICATION_ID:
-            raise StoreCorrupt(str(path), "the file is a database of another program")
+        _check_application(connection, path)
     finally:
-        looking.close()
+        connection.close()
+
+
+def _check_application(connection: apsw.Connection, path: Path) -> None:
+    if connection.pragma("application_id") != APPLICATION_ID:
+        raise StoreCorrupt(str(path), "the file belongs to another program")
 
 
 def open_writer(path: Path, *, synchronous: Synchronous, busy_timeout_s: float) -> apsw.Connection:
@@ -110,6 +123,7 @@ def open_writer(path: Path, *, synchronous: Synchronous, busy_timeout_s: float) 
             _set(connection, "page_size", PAGE_BYTES)
             # The first write to the file: from here on it can be told from a stranger's.
             _set(connection, "application_id", APPLICATION_ID)
+        _check_application(connection, path)
         _set(connection, "journal_mode", "wal")
         _set(connection, "synchronous", synchronous, _SYNCHRONOUS[synchronous])
         _set(connection, "secure_delete", 1)

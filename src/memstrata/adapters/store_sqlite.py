@@ -133,8 +133,9 @@ class SqliteStore:
             StoreUnavailable: If it is locked past the time-out, or no file can be there.
             StoreFull: If there is no room for an empty store.
         """
-        # Absolute from here on: the host may change its working directory.
-        file = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
+        # Absolute, for the host may change its working directory; and where links lead to, for
+        # SQLite lays its own files there.
+        file = Path(path).resolve()
         with Translating(str(file)):
             prepare_file(file)
             turns = turnstile(file)
@@ -374,8 +375,9 @@ class SqliteStore:
         try:
             self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             self._log_holds_forgotten = False
-        except apsw.BusyError:
-            # A reader still needs the log; the next write tries again.
+        except apsw.Error:
+            # A reader still needs the log, or there is no room. The write itself is done and
+            # stays acknowledged; the next one tries again.
             return
         finally:
             self._writer.set_busy_timeout(int(self._busy_timeout_s * 1000))

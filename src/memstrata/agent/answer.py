@@ -42,6 +42,7 @@ _ASKING = (
     r"(?i)^\s*(?:please\s+|can you\s+|could you\s+)*"
     r"(?:draft|write|prepare|send|compose|give me|create|post)\s+"
     r"(?:me\s+)?(?:an?\s+|the\s+)?(?:short\s+|brief\s+)?"
+    r"(?:(?:update|note|message)\s+(?:on|about)\s+)?(?:the\s+)?"
 )
 
 Effect: TypeAlias = Callable[[str, str], bool | None]

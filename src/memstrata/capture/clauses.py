@@ -10,37 +10,25 @@ matching (typographic apostrophes, odd spaces) keeps its length.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from itertools import islice
 
 from memstrata.capture import cues, lexicon
+from memstrata.capture.sentences import (
+    TOO_LONG,
+    at_start,
+    find,
+    length_of,
+    plain_text,
+    sentences,
+)
 from memstrata.language import patterns
 
-# Bounds of the work on one turn; they keep 64 KiB of any text under 50 ms. A sentence that is
-# longer is not how people state a fact; a turn with more is mostly pasted, and what people say
-# about themselves stands at its head or its tail.
-MAX_SENTENCE_CHARS = 600
-HEAD_CHARS = 6_000
-TAIL_CHARS = 3_000
-MAX_HEAD_SENTENCES = 40
-MAX_TAIL_SENTENCES = 20
 MAX_CLAUSES_OF_SENTENCE = 12
 MAX_CLAUSES = 100
 MAX_LEAD_INS = 6
 
 MEMORY_CONTROL = "memory_control"
-PASTED = "pasted_material"
-TOO_LONG = "too_long"
-
-_PLAIN = str.maketrans(
-    {"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u00b4": "'", "\u201c": '"', "\u201d": '"',
-     "\u00ab": '"', "\u00bb": '"', "\u00a0": " ", "\u202f": " ", "\t": " ", "\r": " ",
-     "\0": "\n"} | {chr(code): "\n" for code in range(0xD800, 0xE000)}
-)  # fmt: skip
 
 
 class Repair(Enum):
@@ -111,15 +99,14 @@ class Reading:
 def read(text: str) -> Reading:
     """Cut a turn into clauses.
 
-    Any text is accepted. Code, block quotes, material pasted for a task and sentences over
-    ``MAX_SENTENCE_CHARS`` are left out; of a text longer than ``HEAD_CHARS + TAIL_CHARS`` only
-    head and tail are read. If any sentence asks not to remember what is said, nothing is read.
+    Any text is accepted; what is left out is in the notes (``sentences`` says which). If any
+    sentence asks not to remember what is said, nothing is read.
     """
-    plain = text.translate(_PLAIN)
+    plain = plain_text(text)
     notes: list[str] = []
     clauses: list[Clause] = []
     carried = Repair.NONE
-    for start, end in _sentences(plain, notes):
+    for start, end in sentences(plain, notes):
         sentence = plain[start:end]
         if _is_control(sentence):
             return Reading((), (MEMORY_CONTROL,))
@@ -136,111 +123,9 @@ def first_word(text: str) -> str:
     return text[:24].lower().split(" ", 1)[0].rstrip(",.;:!")
 
 
-# Sentences --------------------------------------------------------------------------------------
-
-
-def _sentences(plain: str, notes: list[str]) -> Iterator[tuple[int, int]]:
-    masked = _masked(plain)
-    for start, end in _windows(plain, notes):
-        if end - start > MAX_SENTENCE_CHARS:
-            notes.append(TOO_LONG)
-            continue
-        start += len(plain[start:end]) - len(plain[start:end].lstrip())
-        start += _length(cues.BULLET, plain[start:end])
-        if _is_material(plain, start, end):
-            notes.append(PASTED)
-            return
-        colon = _length(cues.INLINE_MATERIAL, plain[start:end])
-        if start < end and not _covered(masked, start):
-            yield start, start + colon if colon else end
-        if colon:
-            notes.append(PASTED)
-            return
-
-
-def _windows(plain: str, notes: list[str]) -> Iterator[tuple[int, int]]:
-    if len(plain) <= HEAD_CHARS + TAIL_CHARS:
-        yield from _cut(plain, 0, len(plain), notes)
-        return
-    notes.append(TOO_LONG)
-    yield from islice(_spans(plain, 0, HEAD_CHARS), MAX_HEAD_SENTENCES)
-    tail = plain.rfind("\n", 0, len(plain) - TAIL_CHARS // 2)
-    tail = max(tail, len(plain) - TAIL_CHARS)
-    yield from deque(_spans(plain, tail, len(plain)), MAX_TAIL_SENTENCES)
-
-
-def _cut(plain: str, start: int, end: int, notes: list[str]) -> Iterator[tuple[int, int]]:
-    limit = MAX_HEAD_SENTENCES + MAX_TAIL_SENTENCES
-    spans = list(islice(_spans(plain, start, end), 8 * limit))
-    if len(spans) > limit:
-        notes.append(TOO_LONG)
-        spans = spans[:MAX_HEAD_SENTENCES] + spans[-MAX_TAIL_SENTENCES:]
-    yield from spans
-
-
-def _spans(plain: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    window = plain[start:end]
-    begun = 0
-    for match in patterns.compile(cues.SENTENCE_END).finditer(window):
-        stop, after = match.span()
-        mark = window[stop : stop + 1]
-        if mark == "." and _is_abbreviation(window[max(begun, stop - 8) : stop]):
-            continue
-        closing = stop + 1 if mark and mark in ".!?…。！？" else stop
-        if window[begun:closing].strip():
-            yield start + begun, start + closing
-        begun = after
-    if window[begun:].strip():
-        yield start + begun, start + len(window.rstrip())
-
-
-def _is_abbreviation(before: str) -> bool:
-    word = before.replace("(", " ").rsplit(maxsplit=1)[-1:] or [""]
-    return word[0].lower() in cues.ABBREVIATIONS or (len(word[0]) == 1 and word[0].isupper())
-
-
-def _is_material(plain: str, start: int, end: int) -> bool:
-    # "Proofread this:" and then a text in somebody's voice: what follows is no statement.
-    if not plain[start:end].endswith(":") or end >= len(plain):
-        return False
-    return _at_start(cues.MATERIAL, plain[start:end]) is not None
-
-
-def _masked(plain: str) -> list[tuple[int, int]]:
-    """Return the disjoint spans of code and quotations, by start, in the parts that are read."""
-    spans: list[tuple[int, int]] = []
-    tail = len(plain) - TAIL_CHARS
-    windows = [(0, len(plain))] if tail <= HEAD_CHARS else [(0, HEAD_CHARS), (tail, len(plain))]
-    for low, high in windows:
-        window = plain[low:high]
-        for pattern, group in cues.MASKS:
-            for match in patterns.compile(pattern).finditer(window):
-                start, end = match.span(group)
-                spans.append((low + start, low + end))
-    if len(windows) > 1 and plain.count("```", 0, tail) % 2:
-        closing = plain.find("```", tail)
-        spans.append((tail, closing if closing >= 0 else len(plain)))
-    return _merged(sorted(spans))
-
-
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for start, end in spans:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _covered(spans: list[tuple[int, int]], place: int) -> bool:
-    last = bisect_right(spans, (place, len(_PLAIN) << 32)) - 1
-    return last >= 0 and spans[last][0] <= place < spans[last][1]
-
-
 def _is_control(sentence: str) -> bool:
     return (
-        _at_start(rf"(?:{cues.FILLER}|{cues.GREETING}){{0,4}}{cues.CONTROL}", sentence) is not None
+        at_start(rf"(?:{cues.FILLER}|{cues.GREETING}){{0,4}}{cues.CONTROL}", sentence) is not None
     )
 
 
@@ -263,16 +148,15 @@ def _peel(text: str) -> _Lead:
     lead = _Lead()
     for _ in range(MAX_LEAD_INS):
         rest = text[lead.length :]
-        if not _at_start(cues.ANY_LEAD_IN, rest):
+        if not at_start(cues.ANY_LEAD_IN, rest):
             break
         name, length = next(
-            ((name, n) for name, pattern in cues.LEAD_INS if (n := _length(pattern, rest))),
+            ((name, n) for name, pattern in cues.LEAD_INS if (n := length_of(pattern, rest))),
             ("", 0),
         )
-        if name == "remember_me":
-            # "Remember, I …" asks to remember; "remember the movie" does not.
-            if not _at_start(cues.ABOUT_ME, rest[length:]):
-                break
+        # "Remember, I …" asks to remember; "remember the movie" does not.
+        if name == "remember_me" and not at_start(cues.ABOUT_ME, rest[length:]):
+            break
         if not length:
             break
         _note(lead, name)
@@ -323,11 +207,11 @@ class _Flow:
 def _clauses_of(sentence: str, offset: int, carried: Repair) -> list[Clause]:
     pieces = _pieces(sentence)
     flow = _Flow(question=_is_question(sentence), repair=carried)
-    flow.asserted = not _find(cues.FICTION, sentence)
-    if flow.question and _at_start(cues.TAG, sentence[pieces[-1][0] :]):
+    flow.asserted = not find(cues.FICTION, sentence)
+    if flow.question and at_start(cues.TAG, sentence[pieces[-1][0] :]):
         flow.statements = False
-    flow.durable = _find(cues.DURABLE_INSIDE, sentence) is not None
-    passing = _find(cues.PASSING, sentence) is not None
+    flow.durable = find(cues.DURABLE_INSIDE, sentence) is not None
+    passing = find(cues.PASSING, sentence) is not None
     clauses: list[Clause] = []
     for place, (start, end, strong) in enumerate(pieces):
         last = place == len(pieces) - 1
@@ -347,12 +231,14 @@ def _clause(
 ) -> Clause:
     lead = _peel(sentence[start:end])
     body = start + lead.length
+    stop = end
     end = body + len(_trimmed(sentence[body:end]))
     text = sentence[body:end]
     _enter(flow, lead, start)
-    imperative = first_word(text) in lexicon.IMPERATIVES or _at_start(r"do not\b", text) is not None
+    imperative = first_word(text) in lexicon.IMPERATIVES or at_start(r"do not\b", text) is not None
     opened = lead.request or flow.fresh or strong or flow.instructing or lead.durable
     asked = flow.question and last
+    named = sentence[stop : stop + 3].lstrip().startswith(":") and _is_line_of(text)
     clause = Clause(
         text,
         body,
@@ -366,7 +252,13 @@ def _clause(
         condition=flow.condition,
         repair=flow.repair,
     )
+    if named:
+        flow.asserted = False
     return _leave(flow, clause, lead, imperative=imperative)
+
+
+def _is_line_of(text: str) -> bool:
+    return at_start(cues.LINE_OF, text) is not None and not at_start(cues.OWN_LINE, text)
 
 
 def _enter(flow: _Flow, lead: _Lead, start: int) -> None:
@@ -386,14 +278,14 @@ def _leave(flow: _Flow, clause: Clause, lead: _Lead, *, imperative: bool) -> Cla
     if not text:
         return clause
     flow.repair = Repair.NONE
-    if _at_start(cues.ASK, text) or _at_start(cues.WHEN, text):
+    if at_start(cues.ASK, text) or at_start(cues.WHEN, text):
         flow.condition, flow.limit, flow.instructing = True, clause.start, True
-        flow.durable = flow.durable or _at_start(cues.ASK, text) is not None
+        flow.durable = flow.durable or at_start(cues.ASK, text) is not None
         return replace(clause, statement=False, instruction=False)
-    if _at_start(cues.HYPOTHETICAL, text) or _find(cues.COUNTERFACTUAL, text):
+    if at_start(cues.HYPOTHETICAL, text) or find(cues.COUNTERFACTUAL, text):
         flow.asserted = False
         return replace(clause, statement=False, instruction=False, asserted=False)
-    if not imperative and clause.first not in ("i", "we") and _at_start(cues.REPORTED, text):
+    if not imperative and clause.first not in ("i", "we") and at_start(cues.REPORTED, text):
         flow.asserted = False
         return replace(clause, statement=False, instruction=False)
     if not lead.request and not imperative and _is_interrogative(text):
@@ -411,18 +303,14 @@ def _pieces(sentence: str) -> list[tuple[int, int, bool]]:
     for match in patterns.compile(cues.JOINT, ignore_case=True).finditer(sentence):
         start, end = match.span()
         rest = sentence[end : end + 120]
-        if not _at_start(cues.HEAD, rest):
+        if not at_start(cues.HEAD, rest):
             continue
         strong = (
-            _find(cues.STRONG_JOINT, sentence[start:end]) is not None
-            or _at_start(cues.POLITE, rest) is not None
+            find(cues.STRONG_JOINT, sentence[start:end]) is not None
+            or at_start(cues.POLITE, rest) is not None
         )
         # "I love to cook and write": the second verb belongs to the first subject.
-        if (
-            strong
-            or _at_start(cues.SUBJECT_HEAD, rest)
-            or not _at_start(cues.TOLD, sentence[begun:])
-        ):
+        if strong or at_start(cues.SUBJECT_HEAD, rest) or not at_start(cues.TOLD, sentence[begun:]):
             cuts.append((start, end, strong))
             begun = end
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
@@ -445,7 +333,7 @@ def _is_question(sentence: str) -> bool:
 
 
 def _is_interrogative(text: str) -> bool:
-    return bool(_at_start(cues.INTERROGATIVE, text) or _at_start(cues.WHEN_QUESTION, text))
+    return bool(at_start(cues.INTERROGATIVE, text) or at_start(cues.WHEN_QUESTION, text))
 
 
 def _trimmed(text: str) -> str:
@@ -461,16 +349,3 @@ def _trimmed(text: str) -> str:
     ):
         end -= 1
     return text[:end].rstrip(" .,;:!?")
-
-
-def _find(pattern: str, text: str) -> patterns.Match | None:
-    return patterns.compile(pattern, ignore_case=True).search(text)
-
-
-def _at_start(pattern: str, text: str) -> patterns.Match | None:
-    return patterns.compile(pattern, ignore_case=True).match(text)
-
-
-def _length(pattern: str, text: str) -> int:
-    match = _at_start(pattern, text)
-    return match.span()[1] if match else 0

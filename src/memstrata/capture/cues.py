@@ -46,7 +46,8 @@ SUBJECT_HEAD = (
     r"(?:(?:i|we|he|she|they|you|it|this|that|there)(?:'\w+)?\s+\S|let's\s"
     r"|(?:my|our|the|his|her|their)\s+(?:[\w'-]+\s+){1,3}?(?:is|are|was|were|has|have|likes?|loves?"
     r"|hates?|prefers?|lives?|works?|should|must|will|wants?|needs?)\s"
-    r"|(?:can|could|would|will|do|does|did|is|are|should|what|how|which|who|why|where|any|right|correct|remember|isn't|don't|eh|huh)\b"
+    r"|(?:can|could|would|will|do|does|did|is|are|should|what|how|which|who|why|where|any|right"
+    r"|correct|remember|isn't|don't|eh|huh)\b"
     r"|(?:actually|sorry|from now on|going forward|in (?:the )?future"
     r"|for (?:all |any |every )?future)\b)"
 )
@@ -57,7 +58,7 @@ IMPERATIVE_HEAD = (
 )
 HEAD = rf"{SUBJECT_HEAD}|{IMPERATIVE_HEAD}"
 TOLD = (
-    rf"(?:(?:and|but|so|also|well|ok|hi|hello|hey|actually|no),?\s+){{0,3}}(?:i|i'm|i've|i'd|we|we're"
+    r"(?:(?:and|but|so|also|well|ok|hi|hello|hey|actually|no),?\s+){0,3}(?:i|i'm|i've|i'd|we|we're"
     r"|my|our|he|she|they|you|people|it)\b"
 )
 POLITE = r"(?:please|kindly|just|don't|do not|from now on)\b"
@@ -89,8 +90,10 @@ DURABLE = (
     r"|(?:going|moving) forward|in (?:the )?future|by default|as a (?:general )?rule|at all times"
     r"|in all (?:your|future) [\w ]{1,30}?"
     r"|for (?:all |any |every |each |my |our |your )*(?:future|upcoming|subsequent|later)"
-    r" [\w' -]{1,60}?|for (?:all|any|every|each) (?:of )?(?:\w+ ){0,3}?(?:replies|answers|responses"
-    r"|messages|e-?mails|updates|reports?|summar(?:y|ies)|questions?|requests?|conversations?|chats?"
+    r" [\w' -]{1,60}?|for (?:all|any|every|each) (?:of )?(?:\w+ ){0,3}?(?:repl(?:y|ies)|answers?"
+    r"|responses?"
+    r"|messages?|e-?mails?|updates?|reports?|summar(?:y|ies)|questions?|requests?|conversations?"
+    r"|chats?"
     r"|tasks?|meetings?|documents?|communications?|trips?|bookings?|flights?|travel|times|dates"
     r"|projects?|incidents?|code))"
     r"(?:\s*[,:]\s*|$)|(?:from now on|going forward|in future)\s+"
@@ -105,12 +108,18 @@ REMEMBER_TO = r"(?:remember|don't forget|do not forget|never forget) to\s+"
 REMEMBER = (
     r"(?:(?:remember|note|keep in mind|bear in mind|don't forget|do not forget|never forget"
     r"|make a (?:mental )?note|take note|be aware|memori[sz]e|for the record)"
-    r"(?:\s+(?:this|the following)\s*[:,–—-]\s*|\s*[:,–—-]?\s+that\s+|\s*:\s*)"
+    r"(?:\s+(?:this|the following)\s*(?:[:,–—-]\s*|$)|\s*[:,–—-]?\s+that\s+|\s*:\s*|$)"
     r"|(?:save|store) (?:this|the following)\s*:\s*|for the record,?\s+)"
 )
 REMEMBER_ME = r"(?:remember|note|keep in mind|bear in mind|don't forget|do not forget),?\s+"
 ABOUT_ME = r"(?:i|i'm|i've|my|we|we're|our)\b"
 
+PASSING_LEAD = (
+    r"(?:(?:just |only )?for (?:now|today|tonight|the moment|the time being)|just (?:now|today|this"
+    r" (?:once|time))|this time|(?:just |only )?for this (?:one|chat|session|conversation|answer"
+    r"|reply"
+    r"|question|message|task|email|time|trip|week))(?:\s*,\s*|$)"
+)
 LEAD_INS = (
     ("wrong", WRONG),
     ("meant", MEANT),
@@ -118,6 +127,7 @@ LEAD_INS = (
     ("remember", REMEMBER),
     ("remember_me", REMEMBER_ME),
     ("durable", DURABLE),
+    ("passing", PASSING_LEAD),
     ("request", REQUEST),
     ("actually", ACTUALLY),
     ("greeting", GREETING),
@@ -128,13 +138,17 @@ ANY_LEAD_IN = "|".join(f"(?:{pattern})" for _, pattern in LEAD_INS)
 HYPOTHETICAL = (
     r"(?:if|unless|suppose|supposing|imagine|assume|assuming|pretend|what if|as if|even if|say i"
     r"|let's (?:say|suppose|pretend|imagine|assume)|hypothetically|in case|whether|in theory"
-    r"|once upon)\b"
+    r"|once upon|for (?:example|instance)|e\.g)\b"
 )
 WHEN = r"(?:when|whenever|every time|each time|any ?time)\s+(?:i|we|i'm|we're)\b"
-ASK = r"(?:when|whenever|every time|each time|any ?time|if)\s+(?:i|we)\s+(?:ask|say|request|mention|send|share|write|message|talk|discuss)\b"
+ASK = (
+    r"(?:when|whenever|every time|each time|any ?time|if)\s+(?:i|we)\s+(?:ask|say|request"
+    r"|mention|send|share|write|message|talk|discuss)\b"
+)
 INTERROGATIVE = (
     r"(?:do|does|did|is|are|am|was|were|can|could|would|will|should|shall|may|might|what|what's|how"
-    r"|how's|which|who|who's|whom|whose|where|why|have|has|any|isn't|aren't|don't you|doesn't|didn't"
+    r"|how's|which|who|who's|whom|whose|where|why|have|has|any|isn't|aren't|don't you|doesn't"
+    r"|didn't"
     r"|won't you|can't you)\b"
 )
 TAG = (
@@ -146,6 +160,13 @@ COUNTERFACTUAL = (
     r"|suppose|imagine|pretend(?:ing)?|hypothetical(?:ly)?)\b"
 )
 WHEN_QUESTION = r"when\s+(?:do|does|did|is|are|was|were|will|should|can|would|could)\b"
+# "Tom: I live in Rome" is Tom's line; "about me: I live in Rome" is not.
+LINE_OF = r"(?:[\w.'-]+\s*){1,3}$"
+OWN_LINE = (
+    r"(?:(?:some |quick |more )?(?:about me|me|facts?|preferences?|correction|updates?|reminder"
+    r"|info"
+    r"|background|context|profile|fyi|note|ps|p\.s|edit|question|answer))$"
+)
 REPORTED = (
     r"(?:[\w'.-]+\s+){0,5}?(?:said|says|say|saying|told|tells|tell|asked|asks|wrote|writes|claims?"
     r"|claimed|thinks?|thought|believes?|believed|mentioned|suggests|suggested|replied|insists?"
@@ -192,8 +213,10 @@ MATERIAL = (
     r"|template|dialogue|post)\b[^.]{0,80}:\s*$"
 )
 INLINE_MATERIAL = (
-    r"(?:(?:please|hi|hello|hey|ok|now|so|then|can you|could you|would you|will you|help me|i want you"
+    r"(?:(?:please|hi|hello|hey|ok|now|so|then|can you|could you|would you|will you|help me"
+    r"|i want you"
     r" to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase|paraphrase"
     r"|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten|expand|continue"
-    r"|reply to|respond to|critique|evaluate|review|explain|complete|convert|classify)\b[^:\n]{0,160}:"
+    r"|reply to|respond to|critique|evaluate|review|explain|complete|convert"
+    r"|classify)\b[^:\n]{0,160}:"
 )

@@ -27,6 +27,7 @@ class Finding:
         explicit: Said as something lasting; False where it may be meant for once.
         corrects: Whether the wording itself corrects what was held before.
         retracts: Key or text that is to be forgotten.
+        fragile: A negative statement about oneself, which needs repetition (CO-5).
         span: Part of the clause that is the evidence, in characters; None for all of it.
     """
 
@@ -38,6 +39,7 @@ class Finding:
     explicit: bool = True
     corrects: bool = False
     retracts: str | None = None
+    fragile: bool = False
     span: tuple[int, int] | None = None
 
 
@@ -109,7 +111,10 @@ def affirmed(text: str) -> tuple[str, bool]:
 
 
 _NOT_BUT = r"not\s+(?:in\s+|at\s+)?.{1,40}?,?\s+(?:but(?: rather| in| at)?|it's|it is)\s+(?P<v>.+)"
-_BUT_NOT = r"(?P<v>.{1,60}?),?\s+(?:and\s+)?(?:not|rather than|instead of)\s+(?:in\s+|at\s+)?\S+(?:\s\S+){0,3}$"
+_BUT_NOT = (
+    r"(?P<v>.{1,60}?),?\s+(?:and\s+)?(?:not|rather than|instead of)\s+(?:in\s+"
+    r"|at\s+)?\S+(?:\s\S+){0,3}$"
+)
 
 
 def manner(text: str, *, explicit: bool) -> Findings:
@@ -130,7 +135,10 @@ def manner(text: str, *, explicit: bool) -> Findings:
     return tuple(found.values())
 
 
-_INTENSITY = r"very|more|super|as|possible|always|quite|really|fairly|nice|pretty|a|bit|please|too|in|less|only|an|relatively|reasonably|both"
+_INTENSITY = (
+    r"very|more|super|as|possible|always|quite|really|fairly|nice|pretty|a|bit|please|too|in"
+    r"|less|only|an|relatively|reasonably|both"
+)
 _MANNERS = (
     {word: (lexicon.RESPONSE_STYLE, value) for word, value in lexicon.STYLES.items()}
     | {word: (lexicon.TONE, value) for word, value in lexicon.TONES.items()}

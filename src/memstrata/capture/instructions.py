@@ -30,9 +30,13 @@ from memstrata.language import patterns
 _REPLIES = (
     r"(?:(?:all|any|your|my|future|every|each|our|the|these|of|incident|status|project)\s+)*"
     r"(?P<what>replies|reply|answers?|responses?|messages?|explanations?|updates?|summary|summaries"
-    r"|outputs?|everything|things|e-?mails?|reports?|writing|communications?|it|style|tone|language)"
+    r"|outputs?|everything|things|e-?mails?|reports?|writing|communications?|it|style|tone"
+    r"|language)"
 )
-_MANY = r"(?:replies|answers|responses|messages|explanations|updates|summaries|outputs|everything|communications?|writing|style|tone|language)$"
+_MANY = (
+    r"(?:replies|answers|responses|messages|explanations|updates|summaries|outputs|everything"
+    r"|communications?|writing|style|tone|language)$"
+)
 _STYLE_WORDS = r"(?P<s>[\w-]+(?:(?:,| and|, and| but)? [\w-]+){0,4}?)"
 _LANGUAGE_TAIL = (
     r"(?:\s*,?\s*(?:only|please|language|always|too|as well|instead|unless .*|not \w+"
@@ -48,7 +52,8 @@ _LASTING_END = (
 )
 # Verbs of talk between assistant and user: forbidding them is meant for longer than this task.
 _TALK = (
-    r"(?:suggest|recommend|offer|propose|mention|bring up|remind me|contact|call|e-?mail|text|notify"
+    r"(?:suggest|recommend|offer|propose|mention|bring up|remind me|contact|call|e-?mail|text"
+    r"|notify"
     r"|apologi[sz]e|message|phone|ping)"
 )
 _TALKING = (
@@ -58,8 +63,10 @@ _TALKING = (
 # "Never mind", "never say never", "always wanted to": sayings and memories, not rules.
 _NO_RULE = (
     r"(?:say never|look on|count on|give up|get (?:enough|tired|bored|old)|go wrong|go out of"
-    r"|(?:make|makes|bring|put|take|let|have|give) (?:me feel|me smile|us|my|our|a|an|the|fun|good|me"
-    r" happy)|remind (?:me|us) of|keep (?:me|us) (?:going|happy|motivated)|mention it|be afraid|be too"
+    r"|(?:make|makes|bring|put|take|let|have|give) (?:me feel|me smile|us|my|our|a|an|the|fun"
+    r"|good|me"
+    r" happy)|remind (?:me|us) of|keep (?:me|us) (?:going|happy|motivated)|mention it|be afraid"
+    r"|be too"
     r"|forget|stop (?:learning|dreaming|believing))\b"
 )
 _HERE = r"(?:yet|it|this|that|these|those|them|him|her|anything|so|too|until|$)\b"
@@ -132,10 +139,15 @@ def _channel(clause: Clause, match: patterns.Match) -> Findings:
     return keyed(lexicon.UPDATE_CHANNEL, values.channel(match.group("v") or ""))
 
 
+_CHANNEL_LASTING = (
+    r"\s*,?\s*(?:instead|rather than|not |for (?:all|any|every|future|updates)"
+    r"|with (?:all|any|updates))"
+)
+
+
 def _channel_verb(clause: Clause, match: patterns.Match) -> Findings:
     rest = match.group("rest") or ""
-    lasting = r"\s*,?\s*(?:instead|rather than|not |for (?:all|any|every|future|updates)|with (?:all|any|updates))"
-    if not clause.durable and not starts(lasting, rest):
+    if not clause.durable and not starts(_CHANNEL_LASTING, rest):
         return ()
     return keyed(
         lexicon.UPDATE_CHANNEL, lexicon.CHANNEL_VERBS.get((match.group("v") or "").lower())
@@ -200,7 +212,8 @@ def _lasting(clause: Clause, match: patterns.Match) -> Findings:
 
 
 _THIS_TIME = (
-    r"\b(?:when|whenever|every time|each time|any ?time|if) i \w+(?: \w+)? (?:it|this|that|these|them|em"
+    r"\b(?:when|whenever|every time|each time|any ?time|if) i \w+(?: \w+)? (?:it|this|that|these"
+    r"|them|em"
     r"|'em|you to)\b"
 )
 
@@ -227,49 +240,68 @@ def _forget_that(clause: Clause, match: patterns.Match) -> Findings:
 
 
 _INSTRUCTIONS = Table((
-    Rule("forget_that", r"(?:forget|delete|erase|remove)\s+(?:the fact\s+)?that\s+(?P<w>(?:i|i'm|my|we|our"
+    Rule("forget_that", r"(?:forget|delete|erase|remove)\s+(?:the fact\s+)?that\s+(?P<w>(?:i|i'm"
+         r"|my|we|our"
          r"|i've)\b.+)", _forget_that),
-    Rule("forget_about", r"forget\s+(?:everything|anything|what (?:i|you) (?:said|know|told you))\s+"
+    Rule("forget_about", r"forget\s+(?:everything|anything|what (?:i|you) (?:said|know"
+         r"|told you))\s+"
          r"(?:you know\s+|i said\s+)?about\s+(?:my\s+)?(?P<w>.+)", _forget),
-    Rule("forget", r"forget\s+(?P<w>(?:about\s+)?(?:my|our)\s+.+)", _forget),
+    Rule("forget", r"forget\s+(?P<w>(?:about\s+)?(?:my|our)\s+.+|where\s+i\s+live)", _forget),
     Rule("delete", r"(?:delete|remove|erase|drop|clear)\s+(?P<w>(?:my|our)\s+.+?)\s+from\s+"
          r"(?:your |the |my )?(?:memory|memories|records?|profile|notes)\b", _forget),
-    Rule("stop_using", r"stop\s+(?:remembering|storing|saving|keeping)\s+(?P<w>(?:my|our)\s+.+)", _forget),
-    Rule("call_me", r"(?:call|address)\s+me\s+(?:as\s+|by\s+(?:my name,?\s+)?)?(?P<v>.+)", _call_me),
-    Rule("language", r"(?:write|reply|respond|answer|speak|talk|communicate|chat)(?:\s+(?:to|with)\s+(?:me"
+    Rule("stop_using", r"stop\s+(?:remembering|storing|saving|keeping)\s+"
+         r"(?P<w>(?:my|our)\s+.+)", _forget),
+    Rule("call_me", r"(?:call|address)\s+me\s+(?:as\s+|by\s+(?:my name,?\s+)?)?(?P<v>.+)",
+         _call_me),
+    Rule("language", r"(?:write|reply|respond|answer|speak|talk|communicate|chat)(?:\s+(?:to"
+         r"|with)\s+(?:me"
          r"|us)|\s+back|\s+everything|\s+all(?:\s+your)?\s+(?:replies|answers|responses|messages)"
          r"|\s+(?:only|always|just))*\s+(?:in|using)\s+(?P<v>.+)", _language),
-    Rule("use_language", r"(?:use|switch(?:\s+over)?\s+to|speak|talk)\s+(?P<v>[\p{L} ]+?)(?:\s+(?:language"
+    Rule("use_language", r"(?:use|switch(?:\s+over)?\s+to|speak|talk)\s+(?P<v>[\p{L} ]+?)(?:\s+"
+         r"(?:language"
          r"|please|from now on|with me|to me|as (?:the|my) (?:default|primary|main) language"
          r"|going forward|for (?:all|future|every) .*))*$", _use_language),
     Rule("channel", r"use\s+(?P<v>[\w -]{2,20}?)\s+as\s+(?:the|my|our|your)\s+(?:\w+\s+){0,3}?"
          r"(?:channel|method|medium|means|way)\b", _channel),
-    Rule("contact", r"(?:contact|reach|message|ping|notify|update|inform|alert|get (?:hold of|in touch"
-         r" with))\s+(?:me|us)\s+(?:(?:only|always|primarily|preferably|first|mainly|just)\s+)*(?:by|via"
+    Rule("contact", r"(?:contact|reach|message|ping|notify|update|inform|alert|get (?:hold of"
+         r"|in touch"
+         r" with))\s+(?:me|us)\s+(?:(?:only|always|primarily|preferably|first|mainly"
+         r"|just)\s+)*(?:by|via"
          r"|through|over|on|using)\s+(?P<v>.+)", _channel),
-    Rule("send_updates", r"(?:send|deliver|route|post|forward)\s+(?:me\s+)?(?:(?:all|any|future|my|the"
+    Rule("send_updates", r"(?:send|deliver|route|post|forward)\s+(?:me\s+)?(?:(?:all|any|future"
+         r"|my|the"
          r"|your|incident|status|project)\s+)*(?:\w+\s)?(?:updates|notifications|alerts|messages"
-         r"|reminders|communications?)\s+(?:(?:to me\s+)?(?:by|via|through|over|on|using)|to(?: my)?)\s+"
+         r"|reminders|communications?)\s+(?:(?:to me\s+)?(?:by|via|through|over|on|using)"
+         r"|to(?: my)?)\s+"
          r"(?P<v>.+)", _channel),
     Rule("email_me", r"(?P<v>e-?mail|text|phone)\s+me\b(?P<rest>.*)", _channel_verb),
-    Rule("units", r"use\s+(?:the\s+)?(?P<v>metric|imperial|celsius|fahrenheit|kilomet(?:er|re)s|miles)"
+    Rule("units", r"use\s+(?:the\s+)?(?P<v>metric|imperial|celsius|fahrenheit|kilomet(?:er|re)s"
+         r"|miles)"
          r"(?P<units>\s+(?:units?|system|measurements?))?\b", _units),
-    Rule("use_default", r"use\s+(?P<v>.{1,60}?)\s+as\s+(?:my|our|the)\s+default\s+(?P<n>[\w -]{2,30})$",
+    Rule("use_default", r"use\s+(?P<v>.{1,60}?)\s+as\s+(?:my|our"
+         r"|the)\s+default\s+(?P<n>[\w -]{2,30})$",
          _default),
     Rule("set", r"(?P<verb>set|change|update|switch|correct|fix)\s+(?:my|the|our)\s+(?P<a>[\w-]+"
          r"(?:\s[\w-]+){0,2}?)\s+(?:to|as|from\s+.{1,30}?\s+to)\s+(?P<v>.+)", _set),
-    Rule("zone", r"(?:use|show)\s+(?:all\s+times\s+in\s+)?(?P<v>\S+(?:\s+time)?)\s+(?:as\s+my\s+time ?zone"
+    Rule("zone", r"(?:use|show)\s+(?:all\s+times\s+in\s+)?(?P<v>\S+"
+         r"(?:\s+time)?)\s+(?:as\s+my\s+time ?zone"
          r"|for\s+(?:all\s+)?times)\b", as_key(lexicon.TIME_ZONE)),
     Rule("keep", rf"(?:keep|make|write)\s+{_REPLIES}\s+(?:as\s+)?(?P<s>.+)", _keep),
-    Rule("give_me", rf"(?:give(?:\s+me)?|provide|use|write|send(?:\s+me)?)\s+{_STYLE_WORDS}\s+(?:answers"
-         r"|replies|responses|explanations|messages|updates|summaries|sentences)\W*$", _manner_many),
-    Rule("tone", r"(?:use|keep|adopt|maintain)\s+(?:an?\s+|the\s+)?(?P<s>[\w-]+(?:(?:,| and|, and) [\w-]+)"
-         r"{0,2})\s+(?:tone|style|voice|manner|register|language)(?:\s+(?:with me|please|from now on"
+    Rule("give_me", rf"(?:give(?:\s+me)?|provide|use|write|send(?:\s+me)?)\s+{_STYLE_WORDS}\s+"
+         rf"(?:answers"
+         r"|replies|responses|explanations|messages|updates|summaries|sentences)\W*$",
+         _manner_many),
+    Rule("tone", r"(?:use|keep|adopt|maintain)\s+(?:an?\s+|the\s+)?(?P<s>[\w-]+(?:(?:,| and"
+         r"|, and) [\w-]+)"
+         r"{0,2})\s+(?:tone|style|voice|manner|register|language)(?:\s+(?:with me|please"
+         r"|from now on"
          r"|going forward|at all times|when .*|for (?:all|future|every) .*))*$", _manner_once),
     Rule("be", r"(?:be|stay)\s+(?P<s>.+)", _manner_once),
-    Rule("adverb", r"(?:reply|respond|answer|write|speak|talk)\s+(?:to me\s+)?(?P<s>\w+ly)(?:\s+(?:and\s+"
+    Rule("adverb", r"(?:reply|respond|answer|write|speak|talk)\s+(?:to me\s+)?(?P<s>\w+ly)"
+         r"(?:\s+(?:and\s+"
          r"\w+ly|please|from now on|going forward))*$", _manner_once),
-    Rule("format", r"(?:use|format (?:your )?(?:replies|answers|responses) (?:as|in|with)|(?:reply|respond"
+    Rule("format", r"(?:use|format (?:your )?(?:replies|answers|responses) (?:as|in|with)"
+         r"|(?:reply|respond"
          r"|answer) (?:in|with|using))\s+(?P<v>.+)", _format),
     Rule("rule", r"(?:always|never)\s+(?:ever\s+)?(?P<b>.+)", _rule),
     Rule("prohibition", rf"(?:(?:don't|do not)\s+(?:ever\s+)?{_TALK}"

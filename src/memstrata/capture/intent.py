@@ -45,13 +45,16 @@ INTENT_SCHEMA: Mapping[str, Any] = MappingProxyType(
 
 # A question about a fact is answered by that fact; a task is done the way the user likes it.
 _FACT_QUESTION = (
-    r"\s*(?:(?:hi|hey|hello|ok|so|and|please|can you tell me|could you tell me|do you (?:know|remember)"
+    r"\s*(?:(?:hi|hey|hello|ok|so|and|please|can you tell me|could you tell me|do you (?:know"
+    r"|remember)"
     r"|tell me|remind me)[,\s]+)*"
-    r"(?:when|where|who|whom|whose|which|what|what's|who's|where's|when's|how (?:many|much|old|long|far"
+    r"(?:when|where|who|whom|whose|which|what|what's|who's|where's|when's|how (?:many|much|old"
+    r"|long|far"
     r"|often)|did|does|do|is|are|was|were|has|have|am)\b"
 )
 _TASTE = (
-    r"\b(?:prefer\w*|like|likes|favou?rite\w*|recommend\w*|suggest\w*|should|draft|write|reply|style"
+    r"\b(?:prefer\w*|like|likes|favou?rite\w*|recommend\w*|suggest\w*|should|draft|write|reply"
+    r"|style"
     r"|tone|language|channel|want|best for me)\b"
 )
 

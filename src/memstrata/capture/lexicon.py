@@ -6,7 +6,13 @@ rule accepts or refuses. To teach the rules a word, add it here; no code changes
 
 from __future__ import annotations
 
-# Keys under which facts are proposed, as the policy names them ------------------------------------------------------------
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a table that is written as a text."""
+    return frozenset(text.split())
+
+
+# Keys under which facts are proposed, as the policy names them.
 LANGUAGE = "language"
 RESPONSE_STYLE = "response_style"
 RESPONSE_FORMAT = "response_format"
@@ -28,16 +34,18 @@ BIRTHDAY = "birthday"
 
 LANGUAGES = {
     name: name
-    for name in """
+    for name in words(
+        """
     afrikaans albanian amharic arabic armenian azerbaijani basque belarusian bengali bosnian
     bulgarian burmese cantonese catalan chinese croatian czech danish dutch english esperanto
     estonian finnish french galician georgian german greek gujarati haitian hausa hebrew hindi
-    hungarian icelandic igbo indonesian irish italian japanese javanese kannada kazakh khmer korean
-    kurdish lao latin latvian lithuanian macedonian malay malayalam maltese mandarin maori marathi
-    mongolian nepali norwegian pashto persian polish portuguese punjabi romanian russian sanskrit
-    serbian sinhala slovak slovenian somali spanish swahili swedish tagalog tamil telugu thai
-    tibetan turkish ukrainian urdu uzbek vietnamese welsh xhosa yoruba zulu
-    """.split()
+    hungarian icelandic igbo indonesian irish italian japanese javanese kannada kazakh khmer
+    korean kurdish lao latin latvian lithuanian macedonian malay malayalam maltese mandarin
+    maori marathi mongolian nepali norwegian pashto persian polish portuguese punjabi romanian
+    russian sanskrit serbian sinhala slovak slovenian somali spanish swahili swedish tagalog
+    tamil telugu thai tibetan turkish ukrainian urdu uzbek vietnamese welsh xhosa yoruba zulu
+    """
+    )
 } | {
     "american english": "american english",
     "us english": "american english",
@@ -145,12 +153,12 @@ WEAK_TIERS = frozenset(
     {"basic", "bronze", "business", "developer", "free", "plus", "standard", "starter", "team"}
 )
 # Abbreviations are believed in capitals only: "ist" and "est" are words elsewhere.
-ZONE_CODES = frozenset(
+ZONE_CODES = words(
     """
-    ACDT ACST ADT AEDT AEST AKDT AKST AST AWST BRT BST CAT CDT CEST CET CST CT EAT EDT EEST EET EST
-    ET GMT HKT HST ICT IDT IST JST KST MDT MSK MST MT MYT NZDT NZST PDT PHT PKT PST PT SAST SGT
-    UTC WAT WEST WET WIB
-    """.split()
+    ACDT ACST ADT AEDT AEST AKDT AKST AST AWST BRT BST CAT CDT CEST CET CST CT EAT EDT EEST EET
+    EST ET GMT HKT HST ICT IDT IST JST KST MDT MSK MST MT MYT NZDT NZST PDT PHT PKT PST PT SAST
+    SGT UTC WAT WEST WET WIB
+    """
 )
 SPOKEN_ZONES = {
     "pacific": "PT",
@@ -202,39 +210,39 @@ ONE_RELATION = {
     "manager": "manager_name",
 }
 # Of whom there may be several: proposed as free text, so that none replaces another.
-MANY_RELATION = frozenset(
+MANY_RELATION = words(
     """
     assistant aunt baby brother cat child coach colleague cousin coworker daughter dog flatmate
-    friend grandfather grandma grandmother grandpa grandson granddaughter horse intern kid mentor
-    neighbor neighbour nephew niece parrot pet puppy rabbit roommate sister son stepdaughter
-    stepson teacher therapist uncle
-    """.split()
+    friend grandfather grandma grandmother grandpa grandson granddaughter horse intern kid
+    mentor neighbor neighbour nephew niece parrot pet puppy rabbit roommate sister son
+    stepdaughter stepson teacher therapist uncle
+    """
 )
 
-OCCUPATIONS = frozenset(
+OCCUPATIONS = words(
     """
     academic accountant activist actor actress actuary administrator advisor analyst animator
     anthropologist archaeologist architect archivist artist astronomer athlete attorney auditor
     author baker banker barber barista bartender biologist blogger bookkeeper broker builder
-    businessman businesswoman butcher carpenter cashier ceo cfo chef chemist choreographer cleaner
-    clerk coach comedian composer consultant contractor cook coordinator coo copywriter counselor
-    counsellor cto curator dancer dentist designer developer devops dietitian dietician director
-    doctor driver economist editor educator electrician engineer entrepreneur farmer filmmaker
-    firefighter fisherman freelancer gardener geologist hairdresser headmaster historian
-    housekeeper illustrator instructor interpreter investigator investor janitor jeweller jeweler
-    journalist judge lawyer lecturer librarian lifeguard linguist locksmith machinist manager
-    marketer mathematician mechanic meteorologist midwife miner model musician nanny
-    neurologist neuroscientist novelist nurse nutritionist officer operator optician painter
-    paralegal paramedic pastor pathologist pediatrician pharmacist philosopher photographer
-    physician physicist physiotherapist pianist pilot planner plumber poet policeman policewoman
-    postdoc potter principal producer professor programmer psychiatrist psychologist radiologist
-    realtor receptionist recruiter reporter researcher retiree sailor salesman salesperson
-    saleswoman scientist scrum-master screenwriter sculptor secretary seller singer sociologist
-    soldier solicitor specialist statistician stockbroker strategist streamer student
-    superintendent supervisor surgeon surveyor tailor teacher technician technologist therapist
-    trader tradie trainer translator tutor typist underwriter veterinarian vet videographer
-    violinist waiter waitress welder writer youtuber zoologist
-    """.split()
+    businessman businesswoman butcher carpenter cashier ceo cfo chef chemist choreographer
+    cleaner clerk coach comedian composer consultant contractor cook coordinator coo copywriter
+    counselor counsellor cto curator dancer dentist designer developer devops dietitian
+    dietician director doctor driver economist editor educator electrician engineer entrepreneur
+    farmer filmmaker firefighter fisherman freelancer gardener geologist hairdresser headmaster
+    historian housekeeper illustrator instructor interpreter investigator investor janitor
+    jeweller jeweler journalist judge lawyer lecturer librarian lifeguard linguist locksmith
+    machinist manager marketer mathematician mechanic meteorologist midwife miner model musician
+    nanny neurologist neuroscientist novelist nurse nutritionist officer operator optician
+    painter paralegal paramedic pastor pathologist pediatrician pharmacist philosopher
+    photographer physician physicist physiotherapist pianist pilot planner plumber poet
+    policeman policewoman postdoc potter principal producer professor programmer psychiatrist
+    psychologist radiologist realtor receptionist recruiter reporter researcher retiree sailor
+    salesman salesperson saleswoman scientist scrum-master screenwriter sculptor secretary
+    seller singer sociologist soldier solicitor specialist statistician stockbroker strategist
+    streamer student superintendent supervisor surgeon surveyor tailor teacher technician
+    technologist therapist trader tradie trainer translator tutor typist underwriter
+    veterinarian vet videographer violinist waiter waitress welder writer youtuber zoologist
+    """
 )
 
 # What follows "my": attribute as said → key. The value must pass the shape of values.ATTRIBUTES.
@@ -277,6 +285,8 @@ ATTRIBUTES = {
     "preferred contact method": UPDATE_CHANNEL,
     "diet": DIET,
     "age": AGE,
+    "deploy region": "deploy_region",
+    "deployment region": "deploy_region",
 }
 # What people call a fact when they want it forgotten, beyond the attributes.
 RETRACT_ALIASES = (
@@ -310,11 +320,15 @@ CATEGORIES = {
     UPDATE_CHANNEL: "preference",
     UNITS: "preference",
     DIET: "preference",
+    "deploy_region": "configuration",
 }
 
 SPELLINGS = {"favourite": "favorite", "colour": "color", "flavour": "flavor", "theatre": "theater"}
 
-MONTHS = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+MONTHS = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    "|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+)
 
 STYLE_ADVERBS = {
     "briefly": "brief",
@@ -330,31 +344,32 @@ STYLE_ADVERBS = {
 }
 
 # First words that make a clause an instruction to the assistant.
-IMPERATIVES = frozenset(
+IMPERATIVES = words(
     """
-    add address adjust chat change clear communicate delete drop erase forget quit refrain remove
-    route run print double-check alert always answer apply ask assume attach avoid be begin book bring call
-    check choose cite compare confirm consider contact convert copy create default describe display
-    do don't draft e-mail email end ensure escalate exclude explain file flag follow format forward
-    generate give greet help highlight include inform keep label leave limit link list log make
-    mention message never note notify offer omit only order organise organize phone ping pick place
-    prefer present prioritise prioritize propose provide put quote reach recommend refer refrain
-    remember remind reply report respond return round save schedule send set share show sign skip
-    sort speak spell stick start stop store structure suggest summarise summarize tag tailor talk
-    switch set tell text track translate treat update use verify warn work wrap write
-    """.split()
+    add address adjust chat change clear communicate delete drop erase forget quit refrain
+    remove route run print double-check alert always answer apply ask assume attach avoid be
+    begin book bring call check choose cite compare confirm consider contact convert copy create
+    default describe display do don't draft e-mail email end ensure escalate exclude explain
+    file flag follow format forward generate give greet help highlight include inform keep label
+    leave limit link list log make mention message never note notify offer omit only order
+    organise organize phone ping pick place prefer present prioritise prioritize propose provide
+    put quote reach recommend refer refrain remember remind reply report respond return round
+    save schedule send set share show sign skip sort speak spell stick start stop store
+    structure suggest summarise summarize tag tailor talk switch set tell text track translate
+    treat update use verify warn work wrap write
+    """
 )
 
 # Verbs of work for somebody: "always verify …" is a rule for the assistant, "always loved …" not.
-ERRANDS = IMPERATIVES | frozenset(
+ERRANDS = IMPERATIVES | words(
     """
     acknowledge allow anonymise anonymize arrange assign back break calculate cancel capitalise
     capitalize categorise categorize close combine commit compute consult count deploy disclose
-    double-check encrypt escape estimate evaluate expand factor flag focus get go handle have
+    double-check encrypt escape estimate evaluate expand factor flag focus get go handle
     hyphenate identify indent install invite itemise itemize let list look maintain mask measure
     merge name obtain open order park pay point preserve protect push read recheck record redact
     reference register rely require research reserve review run search select separate specify
     submit suppress switch tailor take test trim try turn type upload validate verify wait wear
     wipe
-    """.split()
+    """
 )

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from memstrata.capture import clauses, lexicon, values
 from memstrata.capture.clauses import Clause, Repair
+from memstrata.capture.companions import companions
 from memstrata.capture.findings import Finding, Findings, affirmed, has, starts
 from memstrata.capture.instructions import instruction
-from memstrata.capture.statements import companions, statement
+from memstrata.capture.statements import statement
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.memory import Kind
 from memstrata.domain.scope import Scope
@@ -36,18 +38,23 @@ statement, so that the latter wins (LT-3)."""
 
 TURN_SCOPED = "turn_scoped"
 """Mark of what was said for the moment: "for now", "just today" (CO-5)."""
+FRAGILE = "fragile"
+"""Mark of a negative statement about oneself, which counts when repeated (CO-5)."""
 NOT_THE_USER = "not_the_user"
 """Diagnostic: the turn is not the user's, so it says nothing about the user (FX-1)."""
 
 _NO_NOTE = (
-    r"(?:it|this|that|when|how|the time|the times|what|me|us|to|him|her|them|those|these|you|your|if"
-    r"|(?:i|we) (?:was|were|had|did|felt|thought|\w+ed)|in|on|at|about|for|with|by|from|of|there|where|why|who|which|not|all|everything|and|but|so|as)\b"
+    r"(?:it|this|that|when|how|the time|the times|what|me|us|to|him|her|them|those|these|you"
+    r"|your|if"
+    r"|(?:i|we) (?:was|were|had|did|felt|thought|\w+ed)|in|on|at|about|for|with|by|from|of|there"
+    r"|where|why|who|which|not|all|everything|and|but|so|as)\b"
 )
 # A noted statement has a subject and then something like a verb; "note: see below" has not.
 _VERB = (
-    r"^\S+(?:\s+\S+){0,6}?\s+(?:is|are|was|were|am|has|have|had|must|should|can|can't|cannot|will|won't"
-    r"|need|want|like|love|hate|prefer|live|work|use|don't|never|always|[a-z]+(?:s|ed))\s+\S"
-    r"|^(?:i'm|i've|we're|we've|he's|she's|it's|they're|\S+'s)\s+\S"
+    r"^(?:i|we|my|our|the|all|every|each|no|he|she|they|i'm|i've|we're|we've|\S+'s)\s+\S+\s+\S"
+    r"|^\S+(?:\s+\S+){0,6}?\s+(?:is|are|was|were|has|have|had|must|should|can|can't|cannot|will"
+    r"|won't"
+    r"|need|want|go|close|open|start|don't|never|always|[a-z]+(?:s|ed))\s+\S"
 )
 _MINE = r"\b(?:i|i'm|i've|my|me|mine|we|our|us)\b"
 _CONTRAST = r",?\s+(?:and\s+)?not\s+(?:in\s+|at\s+|from\s+)?\S+(?:\s\S+){0,3}$"
@@ -92,16 +99,17 @@ def examine(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> Ext
         return Extraction(diagnostics=(NOT_THE_USER,))
     reading = clauses.read(turn.text)
     taken: list[Candidate] = []
-    seen: set[tuple[str | None, str, str | None]] = set()
+    latest: dict[str, tuple[str, str | None]] = {}
     last = before
     for clause in reading.clauses:
         for finding in _findings(clause, last, turn):
             candidate = _candidate(turn, scope, clause, finding)
             if candidate is None:
                 continue
-            identity = (candidate.key, candidate.content.casefold(), candidate.retracts)
-            if identity not in seen:
-                seen.add(identity)
+            # Saying it twice adds nothing; going back to it after another value does.
+            said = (candidate.content.casefold(), candidate.retracts)
+            if latest.get(candidate.key or said[0]) != said:
+                latest[candidate.key or said[0]] = said
                 taken.append(candidate)
             if candidate.key and not candidate.retracts:
                 last = candidate
@@ -155,26 +163,33 @@ def _candidate(turn: Turn, scope: Scope, clause: Clause, finding: Finding) -> Ca
         return None
     source = _source(clause, finding)
     explicit = (finding.explicit or clause.remember) and not clause.passing
+    once = clause.instruction and not clause.passing
     return Candidate(
         content=content,
         scope=scope,
         source=source,
         proposer=Proposer.RULES,
         label=Label(source.trust),
-        kind=finding.kind,
+        # "Be brief" without more may be meant for this reply only: implicit, so procedural (CO-3).
+        kind=finding.kind if explicit or not once else Kind.PROCEDURAL,
         category=finding.category,
         key=finding.key,
         confidence=source.default_confidence if explicit else IMPLICIT_CONFIDENCE,
         importance=finding.importance,
-        metadata={"span": [start, end]},
+        metadata=MappingProxyType({"span": (start, end)}),
         quote=quote,
         origin=turn.origin,
         speaker=turn.speaker,
         said_at=turn.said_at,
-        marks=(TURN_SCOPED,) if clause.passing else (),
+        marks=_marks(clause, finding),
         explicit=explicit,
         retracts=finding.retracts,
     )
+
+
+def _marks(clause: Clause, finding: Finding) -> tuple[str, ...]:
+    marks = ((FRAGILE, finding.fragile), (TURN_SCOPED, clause.passing))
+    return tuple(mark for mark, applies in marks if applies)
 
 
 def _evidence(clause: Clause, finding: Finding) -> tuple[int, int]:

@@ -6,6 +6,8 @@ mean something only at this point of this conversation ("I like the second optio
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memstrata.capture import lexicon, values
 from memstrata.capture.clauses import Clause
 from memstrata.capture.findings import (
@@ -40,7 +42,8 @@ _LIKES = (
 )
 # Objects that mean something only at this place of this conversation.
 _HERE = (
-    r"(?:it|this|that|these|those|them|him|her|us|all|you|your|yours|what|how|where|who|which|both|all of"
+    r"(?:not to (?:say|tell|answer|share|disclose|discuss)|it|this|that|these|those|them|him|her"
+    r"|us|all|you|your|yours|what|how|where|who|which|both|all of"
     r"|each|some of|everything|anything|something|nothing|everyone|one|ones|option|options|version"
     r"|idea|number|seeing|hearing|chatting|talking (?:to|with|about)|knowing|my (?:answer|idea|own)"
     r"|our (?:chats?|conversations?|talks?|discussions?)|the (?:idea|way|fact|look|sound|thought"
@@ -57,8 +60,10 @@ _THERE = r"\b(?:you|your|yours|this|these|those|above|attached)\b"
 _DANGLING = r"^to \w+ (?:it|this|that|them)\b|\b(?:it|them|that|there|one|ones)$"
 _GENERIC_THE = (
     r"the (?:beach|mountains?|sea|seaside|ocean|outdoors?|rain|snow|cold|heat|sun|city|countryside"
-    r"|gym|forest|woods?|smell of|taste of|sound of|winter|summer|autumn|fall|spring|morning|evening"
-    r"|night|window seat|aisle seat|window|aisle|color|colour|feeling of|lake|river|park|theat(?:er|re)"
+    r"|gym|forest|woods?|smell of|taste of|sound of|winter|summer|autumn|fall|spring|morning"
+    r"|evening"
+    r"|night|window seat|aisle seat|window|aisle|color|colour|feeling of|lake|river|park"
+    r"|theat(?:er|re)"
     r"|cinema|movies|opera|violin|piano|guitar|drums)\b"
 )
 
@@ -74,11 +79,10 @@ def _likes(clause: Clause, match: patterns.Match) -> Findings:
         or len(said) < 3
     ):
         return ()
-    if said.lower().startswith("the ") and has(_PROPOSAL, said):
+    definite = said.lower().startswith("the ")
+    known = verb == "prefer" or said[4:5].isupper() or starts(_GENERIC_THE, said)
+    if definite and (has(_PROPOSAL, said) or not known):
         return ()
-    if said.lower().startswith("the ") and not starts(_GENERIC_THE, said):
-        if not said[4:5].isupper() and verb != "prefer":
-            return ()
     return (Finding(category="preference"),)
 
 
@@ -173,9 +177,11 @@ def _favourite(_: Clause, match: patterns.Match) -> Findings:
     return (Finding(category="preference", key=f"favorite_{slug}", value=value),)
 
 
-_NO_FAVOURITES = frozenset(
-    "part parts thing things one ones moment memory memories aspect bit feature line scene quote way"
-    " time about of from in to so for is are right now subject today".split()
+_NO_FAVOURITES = lexicon.words(
+    """
+    part parts thing things one ones moment memory memories aspect bit feature line scene quote
+    way time about of from in to so for is are right now subject today
+    """
 )
 
 
@@ -212,7 +218,7 @@ def _prefers_style(_: Clause, match: patterns.Match) -> Findings:
 
 
 def _speaks(_: Clause, match: patterns.Match) -> Findings:
-    return (Finding(category="fact"),) if values.language(match.group("v") or "") else ()
+    return (Finding(category="entity_fact"),) if values.language(match.group("v") or "") else ()
 
 
 def _units(clause: Clause, match: patterns.Match) -> Findings:
@@ -234,6 +240,12 @@ def _grumbles(_: Clause, match: patterns.Match) -> Findings:
     return (Finding(category="feedback", kind=Kind.PROCEDURAL, explicit=False),)
 
 
+def _doubts(clause: Clause, match: patterns.Match) -> Findings:
+    return tuple(
+        replace(found, fragile=True) for found in _said("fact", explicit=False)(clause, match)
+    )
+
+
 def _refuses(clause: Clause, match: patterns.Match) -> Findings:
     return _said("preference")(clause, match)
 
@@ -241,6 +253,7 @@ def _refuses(clause: Clause, match: patterns.Match) -> Findings:
 _TIERS = "|".join(sorted(lexicon.STRONG_TIERS | lexicon.WEAK_TIERS))
 _TIER_NOUN = (
     r"(?P<noun>tier|plan|subscription|level|customer|user|member|subscriber|account|client)"
+    r"(?:$|[,;.(]|\s+(?:and|now|with|at|for|so|but|of|here|which|since|already)\b)"
 )
 _DIETS = "|".join(sorted(lexicon.DIETS))
 _CHANNELS = "|".join(sorted(lexicon.CHANNELS))
@@ -255,51 +268,59 @@ _HABITS = (
     r"|have (?:breakfast|lunch|dinner|coffee|tea)|work (?:from|at|on|remotely|late|night))"
 )
 _REFUSALS = r"(?:eat|drink|smoke|use|watch|wear|drive|fly|celebrate|drink any|eat any|consume)"
-_ALL_RELATIONS = "|".join(sorted({*lexicon.ONE_RELATION, *lexicon.MANY_RELATION}, key=len)[::-1])
 
 _FIRST_PERSON = Table((
     Rule("zone", rf"{_I_AM}\s+{_ADV}(?:based |located |living )?(?:in|on)\s+(?:the\s+)?(?P<v>.+)",
          as_key(lexicon.TIME_ZONE)),
     Rule("tier", rf"{_I_AM}\s+{_ADV}(?:(?:on|in|an?|the|your|paying|existing)\s+)*(?P<v>{_TIERS})"
-         rf"[ -]+{_TIER_NOUN}\b", _tier),
-    Rule("has_tier", rf"{_I}\s+have\s+(?:an?|the|your)\s+(?P<v>{_TIERS})[ -]+{_TIER_NOUN}\b", _tier),
+         rf"[ -]+{_TIER_NOUN}", _tier),
+    Rule("has_tier", rf"{_I}\s+have\s+(?:an?|the|your)\s+(?P<v>{_TIERS})[ -]+{_TIER_NOUN}", _tier),
     Rule("old_diet", rf"{_I_AM}\s+(?:no longer\s+(?:an?\s+)?(?:{_DIETS})\b|not\s+(?:an?\s+)?"
          rf"(?:{_DIETS})\s+any ?more\b)", _no_longer_diet),
     Rule("diet", rf"{_I_AM}\s+{_ADV}(?:an?\s+)?(?:strict\s+|lifelong\s+)?(?P<v>{_DIETS})"
          r"(?:$|\s*[,;(]|\s+(?:and|but|so|now|since|for|too|by)\b)", as_key(lexicon.DIET)),
     Rule("age", rf"{_I_AM}\s+(?P<v>\d{{1,3}})\s*(?:years?[ -]old|years of age|y/?o)\b",
          as_key(lexicon.AGE)),
-    Rule("home", rf"{_I}\s+{_ADV}(?:live|reside)\s+(?:in|near|outside(?: of)?|close to)\s+(?P<v>.+)",
+    Rule("home", rf"{_I}\s+{_ADV}(?:live|reside)\s+{_ADV}(?:in|near|outside(?: of)?"
+         rf"|close to)\s+(?P<v>.+)",
          _home),
-    Rule("not_there", rf"{_I}\s+(?:don't|do not)\s+live\s+in\s+.{{1,40}}?,?\s+(?:but|i live)\s+in\s+"
+    Rule("not_there", rf"{_I}\s+(?:don't|do not)\s+live\s+in\s+.{{1,40}}?,?\s+(?:but"
+         rf"|i live)\s+in\s+"
          r"(?P<v>.+)", _moved_on),
     Rule("based", rf"{_I_AM}\s+{_ADV}(?:based|living|residing|located)\s+(?:in|near|out of|at)\s+"
          r"(?P<v>.+)", _home),
     Rule("moved", rf"(?:{_I}|i've|we've|i have|we have)\s+{_ADV}(?:moved|relocated)\s+(?:back\s+)?"
          r"(?:(?:here|over|out|down|up|house)\s+)?(?:from\s+.{1,40}?\s+)?to\s+(?P<v>.+)", _home),
     Rule("from", rf"(?:{_I_AM}\s+{_ADV}|{_I}\s+{_ADV}come\s+)from\s+(?P<v>.+)", _from),
-    Rule("goes_by", r"(?:i go by|i am called|i'm called)\s+(?P<v>.+)", as_key(lexicon.PREFERRED_NAME)),
+    Rule("goes_by", r"(?:i go by|i am called|i'm called)\s+(?P<v>.+)",
+         as_key(lexicon.PREFERRED_NAME)),
     Rule("job", rf"(?:{_I_AM}\s+{_ADV}(?P<v>(?:an?|the)\s+.+))", _job),
     Rule("works_as", rf"{_I}\s+{_ADV}work\s+{_ADV}as\s+(?P<v>.+)", as_key(lexicon.OCCUPATION)),
-    Rule("works_at", rf"{_I}\s+{_ADV}work\s+{_ADV}(?:at|for)\s+(?P<v>.+)", as_key(lexicon.EMPLOYER)),
+    Rule("works_at", rf"{_I}\s+{_ADV}work\s+{_ADV}(?:at|for)\s+(?P<v>.+)",
+         as_key(lexicon.EMPLOYER)),
     Rule("i_am", r"(?:i'm|i am)\s+(?P<v>.+)", _i_am_name),
-    Rule("allergy", rf"{_I_AM}\s+{_ADV}(?:severely |deathly |highly )?(?:allergic|intolerant)\s+to\s+"
-         r"(?P<object>.+)", _said("fact", importance=Importance.HIGH)),
+    Rule("allergy", rf"{_I_AM}\s+{_ADV}(?:severely |deathly |highly )?(?:allergic"
+         rf"|intolerant)\s+to\s+"
+         r"(?P<object>.+)", _said("entity_fact", importance=Importance.HIGH)),
     Rule("has_allergy", rf"{_I}\s+have\s+(?:an?\s+)(?:severe\s+|bad\s+)?(?P<object>[\w -]{{2,30}})"
-         r"\s+allergy\b", _said("fact", importance=Importance.HIGH)),
-    Rule("body", rf"{_I_AM}\s+(?:left-handed|right-handed|colou?r-?blind|dyslexic|deaf|hard of hearing"
-         r")\b", _said("fact")),
-    Rule("prefers_contact", rf"{_I}\s+{_ADV}prefer\s+(?:to be (?:contacted|reached|notified|updated)"
+         r"\s+allergy\b", _said("entity_fact", importance=Importance.HIGH)),
+    Rule("body", rf"{_I_AM}\s+(?:left-handed|right-handed|colou?r-?blind|dyslexic|deaf"
+         rf"|hard of hearing"
+         r")\b", _said("entity_fact")),
+    Rule("prefers_contact", rf"{_I}\s+{_ADV}prefer\s+(?:to be (?:contacted|reached|notified"
+         rf"|updated)"
          r"|to communicate|being contacted|updates|communication|notifications|contact|messages)\s+"
          r"(?:by|via|over|through|on|in)\s+(?P<v>.+)", _prefers_channel),
-    Rule("prefers_channel", rf"{_I}\s+{_ADV}prefer\s+(?P<v>(?:{_CHANNELS})(?:\s+(?:over|to|rather than"
+    Rule("prefers_channel", rf"{_I}\s+{_ADV}prefer\s+(?P<v>(?:{_CHANNELS})(?:\s+(?:over|to"
+         rf"|rather than"
          r"|instead of|for (?:updates|communication|contact|notifications|everything))\s*.*)?)$",
          _prefers_channel),
     Rule("prefers_language", rf"{_I}\s+{_ADV}prefer\s+(?:(?:{_REPLIES}|to (?:read|talk|chat|write"
          r"|communicate|converse))\s+in\s+)?(?P<v>[\w ]+)", _prefers_language),
     Rule("prefers_style", rf"{_I}\s+{_ADV}(?P<verb>prefer|like|love|want|need)\s+(?:your\s+)?"
          rf"{_STYLE_WORDS}\s+{_REPLIES}\b", _prefers_style),
-    Rule("units", rf"{_I}\s+{_ADV}(?:use|prefer)\s+(?:the\s+)?(?P<v>metric|imperial|celsius|fahrenheit)"
+    Rule("units", rf"{_I}\s+{_ADV}(?:use|prefer)\s+(?:the\s+)?(?P<v>metric|imperial|celsius"
+         rf"|fahrenheit)"
          r"(?P<units>\s+(?:units?|system|measurements?))?\b", _units),
     Rule("likes_when", rf"{_I}\s+{_ADV}(?:like|love|prefer|appreciate|hate|dislike|don't like"
          r"|do not like)\s+it\s+when\s+you\s+(?P<rest>.+)", _feedback),
@@ -307,8 +328,11 @@ _FIRST_PERSON = Table((
     Rule("fan", rf"{_I_AM}\s+(?P<verb>not\s+)?{_ADV}(?:a\s+(?:big |huge |massive |avid |die-hard "
          r"|long-?time |real |lifelong )*fan of|into|fond of|passionate about|obsessed with)\s+"
          r"(?P<object>.+)", _likes),
-    Rule("habit", rf"{_I}\s+(?:always|never|usually|rarely|seldom|generally|typically|normally|only)\s+"
+    Rule("habit", rf"{_I}\s+(?:always|never|usually|rarely|seldom|generally|typically|normally"
+         rf"|only)\s+"
          rf"{_HABITS}\b\s*(?P<object>.*)", _said("fact", explicit=False)),
+    Rule("self_doubt", rf"{_I_AM}\s+{_ADV}(?:terrible|bad|awful|useless|hopeless|horrible|no good"
+         r"|not (?:very |really |any )?good)\s+(?:at|with)\s+(?P<object>.+)", _doubts),
     Rule("refusal", rf"{_I}\s+(?:don't|do not)\s+{_REFUSALS}\s+(?P<object>.+)", _refuses),
     Rule("speaks", rf"{_I}\s+(?:also |fluently |can |only )*speak\s+(?P<v>.+)", _speaks),
 ))  # fmt: skip
@@ -317,9 +341,12 @@ _MINE = (
     Rule("favourite", r"my\s+(?:all-time |absolute |personal |current |own )*favou?rite\s+"
          r"(?P<n>[\w-]+(?:\s[\w-]+){0,2}?)\s*(?:\s(?:is|are|has always been|would be)|'s|:)\s+"
          r"(?:definitely |probably |still |now |currently |actually )*(?P<v>.+)", _favourite),
-    Rule("attribute", r"(?:my|our)\s+(?:new |current |usual |only )?(?P<a>[\w-]+(?:\s[\w-]+){0,2}?)\s*"
+    Rule("go_to", r"my\s+go-to\s+[\w -]{2,30}?\s+(?:is|are)\s+(?P<object>.+)", _said("preference")),
+    Rule("attribute", r"(?:my|our)\s+(?:new |current |usual "
+         r"|only )?(?P<a>[\w-]+(?:\s[\w-]+){0,2}?)\s*"
          r"(?:\s(?:is now|is|are|=)|'s|:)\s+(?:on\s+(?:the\s+)?)?(?P<v>.+)", _attribute),
-    Rule("nickname", r"(?:my friends|people|everyone|everybody|they|friends|most people)\s+(?:just |all )?"
+    Rule("nickname", r"(?:my friends|people|everyone|everybody|they|friends"
+         r"|most people)\s+(?:just |all )?"
          r"calls?\s+me\s+(?P<v>.+)", as_key(lexicon.PREFERRED_NAME)),
     Rule("default", r"(?:my|our)\s+default\s+(?P<n>[\w-]+(?:\s[\w-]+){0,2}?)\s+(?:is|should be)\s+"
          r"(?P<v>.+)", _default),
@@ -334,7 +361,8 @@ _OTHER = (
     Rule("channel_best", rf"(?P<v>{_CHANNELS})\s+(?:is|works)\s+(?:always\s+)?(?:best|better"
          r"|(?:the\s+)?best\s+way\s+to\s+(?:reach|contact)\s+me|my\s+preferred\s+\w+)\b",
          _prefers_channel),
-    Rule("feedback", rf"your\s+(?:{_REPLIES}|tone|style|reply|answer|response)\s+(?:is|are|was|were|seem)"
+    Rule("feedback", rf"your\s+(?:{_REPLIES}|tone|style|reply|answer|response)\s+(?:is|are|was"
+         rf"|were|seem)"
          r"\s+(?:\w+\s+){0,2}?too\s+\w+", _grumbles),
 )  # fmt: skip
 
@@ -349,54 +377,3 @@ def statement(clause: Clause) -> Findings:
     if clause.first in _I_WORDS:
         return _FIRST_PERSON.read(clause)
     return (_ABOUT_MINE if clause.first in _MY_WORDS else _ABOUT_OTHERS).read(clause)
-
-
-MAX_COMPANIONS = 4
-"""Companions named in one clause."""
-COMPANION = (
-    rf"\b(?:my|our)\s+(?:(?:late|older|younger|elder|little|big|best|new|dear|close|oldest|youngest"
-    rf"|good|old)\s+)?(?P<r>{_ALL_RELATIONS})(?:'s\s+(?:name\s+is|called|named)|\s+is\s+(?:called"
-    rf"|named)|,?\s+(?:named|called)|,)?\s+(?P<v>.+)"
-)
-"""A companion and the name, anywhere in a clause: "with my wife Olga"."""
-HAS_COMPANION = (
-    rf"\b(?:i|we)(?:'ve got|\s+have|\s+got|\s+own|\s+adopted)\s+(?:an?|one)\s+(?:\w+\s+){{0,3}}?"
-    rf"(?P<r>{_ALL_RELATIONS})\s+(?:named|called)\s+(?P<v>.+)"
-)
-
-
-def companions(clause: Clause) -> Findings:
-    """Read named relatives, friends and pets anywhere in a clause; also in questions."""
-    lower = clause.text.lower()
-    if "my " not in lower and "our " not in lower and "have" not in lower:
-        return ()
-    found: list[Finding] = []
-    for pattern in (COMPANION, HAS_COMPANION):
-        offset = 0
-        for _ in range(MAX_COMPANIONS):
-            match = patterns.compile(pattern, ignore_case=True).search(clause.text[offset:])
-            if match is None:
-                break
-            found += _companion(match, offset)
-            offset += match.span(1)[1]
-    return tuple(found)
-
-
-# "My wife, Olga, is …"; but "my wife, Olga, and I" may be three people.
-_APPOSED = r"\s*(?:$|\)|,\s*(?:$|who|is|was|has|likes?|loves?|works?|lives?|said|told|just|also)\b)"
-
-
-def _companion(match: patterns.Match, offset: int) -> Findings:
-    relation, said = match.group("r") or "", match.group("v") or ""
-    value = values.name(said)
-    if value is None or relation != relation.lower() or value.isupper():
-        return ()
-    start, end = match.span()
-    begin = end - len(said)
-    joined = (match.group() or "")[: begin - start].rstrip()
-    if joined.endswith(",") and not starts(_APPOSED, said[len(value) :]):
-        return ()
-    span = (offset + start, offset + begin + len(value))
-    key = lexicon.ONE_RELATION.get(relation)
-    content = value if key else f"My {relation} is called {value}"
-    return (Finding(category="entity_fact", key=key, value=content, span=span),)

@@ -16,7 +16,8 @@ MAX_PHRASE_CHARS = 80
 
 # A value ends where the sentence goes on to something else.
 _TAIL = (
-    r"\s*(?:[,;(]|\s[-–—]+\s|—|\b(?:and (?:i|my|we|would|want|need|am|currently)|but|because|since|so"
+    r"\s*(?:[,;(]|\s[-–—]+\s|—|\b(?:and (?:i|my|we|would|want|need|am|currently)|but|because"
+    r"|since|so"
     r"|which|who|where|when|while|if|though|although|for (?:now|work|the|a|my|about|over|\d)"
     r"|with (?:my|a|the)|as (?:a|an|the)|please|now|right now|today|tonight|these days|currently"
     r"|at the moment|last|this|next|recently|anymore|any more|again|too|as well|thanks|thank you"
@@ -24,45 +25,49 @@ _TAIL = (
     r"|november|december)|until|since|from now on|going forward|a (?:few|couple)|\d+ (?:years?"
     r"|months?|weeks?|days?))\b).*$"
 )
-_NAME_WORD = r"(?:\p{Lu}[\p{L}\p{M}]*(?:['-]\p{L}+)*\.?|de|da|del|della|van|von|der|den|la|le|bin|al|el|ibn|di|do|dos|y)"
-_NAME = rf"\p{{Lu}}[\p{{L}}\p{{M}}]+(?:['-]\p{{L}}+)*(?:\s+{_NAME_WORD}){{0,3}}"
+_PARTICLE = r"della|dela|del|der|den|des|dos|van|von|bin|ibn|da|de|di|do|du|la|le|al|el|y"
+_NAME_WORD = rf"(?:\p{{Lu}}[\p{{L}}\p{{M}}]*(?:['-]\p{{L}}+)*\.?|(?:{_PARTICLE}))"
+_TITLE = r"(?:(?:Dr|Mrs?|Ms|Prof|Sir)\.?\s+)?"
+_NAME = rf"{_TITLE}\p{{Lu}}[\p{{L}}\p{{M}}]+(?:['-]\p{{L}}+)*(?:\s+{_NAME_WORD}){{0,3}}"
 _PLACE = (
     r"\p{Lu}[\p{L}\p{M}.'-]*(?:\s+(?:\p{Lu}[\p{L}\p{M}.'-]*|de|del|la|las|los|le|of|the|upon|sur|am"
     r"|an der|do|da|di)){0,4}(?:,\s*\p{Lu}[\p{L}\p{M}.'-]*(?:\s+\p{Lu}[\p{L}\p{M}.'-]*){0,2}){0,2}"
 )
 # Capitalised words that are no names of people.
-_NO_NAMES = frozenset(
+_NO_NAMES = lexicon.words(
     """
-    a an and at back because but by christian catholic buddhist hindu jewish muslim atheist crazy
-    for from god he her his i i'm if in is it it's its just later maybe me monday tuesday wednesday
-    thursday friday saturday sunday january february march april may june july august september
-    october november december my no not now ok okay old on or our please sir she so sorry soon
-    still that the their them there they this today tomorrow tonight too was we what when where
-    who will with yes you your afraid also always aware bad been being born busy done down excited
-    fine free glad going good great happy here home hungry ill interested late learning looking
-    lost never new nice open over pretty quite ready really right sad sick single stuck super sure
-    tired trying under up using very wondering working worried american australian austrian
-    belgian brazilian british canadian chinese colombian danish dutch egyptian english filipino
-    finnish french german greek indian indonesian iranian irish israeli italian jamaican japanese
-    kenyan korean lebanese malaysian mexican moroccan nigerian norwegian pakistani peruvian polish
-    portuguese romanian russian scottish spanish swedish swiss syrian thai turkish ukrainian
-    vietnamese welsh anytime anything biased whatever something someone everyone nobody ai
-    """.split()
+    a an and at back because but by christian catholic buddhist hindu jewish muslim atheist
+    crazy for from god he her his i i'm if in is it it's its just later maybe me monday tuesday
+    wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december my no not now ok okay old on or our please sir she so
+    sorry soon still that the their them there they this today tomorrow tonight too was we what
+    when where who will with yes you your afraid also always aware bad been being born busy done
+    down excited fine free glad going good great happy here home hungry ill interested late
+    learning looking lost never new nice open over pretty quite ready really right sad sick
+    single stuck super sure tired trying under up using very wondering working worried american
+    australian austrian belgian brazilian british canadian chinese colombian danish dutch
+    egyptian english filipino finnish french german greek indian indonesian iranian irish
+    israeli italian jamaican japanese kenyan korean lebanese malaysian mexican moroccan nigerian
+    norwegian pakistani peruvian polish portuguese romanian russian scottish spanish swedish
+    swiss syrian thai turkish ukrainian vietnamese welsh anytime anything biased whatever
+    something someone everyone nobody ai
+    """
 )
 # What people live "in" or are "from" that is no place, and capitalised things that one moves to.
-_NO_PLACES = frozenset(
+_NO_PLACES = lexicon.words(
     """
     a an the my our your his her this that these those fear peace hope harmony denial constant
-    an generation gen hr it qa sales marketing engineering product support finance legal ops team
-    department company university corp inc ltd llc gmbh python java javascript typescript rust go
-    react vue angular linux windows macos ubuntu debian postgres postgresql mysql sqlite mongodb
-    aws azure gcp docker kubernetes github gitlab jira slack teams notion google microsoft apple
-    amazon facebook meta netflix openai chatgpt gemini claude excel word january february march
-    april may june july august september october november december monday tuesday wednesday
-    thursday friday saturday sunday what where here there bed love trouble charge debt class
-    college school high elementary middle grade year phase chapter section step part version
-    level q1 q2 q3 q4 ux ui php sql html css api usd eur gbp est pst cst cet utc gmt cest
-    """.split()
+    an generation gen hr it qa sales marketing engineering product support finance legal ops
+    team department company university corp inc ltd llc gmbh python java javascript typescript
+    rust go react vue angular linux windows macos ubuntu debian postgres postgresql mysql sqlite
+    mongodb aws azure gcp docker kubernetes github gitlab jira slack teams notion google
+    microsoft apple amazon facebook meta netflix openai chatgpt gemini claude excel word january
+    february march april may june july august september october november december monday tuesday
+    wednesday thursday friday saturday sunday what where here there bed love trouble charge debt
+    class college school high elementary middle grade year phase chapter section step part
+    version level q1 q2 q3 q4 ux ui php sql html css api usd eur gbp est pst cst cet utc gmt
+    cest
+    """
 )
 
 
@@ -227,16 +232,25 @@ def _first_of_many(text: str) -> str:
     return text[: match.span()[0]] if match else text
 
 
-_NO_JOBS = frozenset(
-    "bit kind sort big huge little lot total terrible bad good great better".split()
+_NO_JOBS = lexicon.words(
+    """
+    bit kind sort big huge little lot total terrible bad good great better
+    """
 )
 
 
 def employer(text: str) -> str | None:
     """Return a capitalised company name of up to four words."""
+    text = text.removeprefix("the ")
     match = _match(r"\p{Lu}[\p{L}\p{M}\d&.'-]*(?:\s+(?:\p{Lu}[\p{L}\p{M}\d&.'-]*|&|of)){0,3}", text)
     said = (match.group() or "").rstrip(" .,'&-") if match else ""
     return said if len(said) > 1 and said.lower() not in _NO_NAMES else None
+
+
+def identifier(text: str) -> str | None:
+    """Return one word without spaces that has a digit, a hyphen or an underscore in it."""
+    said = cut(text)
+    return said if _fullmatch(r"[\w-]*[\d_-][\w-]*", said) else None
 
 
 SHAPES: dict[str, Callable[[str], str | None]] = {
@@ -256,6 +270,7 @@ SHAPES: dict[str, Callable[[str], str | None]] = {
     lexicon.PRONOUNS: pronouns,
     lexicon.AGE: age,
     lexicon.DIET: diet,
+    "deploy_region": identifier,
     "email_address": email,
     "phone_number": phone,
 } | dict.fromkeys(lexicon.ONE_RELATION.values(), name)
@@ -263,16 +278,18 @@ SHAPES: dict[str, Callable[[str], str | None]] = {
 
 # "favourite film is that one": says nothing by itself.
 _VAGUE = (
-    r"(?i)^(?:it|he|she|they|we|i|his|hers?|this|that|these|those|them|him|her|you|yours?|what|how|when|where|who|which|not|to"
+    r"(?i)^(?:it|he|she|they|we|i|his|hers?|this|that|these|those|them|him|her|you|yours?|what"
+    r"|how|when|where|who|which|not|to"
     r"|the (?:one|way|same|first|second|third|last|idea|fact|part)|one|both|all|so|very|a bit|too"
     r"|mine|here|there|still|also|being|getting|going|currently|probably|definitely|always|if)\b"
 )
-_CALLED = frozenset(
+_CALLED = lexicon.words(
     """
-    tomorrow later back anytime whenever after before when once again out up in names dad mom mum
-    first directly paranoid lucky stupid dumb lazy selfish spoiled boring weird picky curious
-    skeptical sentimental cynical naive pessimistic optimistic hopeful done asap immediately
-    """.split()
+    tomorrow later back anytime whenever after before when once again out up in names dad mom
+    mum first directly paranoid lucky stupid dumb lazy selfish spoiled boring weird picky
+    curious skeptical sentimental cynical naive pessimistic optimistic hopeful done asap
+    immediately
+    """
 )
 
 

@@ -1,1 +1,1 @@
-"""Held candidates, promotion, summaries, reflection, dream transactions (CO, FX-12). Empty so far."""
+"""Held candidates, promotion, summaries, reflection, dream transactions (CO). Empty so far."""

@@ -14,7 +14,15 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from memstrata.domain.event import Event
-from memstrata.domain.memory import Importance, Kind, Memory, Origin, Triple, no_metadata
+from memstrata.domain.memory import (
+    Importance,
+    Kind,
+    Memory,
+    Origin,
+    Place,
+    Triple,
+    no_metadata,
+)
 from memstrata.domain.scope import Scope
 from memstrata.domain.trust import Audience, Label, Sensitivity, Source
 from memstrata.domain.value import Value
@@ -83,6 +91,11 @@ class Candidate(Value):
             and self.origin.turn is not None
             and (self.kind is Kind.EPISODIC and self.category == TURN_CATEGORY)
         )
+
+    @property
+    def place(self) -> Place:
+        """Within what it is compared with what stands."""
+        return Place(self.scope, self.audience, self.purpose)
 
     @property
     def audience(self) -> Audience:

@@ -59,7 +59,7 @@ class Event(Value):
         actor: Canonical name of the principal.
         subjects: Ids of the memories concerned; erased with them.
         reasons: Machine-readable.
-        details: JSON-ready; never holds content or matched text (HY-1).
+        details: JSON-ready values; never holds content or matched text (HY-1).
         salt: 16 random bytes for the commitment.
     """
 
@@ -72,6 +72,20 @@ class Event(Value):
     reasons: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     salt: bytes = bytes(16)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON-ready data; every write makes one, so it is spelled out."""
+        return {
+            "id": self.id,
+            "type": self.type.value,
+            "at": self.at.isoformat(),
+            "scope": self.scope.path,
+            "actor": self.actor,
+            "subjects": list(self.subjects),
+            "reasons": list(self.reasons),
+            "details": dict(self.details),
+            "salt": self.salt.hex(),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ attribute that may change without new content: status, confidence, expiry and so
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from memstrata.domain.scope import Scope
 from memstrata.domain.trust import Audience, Label, Sensitivity, Source, Trust
@@ -28,6 +29,14 @@ def no_metadata() -> Mapping[str, Any]:
 
 NEEDS_VERIFICATION_BELOW = 0.7
 """Confidence under which a memory counts as unverified until confirmed (ME-2)."""
+
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+def is_id(name: str) -> bool:
+    """Whether a name has the form of a memory's id and so can be no key that is made anew."""
+    return _ID.fullmatch(name) is not None
 
 
 class Kind(StrEnum):
@@ -101,6 +110,20 @@ class Origin(Value):
     tool_call: str | None = None
     model: str | None = None
     memory: str | None = None
+
+
+class Place(NamedTuple):
+    """Within what gates compare: memories for different readers never meet (LT-2, SC-12).
+
+    Attributes:
+        scope: Where a memory belongs.
+        audience: Agents that may see it.
+        purpose: What it was given for.
+    """
+
+    scope: Scope
+    audience: Audience = None
+    purpose: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +217,11 @@ class Memory(Value):
     hard_expires_at: datetime | None = None
     known_to: datetime | None = None
     embedding_model: str | None = None
+
+    @property
+    def place(self) -> Place:
+        """Within what it is compared with others."""
+        return Place(self.scope, self.audience, self.purpose)
 
     @property
     def label(self) -> Label:

@@ -18,6 +18,11 @@ DEFAULT_ORG = "default"
 MAX_ID_CHARS = 128
 # SC-1. The names are those that a path or a wildcard syntax elsewhere gives a meaning to.
 FORBIDDEN_CHARS = frozenset("/%*,;:{}\"'\\")
+# Letters, marks and signs by category that show as nothing: Hangul, Khmer and Mongolian fillers, the
+# grapheme joiner, the empty Braille pattern, and the variation selectors.
+_BLANK_LETTERS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+).union(map(chr, range(0xFE00, 0xFE10)), map(chr, range(0xE0100, 0xE01F0)))
 RESERVED_IDS = frozenset({".", "..", "global", "org", "user", "task", "session", "null", "none"})
 
 
@@ -44,6 +49,7 @@ def checked_id(field: str, raw: object) -> str:
     """
     if not isinstance(raw, str):
         raise InvalidScope(field, f"must be text, not {type(raw).__name__}")
+    raw = str.__str__(raw)  # a subclass could show itself as another's name
     if not 1 <= len(raw) <= MAX_ID_CHARS:
         raise InvalidScope(field, f"must have 1 to {MAX_ID_CHARS} characters, not {len(raw)}")
     for char in raw:
@@ -58,8 +64,8 @@ def checked_id(field: str, raw: object) -> str:
 
 def _is_invisible(char: str) -> bool:
     # Z* separators, C* control, format (bidi and zero-width live here), surrogate, private,
-    # unassigned; the Hangul and Khmer fillers are letters by category and show as nothing.
-    return unicodedata.category(char)[0] in "ZC" or char in "\u115f\u1160\u3164\uffa0\u17b4\u17b5"
+    # unassigned.
+    return unicodedata.category(char)[0] in "ZC" or char in _BLANK_LETTERS
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -268,7 +274,7 @@ class Principal(Value):
         if user is None:
             if task is not None:
                 raise InvalidScope("task", "a task belongs to a user; name the user too")
-            return cls(Scope.of_session(named_org, str(session)), **checked)
+            return cls(Scope.of_session(named_org, str(checked["session"])), **checked)
         if task is not None:
             return cls(Scope.of_task(named_org, user, task), **checked)
         return cls(Scope.of_user(named_org, user), **checked)

@@ -60,4 +60,4 @@ def to_us(moment: datetime) -> int:
 
 def from_us(microseconds: int) -> datetime:
     """Return the aware UTC time of microseconds since 1970."""
-    return EPOCH + timedelta(microseconds=microseconds)
+    return EPOCH + timedelta(0, 0, microseconds)

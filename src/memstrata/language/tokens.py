@@ -10,9 +10,9 @@ _TWELFTHS_PER_CJK_CHAR = 8
 def estimate_tokens(text: str) -> int:
     """Return an estimate of the tokens of ``text``; 0 for the empty text, else at least 1.
 
-    Four characters a token, and 1.5 of Han, kana and Hangul, rounded up once at the end. On
-    English prose it lies within about a fifth of the common byte-pair tokenizers; code, digits
-    and rare scripts cost more than it says. Longer text never gets a smaller estimate.
+    Four characters a token, and 1.5 of Han, kana and Hangul, rounded up once at the end. It is
+    made for prose: code, digits and rare scripts cost more than it says. Longer text never gets
+    a smaller estimate.
 
     Source: SPEC WM-7.
     """

@@ -7,8 +7,7 @@ earlier ones.
 from __future__ import annotations
 
 from memstrata.domain.decision import TURN_CATEGORY
-from memstrata.domain.memory import Kind, Memory
-from memstrata.domain.scope import Scope
+from memstrata.domain.memory import Kind, Memory, Place
 from memstrata.longterm.resolution import Resolution
 from memstrata.ports import OwnerView
 
@@ -20,9 +19,9 @@ class Pending:
         self._standing = standing
         self._added: dict[str, Memory] = {}
         self._restated: dict[str, Memory] = {}
-        self._keys: dict[tuple[Scope, str], str] = {}
-        self._hashes: dict[tuple[Scope, str], dict[str, None]] = {}
-        self._turns: dict[tuple[Scope, str, int], str] = {}
+        self._keys: dict[tuple[Place, str], str] = {}
+        self._hashes: dict[tuple[Place, str], dict[str, None]] = {}
+        self._turns: dict[tuple[Place, str, int], str] = {}
 
     @property
     def added(self) -> tuple[Memory, ...]:
@@ -54,30 +53,30 @@ class Pending:
         origin = memory.origin
         is_turn = memory.kind is Kind.EPISODIC and memory.category == TURN_CATEGORY
         if is_turn and origin.session is not None and origin.turn is not None:
-            self._turns[memory.scope, origin.session, origin.turn] = memory.id
+            self._turns[memory.place, origin.session, origin.turn] = memory.id
         elif memory.key is not None:
-            self._keys[memory.scope, memory.key] = memory.id
+            self._keys[memory.place, memory.key] = memory.id
         else:
-            place = self._hashes.setdefault((memory.scope, memory.content_hash), {})
-            place[memory.id] = None
+            alike = self._hashes.setdefault((memory.place, memory.content_hash), {})
+            alike[memory.id] = None
 
-    def by_key(self, scope: Scope, key: str) -> Memory | None:
+    def by_key(self, place: Place, key: str) -> Memory | None:
         """See :class:`~memstrata.ports.OwnerView`."""
-        own = self._keys.get((scope, key))
-        return self._added[own] if own else self._live(self._standing.by_key(scope, key))
+        own = self._keys.get((place, key))
+        return self._added[own] if own else self._live(self._standing.by_key(place, key))
 
-    def by_hash(self, scope: Scope, content_hash: str) -> tuple[Memory, ...]:
+    def by_hash(self, place: Place, content_hash: str) -> tuple[Memory, ...]:
         """See :class:`~memstrata.ports.OwnerView`."""
-        own = [self._added[id] for id in self._hashes.get((scope, content_hash), ())]
-        stood = map(self._live, self._standing.by_hash(scope, content_hash))
+        own = [self._added[id] for id in self._hashes.get((place, content_hash), ())]
+        stood = map(self._live, self._standing.by_hash(place, content_hash))
         return tuple(memory for memory in (*stood, *own) if memory and memory.status.is_live)
 
-    def by_turn(self, scope: Scope, session: str, turn: int) -> Memory | None:
+    def by_turn(self, place: Place, session: str, turn: int) -> Memory | None:
         """See :class:`~memstrata.ports.OwnerView`."""
-        own = self._turns.get((scope, session, turn))
+        own = self._turns.get((place, session, turn))
         if own:
             return self._added[own]
-        return self._live(self._standing.by_turn(scope, session, turn))
+        return self._live(self._standing.by_turn(place, session, turn))
 
     def by_id(self, id: str) -> Memory | None:
         """See :class:`~memstrata.ports.OwnerView`."""

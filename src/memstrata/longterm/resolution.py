@@ -2,7 +2,8 @@
 
 Order of the gates, cheapest first: the memory that a correction names; a verbatim turn by its
 place in its session; a keyed fact by its key; free text by the hash of its normalised text.
-All compare within one scope. Where a gate finds a memory of equal text it is a repetition,
+All compare within one scope, and there among
+what the same agents may see for the same purpose. Where a gate finds a memory of equal text it is a repetition,
 otherwise the two are in conflict: an explicit correction wins, then the newer and at least as
 confident; a weaker newcomer goes into history and touches the one that stands.
 """
@@ -56,7 +57,7 @@ def resolve(approved: Approved, view: OwnerView, moment: Moment) -> Resolution:
     candidate = approved.candidate
     if candidate.replaces is not None:
         named = view.by_id(candidate.replaces)
-        if named is not None and named.scope == candidate.scope:
+        if named is not None and named.place == candidate.place:
             return _supersede(approved, named, moment, "correction")
     if candidate.is_turn:
         return _turn(approved, view, moment)
@@ -68,7 +69,7 @@ def resolve(approved: Approved, view: OwnerView, moment: Moment) -> Resolution:
 def _turn(approved: Approved, view: OwnerView, moment: Moment) -> Resolution:
     candidate = approved.candidate
     session, turn = str(candidate.origin.session), int(candidate.origin.turn or 0)
-    standing = view.by_turn(candidate.scope, session, turn)
+    standing = view.by_turn(candidate.place, session, turn)
     if standing is None:
         return _create(approved, moment, "new_turn")
     if standing.content == candidate.content and standing.speaker == candidate.speaker:
@@ -78,7 +79,7 @@ def _turn(approved: Approved, view: OwnerView, moment: Moment) -> Resolution:
 
 def _keyed(approved: Approved, view: OwnerView, moment: Moment, key: str) -> Resolution:
     candidate = approved.candidate
-    standing = view.by_key(candidate.scope, key)
+    standing = view.by_key(candidate.place, key)
     if standing is None:
         return _create(approved, moment, "new_key")
     if standing.is_expired(moment.now):
@@ -98,7 +99,7 @@ def _keyed(approved: Approved, view: OwnerView, moment: Moment, key: str) -> Res
 
 def _free_text(approved: Approved, view: OwnerView, moment: Moment) -> Resolution:
     candidate = approved.candidate
-    equal = view.by_hash(candidate.scope, content_hash(candidate.content))
+    equal = view.by_hash(candidate.place, content_hash(candidate.content))
     alike = [memory for memory in equal if memory.kind is candidate.kind]
     if alike:
         return _repeat(approved, alike[0], moment, "same_text")

@@ -19,10 +19,12 @@ class Moment:
     Attributes:
         known_at: System time of the change, µs; what every new state begins at.
         ids: Source of ids.
+        embedder: Model that embeds new content, or None.
     """
 
     known_at: int
     ids: Ids
+    embedder: str | None = None
 
     @property
     def now(self) -> datetime:
@@ -138,6 +140,7 @@ def _version(
         valid_from=candidate.valid_from or candidate.said_at,
         soft_expires_at=_expiry(moment, soft),
         hard_expires_at=_expiry(moment, hard),
+        embedding_model=moment.embedder,
     )
 
 

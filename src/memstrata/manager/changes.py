@@ -11,7 +11,7 @@ from memstrata.domain.codec import decode
 from memstrata.domain.decision import Outcome, OutcomeKind
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.event import EventType
-from memstrata.domain.memory import Draft, Memory
+from memstrata.domain.memory import Draft, Memory, Place, is_id
 from memstrata.domain.scope import Principal
 from memstrata.domain.trust import Source
 from memstrata.language.normalise import check_text, content_hash
@@ -52,7 +52,8 @@ class Changer:
         standing = await self.standing(which)
         draft = Draft(content, source=Source.USER_CORRECTION, confidence=1.0, quote=quote)
         if standing is None:
-            if await self._services.store.get(self._principal.home.owner, [which]):
+            if is_id(which):
+                # Whether it stands elsewhere or nowhere is not this principal's to know.
                 return NOT_FOUND
             draft = replace(draft, key=which)
             (outcome,) = await self._writer.write([self._writer.candidate(draft)])
@@ -114,7 +115,7 @@ class Changer:
         index = self._services.indexes.of(self._principal.home.owner)
         home = self._principal.home
         index.refresh(await self._services.store.snapshot(home.owner, since=index.head))
-        alike = index.by_hash(home, content_hash(what), self._reader.now)
+        alike = index.by_hash(Place(home), content_hash(what), self._reader.now)
         if not alike:
             return NOT_FOUND
         return await self.forget(id=alike[0].id, key=None, wanted={})
@@ -142,8 +143,9 @@ class Changer:
             rows = await store.keyed(home.owner, home, check_text("key", key, 512))
         else:
             rows = await self._all_rows()
-        mine = (memory for memory in map(decode, rows) if memory.scope == home)
-        return [memory for memory in mine if matches(memory, wanted)]
+        mine = [memory for memory in map(decode, rows) if memory.scope == home]
+        # Expired ones and those for another purpose go too; another agent's are not ours to remove.
+        return [m for m in mine if self._reader.hears(m) and matches(m, wanted)]
 
     async def _all_rows(self) -> list[StoredRow]:
         owner, rows = self._principal.home.owner, list[StoredRow]()

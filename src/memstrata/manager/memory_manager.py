@@ -288,7 +288,7 @@ class AsyncMemoryManager:
         A memory that does not exist for this principal is ``excluded`` as ``not_found``.
         """
         cue = unlimited(await self._cue(query))
-        memory = await self._reader.one(id, cue.scopes)
+        memory = await self._reader.one(check_text("id", id, 512), cue.scopes)
         if memory is None:
             return Explanation(id, excluded=("not_found",))
         return await self._reader.explain(memory, cue)

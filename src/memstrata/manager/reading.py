@@ -13,7 +13,7 @@ from memstrata.domain.recall import Cue, Explanation, Recall, Receipt
 from memstrata.domain.scope import Principal, Right, Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.services import Services
-from memstrata.retrieval.owner_index import Frozen
+from memstrata.retrieval.owner_index import Frozen, OwnerIndex
 from memstrata.retrieval.pool import gather
 from memstrata.retrieval.ranker import Query, Ranked, explain, rank
 
@@ -109,30 +109,34 @@ class Reader:
 
     def admits(self, memory: Memory) -> bool:
         """Whether this reader may see a memory of a readable scope at all (RE-5)."""
-        agent, purpose = self._principal.agent, self._principal.purpose
-        if memory.audience is not None and agent not in memory.audience:
+        if memory.purpose is not None and memory.purpose != self._principal.purpose:
             return False
-        if memory.purpose is not None and memory.purpose != purpose:
-            return False
-        return not memory.is_expired(self.now)
+        return self.hears(memory) and not memory.is_expired(self.now)
+
+    def hears(self, memory: Memory) -> bool:
+        """Whether this reader's agent belongs to a memory's audience (SC-12)."""
+        return memory.audience is None or self._principal.agent in memory.audience
 
     async def _columns(self, cue: Cue) -> tuple[list[Frozen], tuple[str, ...]]:
         owners = _owners(cue.scopes)
         if cue.known_at is not None:
             return [await self._past(owner, cue.known_at) for owner in owners], ()
-        degraded = await self._refresh(owners)
-        return [self._services.indexes.of(owner).freeze() for owner in owners], degraded
+        indexes = [self._services.indexes.of(owner) for owner in owners]
+        degraded = await self._refresh(owners, indexes)
+        written = [index for index in indexes if index.head is not None]
+        return [index.freeze() for index in written], degraded
 
     async def _past(self, owner: Scope, known_at: datetime) -> Frozen:
         rows = await self._services.store.as_of(owner, to_us(known_at))
         return self._services.indexes.frozen_at(rows)
 
-    async def _refresh(self, owners: Sequence[Scope]) -> tuple[str, ...]:
+    async def _refresh(
+        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
+    ) -> tuple[str, ...]:
         """Bring the owners' indexes up to the store; name what could not be reached.
 
         Without the store a warm index still answers, and the answer says so (RE-5).
         """
-        indexes = [self._services.indexes.of(owner) for owner in owners]
         try:
             heads = await self._services.store.heads(owners)
             for owner, index, head in zip(owners, indexes, heads, strict=True):

@@ -23,7 +23,9 @@ class Scribe:
 
     def __init__(self, services: Services, principal: Principal, snapshot: Snapshot) -> None:
         last = snapshot.head.known_at if snapshot.head is not None else 0
-        self.moment = Moment(max(services.clock.now_us(), last + 1), services.ids)
+        known_at = max(services.clock.now_us(), last + 1)
+        embedder = services.indexes.indexer.embedder or None
+        self.moment = Moment(known_at, services.ids, embedder)
         self._salt = services.ids.salt
         self._principal = principal
         self._events: list[Event] = []

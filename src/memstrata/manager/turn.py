@@ -86,7 +86,7 @@ class WriteTurn:
     def request(self) -> TurnRequest:
         """What must be read under the turn."""
         candidates = [judgement.candidate for judgement in self.judgements]
-        keys = [c.idempotency_key for c in candidates if c.idempotency_key is not None]
+        keys = [name for c in candidates if (name := _write_name(c)) is not None]
         marks = {mark for c in candidates for mark in _marks(c)}
         foreign = any(c.scope != self.principal.home for c in candidates)
         return TurnRequest(
@@ -202,17 +202,17 @@ class WriteTurn:
         make = self.services.indexes.indexer
         text = index_text(memory)
         indexed = self.prepared.get(text) or make.prepare([text])[0]
-        stored = replace(memory, embedding_model=make.embedder or None)
-        return NewVersion(stored, make.entry(stored, indexed), make.analyser, make.embedder)
+        return NewVersion(memory, make.entry(memory, indexed), make.analyser, make.embedder)
 
     def _known(self, snapshot: Snapshot, candidate: Candidate) -> IdempotencyRecord | None:
-        key = candidate.idempotency_key
-        if key is None:
+        name = _write_name(candidate)
+        if name is None:
             return None
-        record = self._records.get(key) or snapshot.idempotent.get(key)
+        record = self._records.get(name) or snapshot.idempotent.get(name)
         if record is not None and record.request != _request(candidate):
             raise IdempotencyMismatch(
-                "idempotency_key", f"{key!r} already names a write with other content"
+                "idempotency_key",
+                f"{candidate.idempotency_key!r} already names a write with other content",
             )
         return record
 
@@ -224,28 +224,41 @@ class WriteTurn:
         self.outcomes.append(Outcome(kind, None, reasons))
 
     def _remember_key(self, candidate: Candidate, outcome: Outcome) -> None:
-        if candidate.idempotency_key is None:
+        name = _write_name(candidate)
+        if name is None:
             return
         answer = {
             "kind": outcome.kind.value,
             "memory": None if outcome.memory is None else outcome.memory.id,
             "reasons": list(outcome.reasons),
         }
-        self._records[candidate.idempotency_key] = IdempotencyRecord(
-            candidate.idempotency_key, _request(candidate), canonical_json(answer)
-        )
+        self._records[name] = IdempotencyRecord(name, _request(candidate), canonical_json(answer))
 
 
 def _final(outcome: Outcome, pending: Pending) -> Outcome:
     if outcome.memory is None:
         return outcome
-    return replace(outcome, memory=pending.final(outcome.memory))
+    memory = pending.final(outcome.memory)
+    return outcome if memory is outcome.memory else replace(outcome, memory=memory)
 
 
 def _marks(candidate: Candidate) -> tuple[bytes, ...]:
     if candidate.is_turn and candidate.proposer is Proposer.CALLER:
         return ()
     return fingerprints(candidate.scope, candidate.content, candidate.key)
+
+
+def _write_name(candidate: Candidate) -> str | None:
+    """Return what a write's idempotency key is called within its owner, or None without one.
+
+    The key is the caller's own, so that two tasks or agents of one user may choose the same; the
+    names before it hold no space.
+    """
+    if candidate.idempotency_key is None:
+        return None
+    scope, audience, purpose = candidate.place
+    agents = "*" if audience is None else ",".join(sorted(audience))
+    return f"{scope.path} {agents} {purpose or ''} {candidate.idempotency_key}"
 
 
 def _request(candidate: Candidate) -> bytes:

@@ -180,7 +180,11 @@ class Writer:
             source.owner, TurnRequest(), lambda snapshot: self._send(snapshot, item, candidate)
         )
         outcomes = await self.deliver(source.owner)
-        return outcomes[item.id]
+        if item.id in outcomes:
+            return outcomes[item.id]
+        # Another process delivered it first; the write's key makes this say what came of it.
+        (outcome,) = await self._write_turn(candidate.scope.owner, [candidate])
+        return outcome
 
     def _send(self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate) -> Change:
         scribe = Scribe(self._services, self._principal, snapshot)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from memstrata.domain.errors import PolicyInvalid
@@ -16,17 +18,23 @@ DEFAULT_FILE = "default"
 # In this order; the first that exists is the org's.
 SUFFIXES = (".yaml", ".yml", ".json")
 
+# Chosen: orgs that are served at the same time; joining paths costs as much as looking them up.
+_CACHED_NAMES = 1_024
+
+# A name that is too long for the file system is one of no file.
+_NO_SUCH_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
+
 _Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A policy as it was last read.
+    """The policy of an org, or of all, as it was last read.
 
     Attributes:
-        stamp: What told that the file was still the same, or None where it did not exist.
+        stamp: What tells that the file is still the same; None where there was none.
         base: The policy that it was laid over.
-        policy: The last good reading.
+        policy: The last good reading; the base where there was no file.
         problem: What is wrong with the file now, or None.
     """
 
@@ -34,6 +42,9 @@ class _Entry:
     base: Policy
     policy: Policy
     problem: PolicyInvalid | None = None
+
+    def matches(self, stamp: _Stamp, base: Policy) -> bool:
+        return self.stamp == stamp and self.base is base
 
 
 class PolicyBook:
@@ -44,9 +55,9 @@ class PolicyBook:
     * A directory: ``<org>.yaml`` for an org that has one, laid over ``default.yaml``, which is
       laid over the built-in policy; ``.yml`` and ``.json`` are read too.
 
-    A file is read again when its modification time, size or inode changed. If the new text is
-    broken the last good policy stays in force and :meth:`problems` says so. Safe to share
-    between threads.
+    A file is read again when its modification time, size or inode changed. If it is then broken,
+    unreadable or, with its directory, gone, the last good policy stays in force and
+    :meth:`problems` says so. Safe to share between threads.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
@@ -57,7 +68,7 @@ class PolicyBook:
         """
         self._path = None if path is None else Path(path)
         self._is_directory = self._path is not None and self._path.is_dir()
-        self._entries: dict[Path, _Entry] = {}
+        self._entries: dict[str, _Entry] = {}
         self._lock = threading.Lock()
         self.policy_for(DEFAULT_ORG)
 
@@ -68,34 +79,32 @@ class PolicyBook:
             InvalidScope: If the org's name is malformed, so that it could leave the directory.
             PolicyInvalid: If the org's file is broken and there was no good reading before.
         """
-        named = checked_id("org", DEFAULT_ORG if org is None else org)
         if self._path is None:
             return DEFAULT_POLICY
+        named = checked_id("org", DEFAULT_ORG if org is None else org)
         with self._lock:
-            if not self._is_directory:
-                return self._current(self._path, DEFAULT_POLICY)
-            base = self._current(_file_of(self._path, DEFAULT_FILE), DEFAULT_POLICY)
-            if named == DEFAULT_FILE:
+            base = self._current(self._path, DEFAULT_FILE, DEFAULT_POLICY)
+            if named == DEFAULT_FILE or not self._is_directory:
                 return base
-            return self._current(_file_of(self._path, named), base)
+            return self._current(self._path, named, base)
 
     def problems(self) -> tuple[PolicyInvalid, ...]:
-        """Return what is wrong with files whose last good reading is still in force, by path."""
+        """Return what is wrong with files whose last good reading is still in force, by org."""
         with self._lock:
-            entries = [self._entries[path] for path in sorted(self._entries)]
+            entries = [self._entries[stem] for stem in sorted(self._entries)]
         return tuple(entry.problem for entry in entries if entry.problem is not None)
 
-    def _current(self, path: Path, base: Policy) -> Policy:
-        known = self._entries.get(path)
-        stamp = _stamp(path)
-        if known is not None and known.stamp == stamp and known.base is base:
+    def _current(self, place: Path, stem: str, base: Policy) -> Policy:
+        known = self._entries.get(stem)
+        path, stamp = _find(place, stem) if self._is_directory else (place, _stamp(place))
+        if known is not None and stamp is not None and known.matches(stamp, base):
             return known.policy
         # Only a directory that is still there can say that an org has no file of its own.
-        if stamp is None and self._is_directory and path.parent.is_dir():
+        if stamp is None and self._is_directory and place.is_dir():
             entry = _Entry(None, base, base)
         else:
             entry = _read(path, stamp, base, known)
-        self._entries[path] = entry
+        self._entries[stem] = entry
         return entry.policy
 
 
@@ -111,19 +120,27 @@ def _read(path: Path, stamp: _Stamp | None, base: Policy, known: _Entry | None) 
         return _Entry(stamp, base, known.policy, problem)
 
 
-def _file_of(directory: Path, stem: str) -> Path:
-    candidates = [directory / (stem + suffix) for suffix in SUFFIXES]
-    return next((path for path in candidates if _stamp(path) is not None), candidates[0])
+def _find(directory: Path, stem: str) -> tuple[Path, _Stamp | None]:
+    """Return the file of an org and its stamp, or the first name it could have and None."""
+    candidates = _names(directory, stem)
+    stamped = ((path, _stamp(path)) for path in candidates)
+    found = ((path, stamp) for path, stamp in stamped if stamp is not None)
+    return next(found, (candidates[0], None))
+
+
+@lru_cache(maxsize=_CACHED_NAMES)
+def _names(directory: Path, stem: str) -> tuple[Path, ...]:
+    return tuple(directory / (stem + suffix) for suffix in SUFFIXES)
 
 
 def _stamp(path: Path) -> _Stamp | None:
-    """Return what changes with the file; None where it cannot be looked at.
+    """Return what changes with the file, or None if there is no such file.
 
-    Why it cannot is for the reading to say. A name too long for the file system is one that does
-    not exist.
+    A file that cannot be looked at gets a stamp of its own: it must not pass for one that does
+    not exist, and reading it says what is wrong.
     """
     try:
-        found = path.stat()
-    except OSError:
-        return None
+        found = os.stat(path)  # noqa: PTH116  (asked before every write; half the cost)
+    except OSError as error:
+        return None if error.errno in _NO_SUCH_FILE else (0, 0, 0)
     return found.st_mtime_ns, found.st_size, found.st_ino

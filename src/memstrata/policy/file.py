@@ -240,10 +240,11 @@ def _contradictions(policy: _Policy) -> Iterator[tuple[yamltree.Path, str]]:
         yield _at("proposals.default_scope", "must be one of proposals.scopes")
     for key, category in limits.keys.items():
         if category not in policy.categories:
-            yield ("proposals", "keys", key), _no_category(category, policy.categories)
+            problem = _no_category(category, policy.categories)
+            yield ("proposals", "keys", key), f"proposals.keys.{key}: {problem}"
     for kind, category in policy.category_of_kind.items():
         if category not in policy.categories:
-            yield ("category_of_kind", kind.value), _no_category(category, policy.categories)
+            yield _at(f"category_of_kind.{kind}", _no_category(category, policy.categories))
 
 
 def _at(dotted: str, problem: str) -> tuple[yamltree.Path, str]:

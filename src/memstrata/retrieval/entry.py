@@ -14,6 +14,7 @@ import hashlib
 import struct
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -21,17 +22,20 @@ from numpy.typing import NDArray
 
 from memstrata.domain.codec import KIND_CODES, SENSITIVITY_CODES, code_of, encode_time
 from memstrata.domain.decision import TURN_CATEGORY, Candidate
-from memstrata.domain.memory import Kind, Memory
+from memstrata.domain.memory import Kind, Memory, Place
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import to_us
 
 NO_TURN = -1
+_LAYOUT = "entry 1"
+"""Part of the recipe: raised with :data:`ENTRY`, so that entries of another layout are made anew."""
 MAX_COUNT = 2**16 - 1
 
-ENTRY = struct.Struct("<9Q2qdiIHH4B")
+ENTRY = struct.Struct("<10Q2qdiIHH4B")
 _FIELDS: tuple[tuple[str, str], ...] = (
     ("recipe", "<u8"),
     ("scope", "<u8"),
+    ("place", "<u8"),
     ("key", "<u8"),
     ("hash", "<u8"),
     ("session", "<u8"),
@@ -140,7 +144,8 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
     is_turn = turn_of(memory) is not None
     fixed = ENTRY.pack(
         recipe(indexed.analyser, indexed.embedder),
-        tag(memory.scope.path),
+        scope_tag(memory.scope),
+        place_tag(memory.place),
         optional_tag(memory.key),
         0 if memory.key is not None or is_turn else tag(memory.content_hash),
         optional_tag(memory.origin.session),
@@ -167,7 +172,7 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
 
 def recipe(analyser: str, embedder: str) -> int:
     """Return the tag of what made an entry; an entry of another recipe is made anew."""
-    return tag(analyser, embedder)
+    return tag(_LAYOUT, analyser, embedder)
 
 
 def turn_of(memory: Memory) -> tuple[str, int] | None:
@@ -180,6 +185,14 @@ def turn_of(memory: Memory) -> tuple[str, int] | None:
     return origin.session, origin.turn
 
 
+@lru_cache(maxsize=4096)
 def scope_tag(scope: Scope) -> int:
     """Return the tag that entries carry for a scope."""
     return tag(scope.path)
+
+
+@lru_cache(maxsize=4096)
+def place_tag(place: Place) -> int:
+    """Return the tag that entries carry for a place."""
+    audience = ["*"] if place.audience is None else ["/", *sorted(place.audience)]
+    return tag(place.scope.path, place.purpose or "", *audience)

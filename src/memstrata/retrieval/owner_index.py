@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from memstrata.domain.change import Committed, Head, Snapshot, StoredRow
 from memstrata.domain.codec import decode, status_of
-from memstrata.domain.memory import Memory
-from memstrata.domain.scope import Scope
-from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, scope_tag, tag
+from memstrata.domain.memory import Memory, Place
+from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, place_tag, tag
 from memstrata.retrieval.segment import Segment
 
-# Merged when the tail has outgrown both; chosen: a merge of n rows then costs each write less
-# than 8 rows' worth of work, and a short tail keeps a query at two segments.
-MIN_TAIL = 256
+# A small owner is built anew whenever it changed: at 512 rows that costs about 0.5 ms, what a
+# second segment would cost a few queries. A larger one has a tail, merged when it has outgrown its
+# share: a merge of n rows then costs each write less than 8 rows' worth of work.
+SMALL_OWNER = 512
 TAIL_SHARE = 0.125
 
 Reindex = Callable[[Memory], bytes]
@@ -118,7 +118,7 @@ class OwnerIndex:
         self._rows = {row.id: row for row in current}
         fixed = b"".join([row.entry[: ENTRY.size] for row in current])
         columns = np.frombuffer(fixed, ENTRY_COLUMNS)
-        names = ("scope", "key", "hash", "session", "turn", "verbatim")
+        names = ("place", "key", "hash", "session", "turn", "verbatim")
         lists = (columns[name].tolist() for name in names)
         for row, *marks in zip(current, *lists, strict=True):
             self._file(row.id, *marks)
@@ -137,26 +137,26 @@ class OwnerIndex:
         self._file(row.id, *_marks(row))
 
     def _file(
-        self, id: str, scope: int, key: int, text: int, session: int, turn: int, verbatim: int
+        self, id: str, place: int, key: int, text: int, session: int, turn: int, verbatim: int
     ) -> None:
         if verbatim:
-            self._turns[scope, session, turn] = id
+            self._turns[place, session, turn] = id
         elif key:
-            self._keys[scope, key] = id
+            self._keys[place, key] = id
         else:
-            self._hashes.setdefault((scope, text), {})[id] = None
+            self._hashes.setdefault((place, text), {})[id] = None
 
     def _remove(self, id: str) -> None:
         row = self._rows.pop(id, None)
         if row is None:
             return
-        scope, key, text, session, turn, verbatim = _marks(row)
+        place, key, text, session, turn, verbatim = _marks(row)
         if verbatim:
-            self._drop_if(self._turns, (scope, session, turn), id)
+            self._drop_if(self._turns, (place, session, turn), id)
         elif key:
-            self._drop_if(self._keys, (scope, key), id)
+            self._drop_if(self._keys, (place, key), id)
         else:
-            self._hashes.get((scope, text), {}).pop(id, None)
+            self._hashes.get((place, text), {}).pop(id, None)
         if id in self._main_places:
             self._dead.add(id)
         if self._tail_rows.pop(id, None) is not None:
@@ -178,7 +178,8 @@ class OwnerIndex:
 
     def _build(self) -> Frozen:
         worn = len(self._tail_rows) + len(self._dead)
-        if self._main is None or worn > max(MIN_TAIL, int(TAIL_SHARE * len(self._rows))):
+        bearable = TAIL_SHARE * len(self._rows) if len(self._rows) > SMALL_OWNER else 0
+        if self._main is None or worn > bearable:
             ordered = sorted(self._rows.values(), key=lambda row: row.id)
             self._main = Segment(ordered, self._dimensions)
             self._main_places = {row.id: place for place, row in enumerate(ordered)}
@@ -194,35 +195,26 @@ class OwnerIndex:
 
     # -- what gates ask --------------------------------------------------------------------
 
-    def by_key(self, scope: Scope, key: str) -> Memory | None:
-        """Return the standing memory of a key in exactly this scope, though it be expired."""
+    def by_key(self, place: Place, key: str) -> Memory | None:
+        """Return the standing memory of a key in exactly this place, though it be expired."""
         with self._lock:
-            memory = self._open(self._keys.get((scope_tag(scope), tag(key))), None)
-        return memory if memory and (memory.scope, memory.key) == (scope, key) else None
+            memory = self._open(self._keys.get((place_tag(place), tag(key))), None)
+        return memory if memory and (memory.place, memory.key) == (place, key) else None
 
-    def by_hash(self, scope: Scope, content_hash: str, now: datetime) -> tuple[Memory, ...]:
+    def by_hash(self, place: Place, content_hash: str, now: datetime) -> tuple[Memory, ...]:
         """Return the standing unkeyed memories of equal normalised text, by id."""
         with self._lock:
-            ids = sorted(self._hashes.get((scope_tag(scope), tag(content_hash)), ()))
+            ids = sorted(self._hashes.get((place_tag(place), tag(content_hash)), ()))
             found = [self._open(id, now) for id in ids]
-        same = (m for m in found if m and (m.scope, m.content_hash) == (scope, content_hash))
+        same = (m for m in found if m and (m.place, m.content_hash) == (place, content_hash))
         return tuple(same)
 
-    def by_turn(self, scope: Scope, session: str, turn: int, now: datetime) -> Memory | None:
-        """Return the verbatim turn at a place of a session."""
+    def by_turn(self, place: Place, session: str, turn: int, now: datetime) -> Memory | None:
+        """Return the verbatim turn with this number in a session."""
         with self._lock:
-            place = (scope_tag(scope), tag(session), turn)
-            memory = self._open(self._turns.get(place), now)
-        return (
-            memory
-            if memory
-            and (memory.scope, memory.origin.session)
-            == (
-                scope,
-                session,
-            )
-            else None
-        )
+            memory = self._open(self._turns.get((place_tag(place), tag(session), turn)), now)
+        same = memory is not None and (memory.place, memory.origin.session) == (place, session)
+        return memory if same else None
 
     def by_id(self, id: str, now: datetime) -> Memory | None:
         """Return a standing memory."""
@@ -244,17 +236,17 @@ class IndexView:
         self._index = index
         self._now = now
 
-    def by_key(self, scope: Scope, key: str) -> Memory | None:
+    def by_key(self, place: Place, key: str) -> Memory | None:
         """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.by_key(scope, key)
+        return self._index.by_key(place, key)
 
-    def by_hash(self, scope: Scope, content_hash: str) -> tuple[Memory, ...]:
+    def by_hash(self, place: Place, content_hash: str) -> tuple[Memory, ...]:
         """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.by_hash(scope, content_hash, self._now)
+        return self._index.by_hash(place, content_hash, self._now)
 
-    def by_turn(self, scope: Scope, session: str, turn: int) -> Memory | None:
+    def by_turn(self, place: Place, session: str, turn: int) -> Memory | None:
         """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.by_turn(scope, session, turn, self._now)
+        return self._index.by_turn(place, session, turn, self._now)
 
     def by_id(self, id: str) -> Memory | None:
         """See :class:`~memstrata.ports.OwnerView`."""
@@ -263,6 +255,6 @@ class IndexView:
 
 def _marks(row: StoredRow) -> tuple[int, int, int, int, int, int]:
     fixed = ENTRY.unpack_from(row.entry)
-    scope, key, text, session = fixed[1:5]
-    turn, verbatim = fixed[12], fixed[19]
-    return scope, key, text, session, turn, verbatim
+    place, key, text, session = fixed[2:6]
+    turn, verbatim = fixed[13], fixed[20]
+    return place, key, text, session, turn, verbatim

@@ -7,8 +7,10 @@ counted over the pool, so that no tenant, sibling task or expired row shifts ano
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +23,7 @@ from memstrata.domain.recall import Cue
 from memstrata.domain.value import to_us
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.owner_index import Frozen
-from memstrata.retrieval.segment import Segment
+from memstrata.retrieval.segment import Counts, Places, Segment
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -39,11 +41,13 @@ class Part(NamedTuple):
         segment: Where they are.
         places: Their places in it, rising.
         slots: For each row of the segment its place in the pool, or -1.
+        is_whole: Whether every row of the segment is visible.
     """
 
     segment: Segment
     places: Ints
     slots: Ints
+    is_whole: bool
 
 
 class Pool:
@@ -57,22 +61,24 @@ class Pool:
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = tuple(parts)
-        self.entry = _gather([part.segment.entry[part.places] for part in parts])
-        self.state = _gather([part.segment.state[part.places] for part in parts])
-        self._starts = np.cumsum([0, *(len(part.places) for part in parts)])
+        whole = slice(None)
+        taken = [(p.segment, whole if p.is_whole else p.places) for p in parts]
+        self.entry = _gather([segment.entry[places] for segment, places in taken])
+        self.state = _gather([segment.state[places] for segment, places in taken])
+        self._starts = [0, *accumulate(len(part.places) for part in parts)]
 
     def __len__(self) -> int:
-        return int(self._starts[-1])
+        return self._starts[-1]
 
     def row(self, slot: int) -> StoredRow:
         """Return the stored row at a place of the pool."""
-        number = int(np.searchsorted(self._starts, slot, "right")) - 1
-        part = self.parts[number]
-        return part.segment.rows[int(part.places[slot - int(self._starts[number])])]
+        part, place = self._at(slot)
+        return part.segment.rows[place]
 
     def memory(self, slot: int) -> Memory:
         """Return the memory at a place of the pool."""
-        return decode(self.row(slot))
+        part, place = self._at(slot)
+        return part.segment.memory(place)
 
     def dots(self, vector: NDArray[np.int8]) -> Floats:
         """Return the integer dot product of each row's vector with a query vector."""
@@ -80,13 +86,31 @@ class Pool:
         scores = [_dot(part, query) for part in self.parts]
         return np.concatenate(scores) if scores else np.zeros(0)
 
-    def postings(self, term: int) -> Iterator[tuple[Ints, Floats]]:
-        """Yield, per part, the pool places that contain a term and how often each does."""
-        for part in self.parts:
-            places, counts = part.segment.postings(term)
-            slots = part.slots[places]
-            seen = slots >= 0
-            yield slots[seen], counts[seen].astype(np.float64)
+    def postings(self, terms: Sequence[int]) -> tuple[Ints, Floats, Ints]:
+        """Return where the terms stand: pool place, how often, and which of the terms.
+
+        Term by term in the order given; the three arrays are of one length.
+        """
+        wanted = np.array(terms, "<u8")
+        found = [part.segment.postings(wanted) for part in self.parts]
+        slots: list[Ints] = []
+        counts: list[Counts] = []
+        numbers: list[int] = []
+        sizes: list[int] = []
+        for number, of_term in enumerate(zip(*found, strict=True)):
+            for part, (places, times) in zip(self.parts, of_term, strict=True):
+                here, often = _seen(part, places, times)
+                slots.append(here)
+                counts.append(often)
+                numbers.append(number)
+                sizes.append(len(here))
+        of_terms = np.repeat(np.array(numbers, np.int64), sizes)
+        return np.concatenate(slots), np.concatenate(counts).astype(np.float64), of_terms
+
+    def _at(self, slot: int) -> tuple[Part, int]:
+        number = bisect_right(self._starts, slot) - 1
+        part = self.parts[number]
+        return part, int(part.places[slot - self._starts[number]])
 
 
 def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
@@ -99,35 +123,47 @@ def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     parts, start = [], 0
     for index in frozen:
         for segment, alive in zip(index.segments, index.alive, strict=True):
+            if not len(segment):
+                continue
             places = np.flatnonzero(alive & visible(segment, cue, now))
             places = _admitted(segment, places, cue)
             if len(places):
                 slots = np.full(len(segment), -1, np.int64)
                 slots[places] = np.arange(start, start + len(places))
-                parts.append(Part(segment, places, slots))
+                parts.append(Part(segment, places, slots, len(places) == len(segment)))
                 start += len(places)
     return Pool(parts)
 
 
 def visible(segment: Segment, cue: Cue, now: datetime) -> Bools:
     """Return which rows of a segment pass what columns can tell."""
-    masks = [mask for _, mask in exclusions(segment, cue, now)]
-    return np.asarray(np.logical_and.reduce(masks), np.bool_)
+    (_, mask), *others = exclusions(segment, cue, now)
+    for _, met in others:
+        mask &= met
+    return mask
 
 
 def exclusions(segment: Segment, cue: Cue, now: datetime) -> list[tuple[str, Bools]]:
-    """Return each named condition with the rows that meet it, for ranking and for explaining."""
+    """Return each named condition with the rows that meet it, for ranking and for explaining.
+
+    Conditions that no row of the segment can fail are left out.
+    """
     entry, state = segment.entry, segment.state
-    clock = to_us(now)
-    world = clock if cue.valid_at is None else to_us(cue.valid_at)
-    purpose = 0 if cue.purpose is None else tag(cue.purpose)
+    world = to_us(now if cue.valid_at is None else cue.valid_at)
     conditions = [
         ("out_of_scope", _any_equal(entry["scope"], [scope_tag(s) for s in cue.scopes])),
         ("status", _READABLE[state["status"]]),
-        ("expired", (state["hard"] == NEVER) | (state["hard"] > clock)),
-        ("no_longer_valid", (state["valid_to"] == NEVER) | (state["valid_to"] > world)),
-        ("purpose_mismatched", (entry["purpose"] == 0) | (entry["purpose"] == purpose)),
     ]
+    if segment.expires:
+        clock = to_us(now)
+        conditions += [
+            ("expired", (state["hard"] == NEVER) | (state["hard"] > clock)),
+            ("no_longer_valid", (state["valid_to"] == NEVER) | (state["valid_to"] > world)),
+        ]
+    if segment.restricted:
+        purpose = 0 if cue.purpose is None else tag(cue.purpose)
+        fits = (entry["purpose"] == 0) | (entry["purpose"] == purpose)
+        conditions.append(("purpose_mismatched", fits))
     if cue.valid_at is not None:
         begun = (entry["valid_from"] == NEVER) | (entry["valid_from"] <= world)
         conditions.append(("not_yet_valid", begun))
@@ -146,9 +182,9 @@ def _any_equal(column: NDArray[Any], wanted: Sequence[int]) -> Bools:
 
 
 def _admitted(segment: Segment, places: Ints, cue: Cue) -> Ints:
-    restricted = segment.entry["restricted"][places] != 0
-    if not cue.filter and not restricted.any():
+    if not cue.filter and not segment.restricted:
         return places
+    restricted = segment.entry["restricted"][places] != 0
     keep = [
         (not closed or audible(segment.rows[place], cue.agent))
         and (not cue.filter or matches(decode(segment.rows[place]), cue.filter))
@@ -211,7 +247,20 @@ def _dot(part: Part, query: NDArray[np.float32]) -> Floats:
     return np.asarray(scores[part.places], np.float64)
 
 
+def _seen(part: Part, places: Places, counts: Counts) -> tuple[Ints, Counts]:
+    slots = part.slots[places]
+    if part.is_whole:
+        return slots, counts
+    seen = slots >= 0
+    return slots[seen], counts[seen]
+
+
 def _gather(arrays: list[NDArray[np.void]]) -> NDArray[np.void]:
+    """Concatenate structured arrays of one type as bytes: numpy would promote field by field."""
     if not arrays:
         return np.zeros(0, np.dtype([("none", "u1")]))
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    if len(arrays) == 1:
+        return arrays[0]
+    width = arrays[0].dtype.itemsize
+    flat = [np.ascontiguousarray(array).view(np.uint8).reshape(-1, width) for array in arrays]
+    return np.concatenate(flat).view(arrays[0].dtype).reshape(-1)

@@ -18,11 +18,8 @@ from memstrata.retrieval.owner_index import Frozen
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, audible, exclusions, matches
 from memstrata.retrieval.scoring import (
     Signals,
-    bm25,
-    cosine,
+    confidence,
     down_weight,
-    importance,
-    recency,
 )
 
 
@@ -81,7 +78,7 @@ def rank(pool: Pool, query: Query, cue: Cue, fusion: Fusion, now: datetime, bonu
         hides the same key of a farther one (SC-2).
     """
     clock = to_us(now)
-    signals = _signals(pool, query, fusion, clock)
+    signals = Signals(pool, query.term_ids, query.vector, clock, fusion.half_life_days)
     biased = _biased(pool, cue)
     structured = biased | (pool.state["pinned"] != 0) if len(pool) else np.zeros(0, np.bool_)
     if query.term_ids:
@@ -92,10 +89,10 @@ def rank(pool: Pool, query: Query, cue: Cue, fusion: Fusion, now: datetime, bonu
     else:
         parts, relevance = {"importance": signals.importance}, 0.5 * signals.importance
         eligible = structured
-    doubt = 1.0 - fusion.confidence_share * (1.0 - signals.confidence)
+    doubt = 1.0 - fusion.confidence_share * (1.0 - confidence(pool))
     fresh = down_weight(pool, clock)
-    lift = np.where(biased, bonus, 0.0)
-    score = np.minimum(1.0, relevance * doubt * fresh + lift)
+    lift = bonus * biased
+    score = np.minimum(relevance * doubt * fresh + lift, np.float64(1.0)).astype(np.float64)
     if cue.floor is not None:
         eligible &= (relevance >= cue.floor) | structured
     eligible &= ~_shadowed(pool, cue)
@@ -124,11 +121,9 @@ def explain(
     slot = places[0]
     hit = ranked.hit(slot)
     order = ranked.order.tolist()
-    matched = tuple(
-        term
-        for term, number in zip(query.terms, query.term_ids, strict=True)
-        if any(slot in slots.tolist() for slots, _ in ranked.pool.postings(number))
-    )
+    slots, _, of_term = ranked.pool.postings(query.term_ids)
+    held = set(of_term[slots == slot].tolist())
+    matched = tuple(term for number, term in enumerate(query.terms) if number in held)
     if slot not in order:
         why_not = ("below_floor",) if cue.floor is not None else ("no_match",)
         if _shadowed(ranked.pool, cue)[slot]:
@@ -163,19 +158,6 @@ def _exclusion(
     return (f"status_{memory.status.value}",)
 
 
-def _signals(pool: Pool, query: Query, fusion: Fusion, clock: int) -> Signals:
-    lexical, coverage = bm25(pool, query.term_ids)
-    return Signals(
-        lexical=lexical,
-        coverage=coverage,
-        dense=cosine(pool, query.vector),
-        recency=recency(pool, clock, fusion.half_life_days),
-        importance=importance(pool),
-        confidence=pool.state["confidence"].astype(np.float64) if len(pool) else np.zeros(0),
-        has_dense=query.vector is not None and bool(query.vector.any()),
-    )
-
-
 def _biased(pool: Pool, cue: Cue) -> Bools:
     if not len(pool) or not (cue.bias_keys or cue.bias_categories):
         return np.zeros(len(pool), np.bool_)
@@ -191,6 +173,8 @@ def _shadowed(pool: Pool, cue: Cue) -> Bools:
     if not len(pool) or len(cue.scopes) < 2:
         return shadowed
     keyed = np.flatnonzero(pool.entry["key"])
+    if not len(keyed):
+        return shadowed
     nearness = {scope_tag(scope): place for place, scope in enumerate(cue.scopes)}
     keys = pool.entry["key"][keyed].tolist()
     levels = [nearness[scope] for scope in pool.entry["scope"][keyed].tolist()]
@@ -207,9 +191,7 @@ def _ordered(pool: Pool, score: Floats, eligible: Bools, limit: int) -> Ints:
         # All rows that tie with the last one stay in, so that the tie is broken by rule.
         least = np.partition(score[places], len(places) - limit)[len(places) - limit]
         places = places[score[places] >= least]
-    updated = pool.state["updated"] if len(pool) else np.zeros(0, np.int64)
-    ranked = sorted(
-        places.tolist(),
-        key=lambda slot: (-float(score[slot]), -int(updated[slot]), pool.row(slot).id),
-    )
-    return np.array(ranked[:limit], np.int64)
+    updated = pool.state["updated"][places].tolist() if len(places) else []
+    keyed = zip(score[places].tolist(), updated, places.tolist(), strict=True)
+    ranked = sorted((-value, -moment, pool.row(slot).id, slot) for value, moment, slot in keyed)
+    return np.array([slot for *_, slot in ranked[:limit]], np.int64)

@@ -7,7 +7,7 @@ order in which rows lie in a store (FX-14).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,50 +26,69 @@ MIN_ROWS_FOR_Z = 10
 DAY_US = 86_400_000_000
 
 
-@dataclass(frozen=True, slots=True)
 class Signals:
-    """What is known of every visible row for one query.
+    """What is known of every visible row for one query, each computed when a mode asks for it.
 
-    Attributes:
-        lexical: BM25 score, 0 and up.
-        coverage: Share of the query's idf mass that the row contains, 0 to 1.
-        dense: Cosine of the int8 vectors, -1 to 1; all 0 where no vector takes part.
-        recency: exp(-age / half-life · ln 2) of the last update, 0 to 1.
-        importance: 0.5, 0.8 or 1.
-        confidence: 0 to 1.
-        has_dense: Whether vectors take part at all.
+    Args:
+        pool: Visible rows.
+        terms: Ids of the query's distinct terms.
+        vector: int8 vector of the query, or None where no vector takes part.
+        now_us: The clock.
+        half_life_days: Of recency.
     """
 
-    lexical: Floats
-    coverage: Floats
-    dense: Floats
-    recency: Floats
-    importance: Floats
-    confidence: Floats
-    has_dense: bool
+    def __init__(
+        self,
+        pool: Pool,
+        terms: Sequence[int],
+        vector: NDArray[np.int8] | None,
+        now_us: int,
+        half_life_days: float,
+    ) -> None:
+        self._pool = pool
+        self._terms = terms
+        self._vector = vector
+        self._now_us = now_us
+        self._half_life_days = half_life_days
+        self.has_dense = vector is not None and bool(vector.any())
+
+    @cached_property
+    def lexical(self) -> Floats:
+        """BM25 score, 0 and up."""
+        return bm25(self._pool, self._terms)
+
+    @cached_property
+    def dense(self) -> Floats:
+        """Cosine of the int8 vectors, -1 to 1; all 0 where no vector takes part."""
+        return cosine(self._pool, self._vector)
+
+    @cached_property
+    def recency(self) -> Floats:
+        """1 for an update at the clock, falling by half each half-life."""
+        return recency(self._pool, self._now_us, self._half_life_days)
+
+    @cached_property
+    def importance(self) -> Floats:
+        """0.5, 0.8 or 1."""
+        return importance(self._pool)
 
 
-def bm25(pool: Pool, terms: Sequence[int]) -> tuple[Floats, Floats]:
-    """Return BM25 (Lucene's idf) and idf coverage of the distinct query terms.
+def bm25(pool: Pool, terms: Sequence[int]) -> Floats:
+    """Return the BM25 score of each row for the distinct query terms, with Lucene's idf.
 
     Source: Robertson, Zaragoza 2009; ``idf = ln(1 + (N - df + 0.5) / (df + 0.5))``.
     """
-    scores, coverage = np.zeros(len(pool)), np.zeros(len(pool))
     if not len(pool) or not terms:
-        return scores, coverage
+        return np.zeros(len(pool))
+    slots, counts, of_term = pool.postings(terms)
+    df = np.bincount(of_term, minlength=len(terms))
+    idf = np.log1p((len(pool) - df + 0.5) / (df + 0.5))
     lengths = pool.entry["length"].astype(np.float64)
     average = float(pool.entry["length"].sum(dtype=np.int64)) / len(pool) or 1.0
-    norm = BM25_K1 * (1.0 - BM25_B + BM25_B * lengths / average)
-    mass = 0.0
-    for term in terms:
-        found = list(pool.postings(term))
-        df = sum(len(slots) for slots, _ in found)
-        idf = float(np.log1p((len(pool) - df + 0.5) / (df + 0.5)))
-        mass += idf
-        for slots, counts in found:
-            scores[slots] += idf * counts / (counts + norm[slots])
-            coverage[slots] += idf
-    return scores, coverage / mass if mass else coverage
+    norm = BM25_K1 * (1.0 - BM25_B + BM25_B / average * lengths)
+    gains = idf[of_term] * counts / (counts + norm[slots])
+    # bincount adds in the order of its input: term by term, whatever the order of rows.
+    return np.bincount(slots, gains, minlength=len(pool)).astype(np.float64, copy=False)
 
 
 def cosine(pool: Pool, vector: NDArray[np.int8] | None) -> Floats:
@@ -95,6 +114,11 @@ def importance(pool: Pool) -> Floats:
     """Return the importance weight of each row."""
     weights = np.array([level.weight for level in IMPORTANCE_CODES])
     return weights[pool.state["importance"]] if len(pool) else np.zeros(0)
+
+
+def confidence(pool: Pool) -> Floats:
+    """Return the confidence of each row, 0 to 1."""
+    return pool.state["confidence"].astype(np.float64) if len(pool) else np.zeros(0)
 
 
 def down_weight(pool: Pool, now_us: int) -> Floats:
@@ -139,15 +163,15 @@ def neighbours(pool: Pool, base: Floats, weights: Sequence[float]) -> Floats:
     if len(turns) < 2:
         return total
     session, turn = pool.entry["session"][turns], pool.entry["turn"][turns].astype(np.int64)
-    scope = pool.entry["scope"][turns]
-    order = turns[np.lexsort((turn, session, scope))]
+    place = pool.entry["place"][turns]
+    order = turns[np.lexsort((turn, session, place))]
     session, turn = pool.entry["session"][order], pool.entry["turn"][order].astype(np.int64)
-    scope, scores = pool.entry["scope"][order], base[order]
+    place, scores = pool.entry["place"][order], base[order]
     gathered = np.zeros(len(order))
     for distance, weight in enumerate(weights, start=1):
         if distance >= len(order):
             break
-        same = (session[:-distance] == session[distance:]) & (scope[:-distance] == scope[distance:])
+        same = (session[:-distance] == session[distance:]) & (place[:-distance] == place[distance:])
         same &= turn[distance:] - turn[:-distance] == distance
         gathered[:-distance] += weight * np.where(same, scores[distance:], 0.0)
         gathered[distance:] += weight * np.where(same, scores[:-distance], 0.0)

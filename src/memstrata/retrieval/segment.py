@@ -5,14 +5,22 @@ A segment is never changed after it is built; rows that die are masked out by it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import STATE
+from memstrata.domain.codec import NEVER, STATE, decode
+from memstrata.domain.memory import Memory
 from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS
+
+Places: TypeAlias = NDArray[np.int32]
+Counts: TypeAlias = NDArray[np.uint16]
+
+MAX_OPENED = 1024
+"""Memories that a segment keeps opened; chosen: about 2 MB, and the hits of a busy owner fit."""
 
 
 class Segment:
@@ -23,10 +31,24 @@ class Segment:
         entry: Structured array of :data:`~memstrata.retrieval.entry.ENTRY_COLUMNS`, length n.
         state: Structured array of :data:`~memstrata.retrieval.entry.STATE_COLUMNS`, length n.
         vectors: float32 of shape (n, d) holding int8 values; d may be 0.
+        expires: Whether any row has a hard expiry or an end of validity.
+        restricted: Whether any row has an audience or a purpose.
         nbytes: Memory held, roughly, for the cache's budget.
     """
 
-    __slots__ = ("_counts", "_places", "_terms", "entry", "nbytes", "rows", "state", "vectors")
+    __slots__ = (
+        "_counts",
+        "_opened",
+        "_places",
+        "_terms",
+        "entry",
+        "expires",
+        "nbytes",
+        "restricted",
+        "rows",
+        "state",
+        "vectors",
+    )
 
     def __init__(self, rows: Sequence[StoredRow], dimensions: int) -> None:
         """Build the columns.
@@ -40,6 +62,11 @@ class Segment:
         self.entry = np.frombuffer(fixed, ENTRY_COLUMNS)
         states = b"".join([row.state[: STATE.size] for row in rows])
         self.state = np.frombuffer(states, STATE_COLUMNS)
+        ends = (self.state["hard"] != NEVER) | (self.state["valid_to"] != NEVER)
+        self.expires = bool(ends.any())
+        closed = (self.entry["purpose"] != 0) | (self.entry["restricted"] != 0)
+        self.restricted = bool(closed.any())
+        self._opened: dict[int, Memory] = {}
         start = ENTRY.size
         if dimensions:
             packed = b"".join([row.entry[start : start + dimensions] for row in rows])
@@ -65,9 +92,18 @@ class Segment:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-        """Return the rows that contain a term, rising, and how often each does."""
-        wanted = np.uint64(term)
-        low = int(np.searchsorted(self._terms, wanted, "left"))
-        high = int(np.searchsorted(self._terms, wanted, "right"))
-        return self._places[low:high], self._counts[low:high]
+    def postings(self, terms: NDArray[np.uint64]) -> Iterator[tuple[Places, Counts]]:
+        """Yield, for each term, the rows that contain it, rising, and how often each does."""
+        lows = self._terms.searchsorted(terms, "left").tolist()
+        highs = self._terms.searchsorted(terms, "right").tolist()
+        for low, high in zip(lows, highs, strict=True):
+            yield self._places[low:high], self._counts[low:high]
+
+    def memory(self, place: int) -> Memory:
+        """Return the memory of a row; what was opened lately is kept."""
+        memory = self._opened.get(place)
+        if memory is None:
+            if len(self._opened) >= MAX_OPENED:
+                self._opened.clear()
+            memory = self._opened[place] = decode(self.rows[place])
+        return memory

@@ -4,6 +4,7 @@
 
 import os
 import threading
+import traceback
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -321,6 +322,8 @@ def in_fork(count: Callable[[], int]) -> int:
         result = 255
         try:
             result = count()
+        except Exception:  # noqa: BLE001 - nothing above this frame is the child's to unwind
+            traceback.print_exc()
         finally:
             os._exit(result)
     _, status = os.waitpid(child, 0)

@@ -1,0 +1,161 @@
+"""A turn cut into sentences, without what is code, quoted, pasted or far too long.
+
+Positions are characters of the turn's text; plain text has the same length.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+
+from memstrata.capture import cues
+from memstrata.language import patterns
+
+# Bounds of the work on one turn; they keep 64 KiB of any text under 50 ms. A sentence that is
+# longer is not how people state a fact; a turn with more is mostly pasted, and what people say
+# about themselves stands at its head or its tail.
+MAX_SENTENCE_CHARS = 600
+HEAD_CHARS = 6_000
+TAIL_CHARS = 3_000
+MAX_HEAD_SENTENCES = 40
+MAX_TAIL_SENTENCES = 20
+
+PASTED = "pasted_material"
+TOO_LONG = "too_long"
+
+_PLAIN = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u00b4": "'", "\u201c": '"', "\u201d": '"',
+     "\u00ab": '"', "\u00bb": '"', "\u00a0": " ", "\u202f": " ", "\t": " ", "\r": " ",
+     "\0": "\n"} | {chr(code): "\n" for code in range(0xD800, 0xE000)}
+)  # fmt: skip
+
+
+def plain_text(text: str) -> str:
+    """Return the text with plain apostrophes and spaces, character for character."""
+    # Only what is read is translated: on 64 KiB it would be a third of all the work.
+    tail = len(text) - TAIL_CHARS
+    if tail <= HEAD_CHARS:
+        return text.translate(_PLAIN)
+    head = text[:HEAD_CHARS].translate(_PLAIN)
+    return head + text[HEAD_CHARS:tail] + text[tail:].translate(_PLAIN)
+
+
+def sentences(plain: str, notes: list[str]) -> Iterator[tuple[int, int]]:
+    """Return start and end of each sentence to be read, and note what is left out and why.
+
+    Of a long text only head and tail are read; after "proofread this:" nothing is.
+    """
+    masked = _masked(plain)
+    for start, end in _windows(plain, notes):
+        if end - start > MAX_SENTENCE_CHARS:
+            notes.append(TOO_LONG)
+            continue
+        start += len(plain[start:end]) - len(plain[start:end].lstrip())
+        start += length_of(cues.BULLET, plain[start:end])
+        if _is_material(plain, start, end):
+            notes.append(PASTED)
+            return
+        colon = length_of(cues.INLINE_MATERIAL, plain[start:end])
+        if start < end and not _covered(masked, start):
+            yield start, start + colon if colon else end
+        if colon:
+            notes.append(PASTED)
+            return
+
+
+def _windows(plain: str, notes: list[str]) -> Iterator[tuple[int, int]]:
+    if len(plain) <= HEAD_CHARS + TAIL_CHARS:
+        yield from _cut(plain, 0, len(plain), notes)
+        return
+    notes.append(TOO_LONG)
+    yield from islice(_spans(plain, 0, HEAD_CHARS), MAX_HEAD_SENTENCES)
+    tail = plain.rfind("\n", 0, len(plain) - TAIL_CHARS // 2)
+    tail = max(tail, len(plain) - TAIL_CHARS)
+    yield from deque(_spans(plain, tail, len(plain)), MAX_TAIL_SENTENCES)
+
+
+def _cut(plain: str, start: int, end: int, notes: list[str]) -> Iterator[tuple[int, int]]:
+    limit = MAX_HEAD_SENTENCES + MAX_TAIL_SENTENCES
+    spans = list(islice(_spans(plain, start, end), 8 * limit))
+    if len(spans) > limit:
+        notes.append(TOO_LONG)
+        spans = spans[:MAX_HEAD_SENTENCES] + spans[-MAX_TAIL_SENTENCES:]
+    yield from spans
+
+
+def _spans(plain: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    window = plain[start:end]
+    begun = 0
+    for match in patterns.compile(cues.SENTENCE_END).finditer(window):
+        stop, after = match.span()
+        mark = window[stop : stop + 1]
+        if mark == "." and _is_abbreviation(window[max(begun, stop - 8) : stop]):
+            continue
+        closing = stop + 1 if mark and mark in ".!?…。！？" else stop
+        if window[begun:closing].strip():
+            yield start + begun, start + closing
+        begun = after
+    if window[begun:].strip():
+        yield start + begun, start + len(window.rstrip())
+
+
+def _is_abbreviation(before: str) -> bool:
+    word = before.replace("(", " ").rsplit(maxsplit=1)[-1:] or [""]
+    return word[0].lower() in cues.ABBREVIATIONS or (len(word[0]) == 1 and word[0].isupper())
+
+
+def _is_material(plain: str, start: int, end: int) -> bool:
+    # "Proofread this:" and then a text in somebody's voice: what follows is no statement.
+    if not plain[start:end].endswith(":") or end >= len(plain):
+        return False
+    return at_start(cues.MATERIAL, plain[start:end]) is not None
+
+
+def _masked(plain: str) -> list[tuple[int, int]]:
+    """Return the disjoint spans of code and quotations, by start, in the parts that are read."""
+    spans: list[tuple[int, int]] = []
+    tail = len(plain) - TAIL_CHARS
+    windows = [(0, len(plain))] if tail <= HEAD_CHARS else [(0, HEAD_CHARS), (tail, len(plain))]
+    for low, high in windows:
+        window = plain[low:high]
+        for pattern, group in cues.MASKS:
+            for match in patterns.compile(pattern).finditer(window):
+                start, end = match.span(group)
+                spans.append((low + start, low + end))
+    if len(windows) > 1 and plain.count("```", 0, tail) % 2:
+        closing = plain.find("```", tail)
+        spans.append((tail, closing if closing >= 0 else len(plain)))
+    return _merged(sorted(spans))
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _covered(spans: list[tuple[int, int]], place: int) -> bool:
+    last = bisect_right(spans, (place, len(_PLAIN) << 32)) - 1
+    return last >= 0 and spans[last][0] <= place < spans[last][1]
+
+
+def find(pattern: str, text: str) -> patterns.Match | None:
+    """Return the first match anywhere, in any case."""
+    return patterns.compile(pattern, ignore_case=True).search(text)
+
+
+def at_start(pattern: str, text: str) -> patterns.Match | None:
+    """Return the match at the start, in any case."""
+    return patterns.compile(pattern, ignore_case=True).match(text)
+
+
+def length_of(pattern: str, text: str) -> int:
+    """Return how long the match at the start is, 0 without one."""
+    match = at_start(pattern, text)
+    return match.span()[1] if match else 0

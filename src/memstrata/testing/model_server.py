@@ -1,0 +1,250 @@
+"""A scripted OpenAI-compatible endpoint on the loopback: real HTTP, real faults, no model.
+
+```python
+with ModelServer([failing(500), well({"items": []})]) as server:
+    model = OpenAIModel(model="test", api_key="any", base_url=server.base_url)
+```
+
+It answers one reply of the script per request, in order, and keeps what it was sent.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType, TracebackType
+from typing import Any, Self
+
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class Fault(Enum):
+    """How a connection misbehaves."""
+
+    NONE = 0
+    HANG = 1
+    """Never answers until the server closes."""
+    CUT = 2
+    """Closes the connection in the middle of the body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer of the script.
+
+    Attributes:
+        status: HTTP status.
+        body: Bytes of the body.
+        headers: Further headers.
+        delay_s: Wait before answering.
+        fault: How the connection misbehaves.
+    """
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=lambda: _NO_HEADERS)
+    delay_s: float = 0.0
+    fault: Fault = Fault.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One request as it came: the path, the headers in lower case, and the JSON of the body."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+    @property
+    def format(self) -> str | None:
+        """The ``response_format`` that was asked for, or None."""
+        wanted = self.body.get("response_format")
+        return None if wanted is None else str(wanted["type"])
+
+
+def saying(text: str | None, *, tokens: tuple[int, int] = (10, 5)) -> Reply:
+    """Answer with exactly this text (None: no content at all) and these token counts."""
+    completion = {
+        "id": "chatcmpl-scripted",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "scripted-1",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": text},
+            }
+        ],
+        "usage": {
+            "prompt_tokens": tokens[0],
+            "completion_tokens": tokens[1],
+            "total_tokens": sum(tokens),
+        },
+    }
+    return Reply(body=json.dumps(completion).encode())
+
+
+def well(value: Any) -> Reply:
+    """Answer with a JSON value."""
+    return saying(json.dumps(value))
+
+
+def fenced(value: Any) -> Reply:
+    """Answer with a JSON value in a Markdown fence."""
+    return saying(f"```json\n{json.dumps(value, indent=2)}\n```")
+
+
+def late(value: Any, delay_s: float) -> Reply:
+    """Answer well, after a while."""
+    return Reply(body=well(value).body, delay_s=delay_s)
+
+
+def garbage() -> Reply:
+    """Answer with a text that is no JSON."""
+    return saying("I would rather talk about the weather {")
+
+
+def empty() -> Reply:
+    """Answer with nothing."""
+    return saying("")
+
+
+def huge(size: int = 5 * 1024 * 1024) -> Reply:
+    """Answer well-formed and far too long."""
+    return saying(json.dumps({"filler": "x" * size}))
+
+
+def failing(status: int, message: str = "scripted failure", **headers: str) -> Reply:
+    """Answer with an error; header names have ``_`` for ``-``."""
+    body = {"error": {"message": message, "type": "scripted", "param": None, "code": None}}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(status, json.dumps(body).encode(), named)
+
+
+def limited(retry_after: str = "1") -> Reply:
+    """Answer 429 with ``Retry-After``."""
+    return failing(429, "slow down", Retry_After=retry_after)
+
+
+def hanging() -> Reply:
+    """Never answer."""
+    return Reply(fault=Fault.HANG)
+
+
+def cut() -> Reply:
+    """Close the connection in the middle of the body."""
+    return Reply(body=well({}).body, fault=Fault.CUT)
+
+
+class ModelServer:
+    """The endpoint, from entering the context to leaving it.
+
+    Attributes:
+        received: Every request, in order.
+    """
+
+    def __init__(self, script: Iterable[Reply] = (), *, refuses: Iterable[str] = ()) -> None:
+        """Write the script.
+
+        Args:
+            script: One reply per request; after the last every request gets status 418.
+            refuses: Kinds of ``response_format`` that are answered with 400 before the script is
+                looked at.
+        """
+        self.received: list[Received] = []
+        self._script = list(script)
+        self._refuses = frozenset(refuses)
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._server: _Server | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def base_url(self) -> str:
+        """Root of the API, ``http://127.0.0.1:{port}/v1``."""
+        if self._server is None:
+            raise RuntimeError("the server runs only inside its context")
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> Self:
+        self._closing.clear()
+        self._server = _Server(self)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, name="model-server"
+        )
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._closing.set()
+        if self._server is not None and self._thread is not None:
+            self._server.shutdown()
+            self._thread.join()
+            # Waits for the handlers, which the event above has released.
+            self._server.server_close()
+        self._server = self._thread = None
+
+    def answer(self, received: Received) -> Reply:
+        """Note a request and return what the script says."""
+        with self._lock:
+            self.received.append(received)
+            kind = received.format
+            if kind in self._refuses:
+                return failing(400, f"'response_format' of type '{kind}' is not supported")
+            return self._script.pop(0) if self._script else failing(418, "the script is over")
+
+    def wait(self, seconds: float | None) -> bool:
+        """Wait, but not beyond the server's end; return whether it is ending."""
+        return self._closing.wait(seconds)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False
+
+    def __init__(self, script: ModelServer) -> None:
+        self.script = script
+        super().__init__(("127.0.0.1", 0), _Handler)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_POST(self) -> None:
+        try:
+            self._reply()
+        except ConnectionError:
+            # The client gave up waiting, which is what several replies are for.
+            self.close_connection = True
+
+    def _reply(self) -> None:
+        length = int(self.headers.get("Content-Length", "0"))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        body = json.loads(self.rfile.read(length) or b"{}")
+        reply = self.server.script.answer(Received(self.path, headers, body))
+        self.close_connection = True
+        wait_s = None if reply.fault is Fault.HANG else reply.delay_s
+        if wait_s != 0 and self.server.script.wait(wait_s):
+            return
+        self.send_response(reply.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(reply.body)))
+        self.send_header("Connection", "close")
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        whole = len(reply.body)
+        self.wfile.write(reply.body[: whole // 2 if reply.fault is Fault.CUT else whole])
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: tests look at what was received."""
