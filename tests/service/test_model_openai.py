@@ -398,7 +398,8 @@ def test_usage_is_summed_over_rungs_retries_and_repair() -> None:
 
 @pytest.mark.parametrize("usage", ["null", "{}", '{"prompt_tokens": -1}', '{"prompt_tokens": "9"}'])
 def test_a_provider_that_counts_nothing_usable_costs_no_tokens(usage: str) -> None:
-    body = '{"choices":[{"message":{"content":"{\\"colour\\":\\"x\\"}"}}],"usage":%s}' % usage
+    said = '{"choices":[{"message":{"content":"{\\"colour\\":\\"x\\"}"}}],"usage":'
+    body = said + usage + "}"
     with ModelServer([Reply(body=body.encode())]) as server:
         answer = ask(model_of(server))
 

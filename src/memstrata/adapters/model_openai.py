@@ -319,7 +319,7 @@ class _Question:
             {"role": "assistant", "content": _encodable(answer[:MAX_REPAIR_CHARS]) or "(empty)"},
             {
                 "role": "user",
-                "content": f"That cannot be used: {wrong}. Reply again with the corrected JSON only.",
+                "content": f"That cannot be used: {wrong}. Reply again, corrected, with JSON only.",
             },
         )
         return _Question(self.system, self.user, self.schema, self.name, exchange)

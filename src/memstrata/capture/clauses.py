@@ -155,7 +155,9 @@ def _peel(text: str) -> _Lead:
             ("", 0),
         )
         # "Remember, I …" asks to remember; "remember the movie" does not.
-        if name == "remember_me" and not at_start(cues.ABOUT_ME, rest[length:]):
+        if name == "remember_me" and (
+            not at_start(cues.ABOUT_ME, rest[length:]) or at_start(cues.LOOKING_BACK, rest[length:])
+        ):
             break
         if not length:
             break
@@ -238,7 +240,7 @@ def _clause(
     imperative = first_word(text) in lexicon.IMPERATIVES or at_start(r"do not\b", text) is not None
     opened = lead.request or flow.fresh or strong or flow.instructing or lead.durable
     asked = flow.question and last
-    named = sentence[stop : stop + 3].lstrip().startswith(":") and _is_line_of(text)
+    named = sentence[body:stop].rstrip().endswith(":") and _is_line_of(text)
     clause = Clause(
         text,
         body,
@@ -248,7 +250,10 @@ def _clause(
         instruction=flow.asserted and imperative and opened and (lead.request or not asked),
         asserted=flow.asserted,
         durable=flow.durable,
-        remember=flow.remember and not asked,
+        # What follows the noted statement is noted too if it is about the speaker.
+        remember=flow.remember
+        and not asked
+        and (lead.remember or flow.fresh or at_start(cues.ABOUT_ME, text) is not None),
         condition=flow.condition,
         repair=flow.repair,
     )
@@ -315,6 +320,8 @@ def _pieces(sentence: str) -> list[tuple[int, int, bool]]:
             begun = end
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
+    # A colon belongs to what announces: "Remember: …", "Tom: …".
+    cuts = [(sentence.find(":", a, b) + 1 or a, b, strong) for a, b, strong in cuts]
     starts = [(0, True), *((end, strong) for _, end, strong in cuts)]
     stops = [*(start for start, _, _ in cuts), len(sentence)]
     return [(start, stop, strong) for (start, strong), stop in zip(starts, stops, strict=True)]

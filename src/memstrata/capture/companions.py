@@ -37,13 +37,15 @@ def companions(clause: Clause) -> Findings:
             match = patterns.compile(pattern, ignore_case=True).search(clause.text[offset:])
             if match is None:
                 break
-            found += _companion(match, offset)
+            # Inside a quotation it is somebody else's wife.
+            if clause.text.count('"', 0, offset + match.span()[0]) % 2 == 0:
+                found += _companion(match, offset)
             offset += match.span(1)[1]
     return tuple(found)
 
 
 # "My wife, Olga, is …"; but "my wife, Olga, and I" may be three people.
-_APPOSED = r"\s*(?:$|\)|,\s*(?:$|who|is|was|has|likes?|loves?|works?|lives?|said|told|just|also)\b)"
+_APPOSED = r"\s*(?:\)|,\s*(?:who|is|was|has|likes?|loves?|works?|lives?|said|told|just|also)\b)"
 
 
 def _companion(match: patterns.Match, offset: int) -> Findings:

@@ -80,7 +80,8 @@ WRONG = (
     r"|you (?:got|have) (?:that|it|this|my \w+) wrong|not quite)\b[\s,:.!;–—-]*"
 )
 MEANT = (
-    r"(?:(?:no|nope)(?:,\s*|\.\s+|\s+-\s+|$)|(?:sorry,? )?(?:no,? )?i (?:meant|mean)(?: to say)?\b"
+    r"(?:(?:no|nope)(?:,\s*|\.\s+|\s+-\s+|[.!]?$)|(?:sorry,? )?(?:no,? )?i (?:meant"
+    r"|mean)(?: to say)?\b"
     r"|correction\b|scratch that\b|my (?:mistake|bad)\b|let me correct (?:that|myself)\b"
     r"|i misspoke\b|wait,? no\b)[\s,:.!;–—-]*"
 )
@@ -108,10 +109,12 @@ REMEMBER_TO = r"(?:remember|don't forget|do not forget|never forget) to\s+"
 REMEMBER = (
     r"(?:(?:remember|note|keep in mind|bear in mind|don't forget|do not forget|never forget"
     r"|make a (?:mental )?note|take note|be aware|memori[sz]e|for the record)"
-    r"(?:\s+(?:this|the following)\s*(?:[:,–—-]\s*|$)|\s*[:,–—-]?\s+that\s+|\s*:\s*|$)"
+    r"(?:\s+(?:this|the following)\s*(?:[:,–—-]\s*|$)|\s*[:,–—-]?\s+that\s+|\s*:\s*)"
     r"|(?:save|store) (?:this|the following)\s*:\s*|for the record,?\s+)"
 )
 REMEMBER_ME = r"(?:remember|note|keep in mind|bear in mind|don't forget|do not forget),?\s+"
+# "Remember, we talked about it" looks back; nothing is asked to be kept.
+LOOKING_BACK = r"(?:i|we)(?:'d)?\s+(?:was|were|had|did|said|told|went|made|took|got|put|\w+ed)\b"
 ABOUT_ME = r"(?:i|i'm|i've|my|we|we're|our)\b"
 
 PASSING_LEAD = (

@@ -115,7 +115,8 @@ def _until_when(text: str) -> str:
 _TRAILING = (
     r"\s*,?\s*\b(?:from now on|going forward|for now|for today|today|please|at all times|by default"
     r"|in (?:the )?future|when(?:ever)? .*|if .*|for (?:me|us|all|any|every|future|this|the) ?.*"
-    r"|just (?:for )?(?:now|today).*|this time|unless .*|so .*|because .*|with me|as possible)$"
+    r"|just (?:for )?(?:now|today).*|this time|in this \w+|unless .*"
+    r"|so .*|because .*|with me|as possible)$"
 )
 
 

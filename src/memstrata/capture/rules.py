@@ -17,6 +17,7 @@ from memstrata.capture.clauses import Clause, Repair
 from memstrata.capture.companions import companions
 from memstrata.capture.findings import Finding, Findings, affirmed, has, starts
 from memstrata.capture.instructions import instruction
+from memstrata.capture.sentences import plain_text
 from memstrata.capture.statements import statement
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.memory import Kind
@@ -99,23 +100,39 @@ def examine(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> Ext
         return Extraction(diagnostics=(NOT_THE_USER,))
     reading = clauses.read(turn.text)
     taken: list[Candidate] = []
-    latest: dict[str, tuple[str, str | None]] = {}
     last = before
     for clause in reading.clauses:
         for finding in _findings(clause, last, turn):
             candidate = _candidate(turn, scope, clause, finding)
             if candidate is None:
                 continue
-            # Saying it twice adds nothing; going back to it after another value does.
-            said = (candidate.content.casefold(), candidate.retracts)
-            if latest.get(candidate.key or said[0]) != said:
-                latest[candidate.key or said[0]] = said
-                taken.append(candidate)
+            _take(candidate, taken)
             if candidate.key and not candidate.retracts:
                 last = candidate
         if len(taken) >= MAX_CANDIDATES:
             break
     return Extraction(tuple(taken[:MAX_CANDIDATES]), reading.notes)
+
+
+def _take(candidate: Candidate, taken: list[Candidate]) -> None:
+    """Add a candidate unless it is said already; what goes on from the last one replaces it."""
+    rivals = [one for one in taken if one.key == candidate.key]
+    # A keyed fact may go back to an earlier value: only the last one counts.
+    if any(_same(one, candidate) for one in (rivals[-1:] if candidate.key else rivals)):
+        return
+    # "When I say ship it, draft a request, never merge" is one rule, read in two clauses.
+    before = taken[-1] if taken and taken[-1].key is None and candidate.key is None else None
+    if before is not None and before.metadata["span"][0] == candidate.metadata["span"][0]:
+        taken.pop()
+    taken.append(candidate)
+
+
+def _same(one: Candidate, other: Candidate) -> bool:
+    return (one.key, one.content.casefold(), one.retracts) == (
+        other.key,
+        other.content.casefold(),
+        other.retracts,
+    )
 
 
 def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Finding]:
@@ -159,7 +176,7 @@ def _candidate(turn: Turn, scope: Scope, clause: Clause, finding: Finding) -> Ca
     content = finding.value or " ".join(turn.text[start:end].split())
     if finding.key is None and len(content) > MAX_FREE_TEXT_CHARS:
         return None
-    if clause.condition and finding.key is not None and finding.kind is Kind.SEMANTIC:
+    if clause.condition and not _is_lasting(clause, finding, turn.text):
         return None
     source = _source(clause, finding)
     explicit = (finding.explicit or clause.remember) and not clause.passing
@@ -185,6 +202,14 @@ def _candidate(turn: Turn, scope: Scope, clause: Clause, finding: Finding) -> Ca
         explicit=explicit,
         retracts=finding.retracts,
     )
+
+
+def _is_lasting(clause: Clause, finding: Finding, text: str) -> bool:
+    """Whether "when I …" is a habit: not around a fact, not about "it" of this conversation."""
+    if finding.key is not None and finding.kind is Kind.SEMANTIC and clause.statement:
+        return False
+    unquoted = " ".join(plain_text(text[clause.lead : clause.start]).split('"')[::2])
+    return not has(r"\b(?:it|this|that|them|these|those)\b", unquoted)
 
 
 def _marks(clause: Clause, finding: Finding) -> tuple[str, ...]:

@@ -115,19 +115,26 @@ def _is_material(plain: str, start: int, end: int) -> bool:
 
 def _masked(plain: str) -> list[tuple[int, int]]:
     """Return the disjoint spans of code and quotations, by start, in the parts that are read."""
-    spans: list[tuple[int, int]] = []
     tail = len(plain) - TAIL_CHARS
-    windows = [(0, len(plain))] if tail <= HEAD_CHARS else [(0, HEAD_CHARS), (tail, len(plain))]
-    for low, high in windows:
-        window = plain[low:high]
-        for pattern, group in cues.MASKS:
-            for match in patterns.compile(pattern).finditer(window):
-                start, end = match.span(group)
-                spans.append((low + start, low + end))
-    if len(windows) > 1 and plain.count("```", 0, tail) % 2:
+    if tail <= HEAD_CHARS:
+        return _merged(sorted(_marked(plain, 0, len(plain))))
+    spans = _marked(plain, 0, HEAD_CHARS)
+    if plain.count("```", 0, tail) % 2:
+        # Code begun in the part that is not read goes on to its end.
         closing = plain.find("```", tail)
-        spans.append((tail, closing if closing >= 0 else len(plain)))
-    return _merged(sorted(spans))
+        closing = closing + 3 if closing >= 0 else len(plain)
+        spans.append((tail, closing))
+        tail = closing
+    return _merged(sorted(spans + _marked(plain, tail, len(plain))))
+
+
+def _marked(plain: str, low: int, high: int) -> list[tuple[int, int]]:
+    window = plain[low:high]
+    return [
+        (low + span[0], low + span[1])
+        for pattern, group in cues.MASKS
+        for span in (match.span(group) for match in patterns.compile(pattern).finditer(window))
+    ]
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -104,6 +104,9 @@ class Pool:
                 counts.append(often)
                 numbers.append(number)
                 sizes.append(len(here))
+        if not slots:
+            none = np.zeros(0, np.int64)
+            return none, np.zeros(0), none
         of_terms = np.repeat(np.array(numbers, np.int64), sizes)
         return np.concatenate(slots), np.concatenate(counts).astype(np.float64), of_terms
 

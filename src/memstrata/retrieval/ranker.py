@@ -91,7 +91,7 @@ def rank(pool: Pool, query: Query, cue: Cue, fusion: Fusion, now: datetime, bonu
         eligible = structured
     doubt = 1.0 - fusion.confidence_share * (1.0 - confidence(pool))
     fresh = down_weight(pool, clock)
-    lift = bonus * biased
+    lift = np.where(biased, np.float64(bonus), np.float64(0.0))
     score = np.minimum(relevance * doubt * fresh + lift, np.float64(1.0)).astype(np.float64)
     if cue.floor is not None:
         eligible &= (relevance >= cue.floor) | structured

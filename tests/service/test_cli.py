@@ -1,0 +1,207 @@
+"""The command line through its real entry: what it prints and how it ends."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+TURNS = [
+    {"session_id": "s1", "timestamp": "2026-01-02T10:00:00", "speaker": "Ana", "role": "user",
+     "text": "I adopted a cat called Misha."},
+    {"session_id": "s1", "timestamp": "2026-01-02T10:01:00", "speaker": "Bot",
+     "role": "assistant", "text": "Congratulations!"},
+    {"session_id": "s2", "timestamp": "2026-01-03T10:00:00", "speaker": "Ben",
+     "text": "The launch moved to Friday.", "item_id": "x"},
+]  # fmt: skip
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Run:
+    """The command line over one store, as user ana unless told otherwise."""
+
+    def run(*words: str, user: str | None = "ana", stdin: str = "") -> Any:
+        named = [] if user is None else ["--user", user]
+        return subprocess.run(
+            [sys.executable, "-m", "memstrata", "--store", str(tmp_path / "m.db"), *named, *words],
+            check=False,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            input=stdin,
+            env={k: v for k, v in os.environ.items() if not k.startswith(("OPENAI", "MEMSTRATA"))},
+        )
+
+    return run
+
+
+@pytest.fixture
+def transcript(tmp_path: Path) -> Path:
+    """A file of three turns in two sessions."""
+    file = tmp_path / "turns.jsonl"
+    file.write_text("\n".join(json.dumps(turn) for turn in TURNS) + "\n", encoding="utf-8")
+    return file
+
+
+def test_a_fact_remembered_in_one_process_is_recalled_in_another(cli: Run) -> None:
+    stored = cli("remember", "Always deploy to us-east-1", "--key", "deploy_region")
+
+    found = cli("recall", "where do I deploy?")
+
+    assert stored.returncode == 0, stored.stderr
+    assert stored.stdout.startswith("created ")
+    assert "deploy_region = Always deploy to us-east-1" in found.stdout
+    assert "why: bm25" in found.stdout
+
+
+def test_the_life_of_a_fact_shows_in_every_verb(cli: Run) -> None:
+    cli("remember", "blue", "--key", "color")
+    corrected = cli("correct", "color", "green")
+    listed = json.loads(cli("--json", "list").stdout)
+    identity = listed[0]["id"]
+
+    assert corrected.stdout.startswith("superseded ")
+    assert [memory["content"] for memory in listed] == ["green"]
+    assert "v1 superseded" in cli("history", "color").stdout
+    assert "green" in cli("get", identity).stdout
+    assert "rank" in cli("explain", identity, "color").stdout
+    assert cli("confirm", identity).stdout.startswith("bumped ")
+    assert cli("forget", "--key", "color").stdout.startswith("forgotten")
+    assert cli("list").stdout.strip() == "nothing found"
+    assert "the chain holds" in cli("audit", "verify").stdout
+
+
+def test_an_import_says_what_became_of_each_turn_and_adds_nothing_the_second_time(
+    cli: Run, transcript: Path
+) -> None:
+    first = cli("session", "import", str(transcript))
+    second = json.loads(cli("--json", "session", "import", str(transcript)).stdout)
+    listed = json.loads(cli("--json", "list").stdout)
+
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.splitlines()[0] == "s1    0 Ana          created"
+    assert first.stdout.splitlines()[-1] == "3 turns: 3 created"
+    assert {turn["outcome"] for turn in second} == {"dropped"}
+    assert {tuple(turn["reasons"])[-1] for turn in second} == {"turn_already_stored"}
+    assert len(listed) == 3
+    assert {m["speaker"]: m["source"] for m in listed} == {
+        "Ana": "user_stated",
+        "Bot": "agent_inferred",
+        "Ben": "external",
+    }
+
+
+def test_an_imported_turn_is_recalled_with_its_place_and_date(cli: Run, transcript: Path) -> None:
+    cli("session", "import", str(transcript))
+
+    found = cli("recall", "what is the cat called?")
+
+    assert "Ana: I adopted a cat called Misha." in found.stdout.splitlines()[0]
+    assert "2026-01-02, s1 turn 0" in found.stdout.splitlines()[0]
+
+
+def test_a_transcript_can_come_from_standard_input(cli: Run, transcript: Path) -> None:
+    done = cli("session", "import", "-", stdin=transcript.read_text(encoding="utf-8"))
+
+    assert done.stdout.splitlines()[-1] == "3 turns: 3 created"
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "line 2"),
+        ("[]", "line 2"),
+        ('{"session_id": "s"}', "line 2: text"),
+        ('{"session_id": "", "text": "x"}', "line 2: session_id"),
+        ('{"session_id": "s", "text": "x", "role": "boss"}', "line 2: role"),
+        ('{"session_id": "s", "text": "x", "turn": -1}', "line 2: turn"),
+        ('{"session_id": "s", "text": "x", "speaker": 5}', "line 2: speaker"),
+        ("[" * 100_000, "line 2"),
+    ],
+)
+def test_one_bad_line_refuses_the_whole_import_and_names_the_line(
+    cli: Run, tmp_path: Path, line: str, problem: str
+) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text(json.dumps(TURNS[0]) + "\n" + line + "\n", encoding="utf-8")
+
+    done = cli("session", "import", str(file))
+
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert cli("list").stdout.strip() == "nothing found"
+
+
+def test_without_a_user_or_session_it_refuses(cli: Run) -> None:
+    done = cli("recall", "x", user=None)
+
+    assert done.returncode == 2
+    assert "--user" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("remember", "x", "--kind", "odd"), 2),
+        (("remember", "x", "--confidence", "nan"), 2),
+        (("remember", "x", "--category", "reasoning"), 1),
+        (("remember", "x", "--scope", "org"), 1),
+        (("get", "none"), 1),
+        (("history", "none"), 1),
+        (("forget", "--key", "none"), 1),
+        (("forget",), 2),
+        (("recall", "x", "--limit", "0"), 2),
+        (("recall",), 2),
+        (("frobnicate",), 2),
+        (("policy", "check", "no-such-file.yaml"), 1),
+    ],
+)
+def test_exit_codes_tell_refusal_from_bad_usage(
+    cli: Run, words: tuple[str, ...], code: int
+) -> None:
+    done = cli(*words)
+
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_policy_file_is_checked_with_the_line_of_the_mistake(cli: Run, tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
+    good.write_text("version: mine\nbudgets:\n  answer_chars: 500\n")
+    bad.write_text("version: mine\nbudgets:\n  anser_chars: 500\n")
+
+    assert "mine" in cli("policy", "check", str(good)).stdout
+    done = cli("policy", "check", str(bad))
+    assert done.returncode == 1
+    assert f"{bad}:3:" in done.stderr
+    assert "answer_chars" in done.stderr
+
+
+def test_capture_shows_what_was_stored_and_what_was_blocked(cli: Run) -> None:
+    done = cli("capture", "Call me Ana. Remember that I am enterprise tier.")
+
+    assert "created" in done.stdout
+    assert "key_denied_execution" in done.stdout
+
+
+def test_status_and_version_answer(cli: Run) -> None:
+    cli("remember", "x")
+
+    assert "{'semantic': 1}" in cli("status").stdout
+    assert cli("--version").stdout.strip().count(".") == 2
+
+
+def test_the_demo_plays_both_sessions(cli: Run) -> None:
+    done = cli("demo")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    for shown in ("written    language", "key_denied_execution", "applied    update_channel"):
+        assert shown in done.stdout
+    assert "Incident update:" in done.stdout
+    assert "the chain holds" in done.stdout
