@@ -55,9 +55,7 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def new_world(
-    request: pytest.FixtureRequest, tmp_path: Path
-) -> Iterator[Callable[..., World]]:
+def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., World]]:
     """A maker of empty worlds over one kind of store; ``settings`` may be given by name."""
     made: list[World] = []
 

@@ -12,6 +12,7 @@ from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.adapters.system import SystemClock, SystemIds
 from memstrata.domain.errors import ConfigurationError
+from memstrata.domain.value import shown
 from memstrata.manager import AsyncStrata, Services
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import Clock, Embedder, Ids, LanguageModel, MemoryStore
@@ -58,7 +59,7 @@ def assemble(
 
     chosen = load() if settings is None else settings
     if mode not in ("local", "incognito", "guest"):
-        raise ConfigurationError(f"mode must be local, incognito or guest, not {mode!r}")
+        raise ConfigurationError(f"mode must be local, incognito or guest, not {shown(mode)}")
     hidden = mode != "local"
     policies = PolicyBook(chosen.policy)
     embedder: Embedder | None = StaticEmbedder() if chosen.embedder == "static" else None
@@ -100,9 +101,9 @@ def open_store(
     )
 
 
-def _path_of(named: str | os.PathLike[str]) -> Path:
-    text = os.fspath(named)
-    if not text or "\0" in text:
+def _path_of(named: object) -> Path:
+    text = os.fspath(named) if isinstance(named, (str, os.PathLike)) else ""
+    if not isinstance(text, str) or not text or "\0" in text:
         raise ConfigurationError("a store is named by a path or a URL")
     scheme, separator, rest = text.partition("://")
     if not separator:

@@ -22,25 +22,176 @@ _TRAVERSAL = ("..", ".", "...", "../alice", "./alice", "alice/..", "alice/../bob
 _TRAVERSAL += ("/", "//", "/alice", "alice/", "alice//", "/user/alice/", "/global/", "global/org")
 _TRAVERSAL += ("/global/org/default/user/alice/", "alice/task/t1", "alice/task/t1/", "~", "~root")
 _TRAVERSAL += ("C:\\alice", "\\\\host\\alice", "file:///alice", "alice\\", "alice/.", "….", "․․")
-_ENCODED = ("%2e%2e%2f", "%2fuser%2falice", "alice%00", "%61lice", "%", "%%", "%25", "%c0%ae", "&#97;")
+_ENCODED = (
+    "%2e%2e%2f",
+    "%2fuser%2falice",
+    "alice%00",
+    "%61lice",
+    "%",
+    "%%",
+    "%25",
+    "%c0%ae",
+    "&#97;",
+)
 _ENCODED += ("\\u0061lice", "\\x61lice", "&amp;alice", "alice%20", "+alice", "=61lice", "x27alice")
-_WILD = ("*", "?", "_", "__", "a*", "al_ce", "al?ce", "[a]lice", "{alice}", "%lice", "a%", ".*", "^a")
-_WILD += ("a|b", "(alice)", "alice$", "[!x]", "alic[e]", "_lice", "alic_", "a.i.e", "~alice", "!alice")
+_WILD = (
+    "*",
+    "?",
+    "_",
+    "__",
+    "a*",
+    "al_ce",
+    "al?ce",
+    "[a]lice",
+    "{alice}",
+    "%lice",
+    "a%",
+    ".*",
+    "^a",
+)
+_WILD += (
+    "a|b",
+    "(alice)",
+    "alice$",
+    "[!x]",
+    "alic[e]",
+    "_lice",
+    "alic_",
+    "a.i.e",
+    "~alice",
+    "!alice",
+)
 _SEPARATED = tuple(f"alice{mark}bob" for mark in "/\\:;,|&=+#@!~^<>()[]{}\"'`*%?$ \t\n\r\v\f")
-_SQL = ("' OR '1'='1", "alice'--", 'alice"--', "1; DROP TABLE memories", "alice') OR 1=1 --", "NULL")
-_SQL += ("x' UNION SELECT * FROM owners --", "alice\x00'", "sqlite_master", "rowid", ":id", "?1", "@id")
-_SQL += ("$1", "LIKE", "ESCAPE", "GLOB '*'", "0x616c696365", "char(97)", "alice/**/", "alice;--", "''")
+_SQL = (
+    "' OR '1'='1",
+    "alice'--",
+    'alice"--',
+    "1; DROP TABLE memories",
+    "alice') OR 1=1 --",
+    "NULL",
+)
+_SQL += (
+    "x' UNION SELECT * FROM owners --",
+    "alice\x00'",
+    "sqlite_master",
+    "rowid",
+    ":id",
+    "?1",
+    "@id",
+)
+_SQL += (
+    "$1",
+    "LIKE",
+    "ESCAPE",
+    "GLOB '*'",
+    "0x616c696365",
+    "char(97)",
+    "alice/**/",
+    "alice;--",
+    "''",
+)
 _RESERVED = ("global", "Global", "GLOBAL", "org", "ORG", "user", "USER", "task", "session", "null")
-_RESERVED += ("none", "None", "NULL", "ſession", "uſer", "taſk", "undefined", "true", "nan", "admin")
+_RESERVED += (
+    "none",
+    "None",
+    "NULL",
+    "ſession",
+    "uſer",
+    "taſk",
+    "undefined",
+    "true",
+    "nan",
+    "admin",
+)
 _RESERVED += ("root", "system", "default", "workspace", "self", "me", "anonymous", "0", "-1", "42")
 _LENGTHS = ("", "a" * 127, "a" * 128, "a" * 129, "a" * 10_000, "é" * 128, "é" * 129, "🦊" * 128)
 _LENGTHS += ("x" * 10_240, "文" * 128, "文" * 10_000, "a\u0301" * 64, "../" * 3_400, "%" * 10_000)
-_LOOKALIKES = ("alice", "Alice", "ALICE", "aLICE", "alicE", "аlice", "alіce", "aliсe", "alicе", "ɑlice")
-_LOOKALIKES += ("ａｌｉｃｅ", "𝐚𝐥𝐢𝐜𝐞", "𝒶𝓁𝒾𝒸ℯ", "ⓐⓛⓘⓒⓔ", "alıce", "alİce", "aⅼice", "alⅰce", "aliⅽe", "ali‌ce")
-_LOOKALIKES += ("αlice", "alic℮", "a1ice", "aIice", "alicé", "alice\u0301", "álice", "a\u0301lice", "äliċe")
-_LOOKALIKES += ("ﬁona", "fiona", "straße", "strasse", "STRASSE", "ΑΛΙΣ", "αλις", "αλισ", "K", "K", "Å", "Å")
-_LOOKALIKES += ("Ω", "Ω", "ǆ", "ǅ", "Ǆ", "한", "\u1112\u1161\u11ab", "ｶﾞ", "ガ", "か\u3099", "が", "①", "１", "1")
-_LOOKALIKES += ("fi", "ﬀ", "ff", "ĳ", "ij", "²", "2", "µ", "μ", "ſ", "s", "ẞ", "ß", "ss", "ŉ", "א", "ﬡ", "豈", "豈")
+_LOOKALIKES = (
+    "alice",
+    "Alice",
+    "ALICE",
+    "aLICE",
+    "alicE",
+    "аlice",
+    "alіce",
+    "aliсe",
+    "alicе",
+    "ɑlice",
+)
+_LOOKALIKES += (
+    "ａｌｉｃｅ",
+    "𝐚𝐥𝐢𝐜𝐞",
+    "𝒶𝓁𝒾𝒸ℯ",
+    "ⓐⓛⓘⓒⓔ",
+    "alıce",
+    "alİce",
+    "aⅼice",
+    "alⅰce",
+    "aliⅽe",
+    "ali‌ce",
+)
+_LOOKALIKES += (
+    "αlice",
+    "alic℮",
+    "a1ice",
+    "aIice",
+    "alicé",
+    "alice\u0301",
+    "álice",
+    "a\u0301lice",
+    "äliċe",
+)
+_LOOKALIKES += (
+    "ﬁona",
+    "fiona",
+    "straße",
+    "strasse",
+    "STRASSE",
+    "ΑΛΙΣ",
+    "αλις",
+    "αλισ",
+    "K",
+    "K",
+    "Å",
+    "Å",
+)
+_LOOKALIKES += (
+    "Ω",
+    "Ω",
+    "ǆ",
+    "ǅ",
+    "Ǆ",
+    "한",
+    "\u1112\u1161\u11ab",
+    "ｶﾞ",
+    "ガ",
+    "か\u3099",
+    "が",
+    "①",
+    "１",
+    "1",
+)
+_LOOKALIKES += (
+    "fi",
+    "ﬀ",
+    "ff",
+    "ĳ",
+    "ij",
+    "²",
+    "2",
+    "µ",
+    "μ",
+    "ſ",
+    "s",
+    "ẞ",
+    "ß",
+    "ss",
+    "ŉ",
+    "א",
+    "ﬡ",
+    "豈",
+    "豈",
+)
 _INVISIBLE = (
     0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180E, 0x180F,
     0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x202A, 0x202B, 0x202C, 0x202D, 0x202E, 0x2060,

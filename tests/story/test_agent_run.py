@@ -1,5 +1,4 @@
-"""The agent run: the reference scenario, and every stop reason in the phases where it can arise.
-"""
+"""The agent run: the reference scenario, and every stop reason in the phases where it can arise."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,27 +1,27 @@
-"""Five hundred hostile identities: each is a typed error or strictly its own tenant (SC-1, SC-4)."""
+"""Five hundred hostile identities: each is a typed error or its own tenant (SC-1, SC-4)."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import World
 from hostile import ALL, NOT_TEXTS, TEXTS, Liar, shows_nothing
 from typer.testing import CliRunner
 
+from conftest import World
 from memstrata import Draft, InvalidInput, InvalidScope, MemoryManager, MemstrataError
 from memstrata.blocking import Strata
 from memstrata.cli.app import app
 
 SECRET = "The secret word is walnut"
 IDENTITIES: dict[str, Callable[[Strata, Any], MemoryManager]] = {
-    "user": lambda strata, id: strata.manager(user=id),
-    "org": lambda strata, id: strata.manager(user="alice", org=id),
-    "task": lambda strata, id: strata.manager(user="alice", task=id),
-    "session": lambda strata, id: strata.manager(session=id),
+    "user": lambda strata, raw: strata.manager(user=raw),
+    "org": lambda strata, raw: strata.manager(user="alice", org=raw),
+    "task": lambda strata, raw: strata.manager(user="alice", task=raw),
+    "session": lambda strata, raw: strata.manager(session=raw),
 }
 FACETS: dict[str, Callable[[Strata, Any], MemoryManager]] = {
-    "agent": lambda strata, id: strata.manager(user="alice", agent=id),
-    "purpose": lambda strata, id: strata.manager(user="alice", purpose=id),
+    "agent": lambda strata, raw: strata.manager(user="alice", agent=raw),
+    "purpose": lambda strata, raw: strata.manager(user="alice", purpose=raw),
 }
 
 
@@ -30,13 +30,14 @@ def attempt(verb: Callable[[], Any]) -> Any:
     try:
         return verb()
     except MemstrataError as error:
-        assert str(error).isprintable() or "\n" in str(error), ascii(str(error))
-        return error
+        said = error
+    assert str(said).isprintable(), ascii(str(said))
+    return said
 
 
 def valid(make: Callable[[Strata, Any], MemoryManager], strata: Strata) -> list[Any]:
-    made = [(id, attempt(lambda id=id: make(strata, id))) for id in ALL]
-    return [id for id, manager in made if isinstance(manager, MemoryManager)]
+    made = [(raw, attempt(lambda raw=raw: make(strata, raw))) for raw in ALL]
+    return [raw for raw, manager in made if isinstance(manager, MemoryManager)]
 
 
 def test_the_list_is_as_long_as_it_says() -> None:
@@ -44,14 +45,16 @@ def test_the_list_is_as_long_as_it_says() -> None:
     assert len({*TEXTS}) == len(TEXTS)
 
 
-@pytest.mark.parametrize("make", [*IDENTITIES.values(), *FACETS.values()], ids=[*IDENTITIES, *FACETS])
+@pytest.mark.parametrize(
+    "make", [*IDENTITIES.values(), *FACETS.values()], ids=[*IDENTITIES, *FACETS]
+)
 def test_what_nobody_can_see_and_what_is_no_text_is_refused(
     world: World, make: Callable[[Strata, Any], MemoryManager]
 ) -> None:
     admitted = valid(make, world.strata)
 
-    assert [ascii(id) for id in admitted if shows_nothing(id)] == []
-    assert [id for id in admitted if id in NOT_TEXTS and not isinstance(id, str)] == []
+    assert [ascii(raw) for raw in admitted if shows_nothing(raw)] == []
+    assert [raw for raw in admitted if raw in NOT_TEXTS and not isinstance(raw, str)] == []
     assert "alice" in admitted
     assert len(admitted) < len(ALL) / 2
 
@@ -64,17 +67,17 @@ def test_every_admitted_identity_is_strictly_its_own_tenant(
     admitted = valid(make, strata)
     kept: dict[int, str] = {}
 
-    for number, id in enumerate(admitted):
-        outcome = make(strata, id).remember(f"{SECRET} {number}", key="word", pinned=True)
+    for number, raw in enumerate(admitted):
+        outcome = make(strata, raw).remember(f"{SECRET} {number}", key="word", pinned=True)
         assert outcome.memory is not None
-        assert outcome.kind == "created", ascii(id)
+        assert outcome.kind == "created", ascii(raw)
         kept[number] = outcome.memory.id
 
     strata = world.reopen()
-    for number, id in enumerate(admitted):
-        manager = make(strata, id)
+    for number, raw in enumerate(admitted):
+        manager = make(strata, raw)
         other = kept[number - 1 if number else len(kept) - 1]
-        assert [memory.id for memory in manager.list()] == [kept[number]], ascii(id)
+        assert [memory.id for memory in manager.list()] == [kept[number]], ascii(raw)
         assert [hit.memory.id for hit in manager.recall(SECRET)] == [kept[number]]
         assert [memory.id for memory in manager.history("word")] == [kept[number]]
         assert manager.get(other) is None
@@ -90,23 +93,23 @@ def test_every_admitted_agent_has_its_own_audience(world: World) -> None:
     make, strata = FACETS["agent"], world.strata
     admitted = valid(make, strata)
 
-    for number, id in enumerate(admitted):
-        make(strata, id).remember(f"{SECRET} {number}", key="word", audience=[id], pinned=True)
+    for number, raw in enumerate(admitted):
+        make(strata, raw).remember(f"{SECRET} {number}", key="word", audience=[raw], pinned=True)
 
-    for number, id in enumerate(admitted):
-        assert [m.content for m in make(strata, id).list()] == [f"{SECRET} {number}"], ascii(id)
+    for number, raw in enumerate(admitted):
+        assert [m.content for m in make(strata, raw).list()] == [f"{SECRET} {number}"], ascii(raw)
     assert strata.manager(user="alice").list() == ()
 
 
 def test_every_admitted_purpose_is_its_own(world: World) -> None:
     make, strata = FACETS["purpose"], world.strata
     admitted = valid(make, strata)
-    drafts = [Draft(f"{SECRET} {n}", key="word", purpose=id) for n, id in enumerate(admitted)]
+    drafts = [Draft(f"{SECRET} {n}", key="word", purpose=raw) for n, raw in enumerate(admitted)]
 
     strata.manager(user="alice").remember_many(drafts)
 
-    for number, id in enumerate(admitted):
-        assert [m.content for m in make(strata, id).list()] == [f"{SECRET} {number}"], ascii(id)
+    for number, raw in enumerate(admitted):
+        assert [m.content for m in make(strata, raw).list()] == [f"{SECRET} {number}"], ascii(raw)
     assert strata.manager(user="alice").list() == ()
 
 
@@ -118,11 +121,11 @@ def test_no_scope_name_leads_a_write_or_a_read_away_from_home(world: World) -> N
     home = "/global/org/default/user/bob/"
     ancestors = {home, "/global/org/default/", "/global/"}
 
-    for id in ALL:
-        paths = [id]
-        if isinstance(id, str):
-            paths += [f"/user/{id}/", f"/org/{id}/", f"/global/org/{id}/user/bob/", f"/{id}/bob/"]
-            paths += [f"/user/bob/task/{id}", f"/session/{id}", f"/org/default/user/bob/{id}"]
+    for raw in ALL:
+        paths = [raw]
+        if isinstance(raw, str):
+            paths += [f"/user/{raw}/", f"/org/{raw}/", f"/org/{raw}/user/bob/", f"/{raw}/bob/"]
+            paths += [f"/user/bob/task/{raw}", f"/session/{raw}", f"/org/default/user/bob/{raw}"]
         for path in paths:
             written = attempt(lambda path=path: bob.remember("Mine", scope=path))
             if not isinstance(written, MemstrataError):
@@ -141,23 +144,23 @@ def test_no_grant_goes_to_anyone_but_who_is_named(world: World) -> None:
     strata, admin = world.strata, world.strata.admin(by="root-operator")
     named, subjects = [], []
 
-    for id in ALL:
-        given = attempt(lambda id=id: admin.grant(id, "org_write"))
+    for raw in ALL:
+        given = attempt(lambda raw=raw: admin.grant(raw, "org_write"))
         if not isinstance(given, MemstrataError):
             named.append(given.grantee)
-        given = attempt(lambda id=id: admin.grant("bob", f"read_user:{id}"))
+        given = attempt(lambda raw=raw: admin.grant("bob", f"read_user:{raw}"))
         if not isinstance(given, MemstrataError):
             subjects.append(given.subject)
-        attempt(lambda id=id: admin.grant("bob", id))
-        attempt(lambda id=id: admin.grants(org=id))
-        attempt(lambda id=id: strata.admin(by=id))
+        attempt(lambda raw=raw: admin.grant("bob", raw))
+        attempt(lambda raw=raw: admin.grants(org=raw))
+        attempt(lambda raw=raw: strata.admin(by=raw))
 
     assert {g.grantee for g in admin.grants() if g.right == "org_write"} == set(named)
     assert {g.subject for g in admin.grants() if g.right == "read_user"} == set(subjects)
     assert "bob" not in named
-    for id in named:
-        told = attempt(lambda id=id: strata.manager(user=id).remember("For all", scope="org"))
-        assert not isinstance(told, MemstrataError), ascii(id)
+    for raw in named:
+        told = attempt(lambda raw=raw: strata.manager(user=raw).remember("For all", scope="org"))
+        assert not isinstance(told, MemstrataError), ascii(raw)
     with pytest.raises(MemstrataError):
         strata.manager(user="bob").remember("For all", scope="org")
 
@@ -167,19 +170,27 @@ def test_no_id_or_key_reaches_what_is_anothers(world: World) -> None:
     mine = strata.manager(user="alice").remember(SECRET, key="word").memory
     bob = strata.manager(user="bob")
 
-    for id in ALL:
+    # What a store does with a text does not depend on the verb: on disk a sample is enough.
+    for raw in ALL[::10] if world.is_durable else ALL:
         for verb in (bob.get, bob.history, bob.confirm):
-            attempt(lambda id=id, verb=verb: verb(id))
-        attempt(lambda id=id: bob.explain(id, SECRET))
-        attempt(lambda id=id: bob.correct(id, "hazel"))
-        attempt(lambda id=id: bob.promote(id, "org"))
-        attempt(lambda id=id: bob.forget(id=id))
-        attempt(lambda id=id: bob.remember("walnut", key=id, idempotency_key=id, audience=[id]))
-        attempt(lambda id=id: bob.remember("walnut", tags=[id], metadata={"at": id}, quote=id))
-        attempt(lambda id=id: bob.recall(SECRET, filter={"scope": id, "key": id, "tags": id}))
-        attempt(lambda id=id: bob.list(filter={"metadata.at": id}))
-        attempt(lambda id=id: bob.capture("Call me Bo.", speaker=id))
-        attempt(lambda id=id: bob.forget(key=id))
+            attempt(lambda raw=raw, verb=verb: verb(raw))
+        attempt(lambda raw=raw: bob.explain(raw, SECRET))
+        attempt(lambda raw=raw: bob.correct(raw, "hazel"))
+        attempt(lambda raw=raw: bob.promote(raw, "org"))
+        attempt(lambda raw=raw: bob.forget(id=raw))
+        fields = {
+            "key": raw,
+            "idempotency_key": raw,
+            "audience": [raw],
+            "tags": [raw],
+            "quote": raw,
+        }
+        for field, value in {**fields, "metadata": {"at": raw}}.items():
+            attempt(lambda given={field: value}: bob.remember("walnut", **given))
+        for field in ("scope", "key", "tags", "metadata.at"):
+            attempt(lambda given={field: raw}: bob.recall(SECRET, filter=given))
+        attempt(lambda raw=raw: bob.capture("Call me Bo.", speaker=raw))
+        attempt(lambda raw=raw: bob.forget(key=raw))
 
     assert strata.manager(user="alice").list() == (mine,)
     assert strata.verify_audit().ok
@@ -209,9 +220,9 @@ def test_the_command_line_refuses_them_too(tmp_path: Any, option: str) -> None:
     front = ["--store", store, *user.get(option, ["--user", "alice"])]
     CliRunner().invoke(app, ["--store", store, "--user", "alice", "remember", SECRET])
 
-    for id in TEXTS[::6]:
-        told = CliRunner().invoke(app, [*front, f"{option}={id}", "list"])
-        assert told.exit_code in (0, 2), (ascii(id), told.output)
+    for raw in TEXTS[::25]:
+        told = CliRunner().invoke(app, [*front, f"{option}={raw}", "list"])
+        assert told.exit_code in (0, 2), (ascii(raw), told.output)
         assert told.exception is None or isinstance(told.exception, SystemExit)
-        if id not in ("alice", "default") and option != "--agent":
-            assert "walnut" not in told.output, ascii(id)
+        if raw not in ("alice", "default") and option != "--agent":
+            assert "walnut" not in told.output, ascii(raw)

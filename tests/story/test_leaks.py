@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import World
 from typer.testing import CliRunner
 
 import memstrata
+from conftest import World
 from memstrata import Draft, MemoryManager, MemstrataError
 from memstrata.blocking import Strata
 from memstrata.cli.app import app
@@ -90,8 +90,8 @@ def read_all(stranger: MemoryManager, ids: tuple[str, ...]) -> list[Any]:
     verbs += [lambda: stranger.list(filter={"metadata.mode": "dark mode"})]
     verbs += [lambda: stranger.history(KEY)]
     for id in ids:
-        verbs += [lambda id=id: stranger.get(id), lambda id=id: stranger.history(id)]
-        verbs += [lambda id=id, q=q: stranger.explain(id, q) for q in QUESTIONS]
+        verbs += [lambda name=id: stranger.get(name), lambda name=id: stranger.history(name)]
+        verbs += [lambda name=id, q=q: stranger.explain(name, q) for q in QUESTIONS]
     return [answer(verb) for verb in verbs]
 
 
@@ -100,11 +100,11 @@ def meddle(stranger: MemoryManager, ids: tuple[str, ...]) -> list[Any]:
     verbs: list[Callable[[], Any]] = []
     for id in ids:
         verbs += [
-            lambda id=id: stranger.correct(id, "I like light mode"),
-            lambda id=id: stranger.confirm(id),
-            lambda id=id: stranger.forget(id=id),
-            lambda id=id: stranger.promote(id, "org"),
-            lambda id=id: stranger.promote(id, "user"),
+            lambda name=id: stranger.correct(name, "I like light mode"),
+            lambda name=id: stranger.confirm(name),
+            lambda name=id: stranger.forget(id=name),
+            lambda name=id: stranger.promote(name, "org"),
+            lambda name=id: stranger.promote(name, "user"),
         ]
     verbs += [
         lambda: stranger.forget(key=KEY),

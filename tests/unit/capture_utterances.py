@@ -268,6 +268,7 @@ CONTROLLED: tuple[str, ...] = (
     "Forget I said that. I love tea.",
     "My name is Ana. Don't remember that.",
     "Hey, please do not memorise this. I am vegan.",
+    "I love tea and I love milk, and I love jam. " * 40 + "Please don't save this.",
 )
 
 RETRACTIONS: tuple[tuple[str, str | None, str], ...] = (

@@ -106,10 +106,11 @@ def read(text: str) -> Reading:
     notes: list[str] = []
     clauses: list[Clause] = []
     carried = Repair.NONE
-    for start, end in sentences(plain, notes):
+    spans = list(sentences(plain, notes))
+    if any(_is_control(plain[start:end]) for start, end in spans):
+        return Reading((), (MEMORY_CONTROL,))
+    for start, end in spans:
         sentence = plain[start:end]
-        if _is_control(sentence):
-            return Reading((), (MEMORY_CONTROL,))
         clauses += _clauses_of(sentence, start, carried)
         carried = _carried(sentence)
         if len(clauses) >= MAX_CLAUSES:

@@ -25,8 +25,13 @@ HAS_COMPANION = (
 )
 
 
-def companions(clause: Clause) -> Findings:
-    """Read named relatives, friends and pets anywhere in a clause; also in questions."""
+def companions(clause: Clause, following: str) -> Findings:
+    """Read named relatives, friends and pets anywhere in a clause; also in questions.
+
+    Args:
+        clause: Where to look.
+        following: The text behind the clause: "my wife, Olga" may go on "and I".
+    """
     lower = clause.text.lower()
     if not any(word in lower for word in ("my ", "our ", " named ", " called ")):
         return ()
@@ -39,16 +44,18 @@ def companions(clause: Clause) -> Findings:
                 break
             # Inside a quotation it is somebody else's wife.
             if clause.text.count('"', 0, offset + match.span()[0]) % 2 == 0:
-                found += _companion(match, offset)
+                found += _companion(match, offset, following)
             offset += match.span(1)[1]
     return tuple(found)
 
 
 # "My wife, Olga, is …"; but "my wife, Olga, and I" may be three people.
-_APPOSED = r"\s*(?:\)|,\s*(?:who|is|was|has|likes?|loves?|works?|lives?|said|told|just|also)\b)"
+_APPOSED = (
+    r"\s*(?:$|\)|[.!?]|,\s*(?:who|is|was|has|likes?|loves?|works?|lives?|said|told|just|also)\b)"
+)
 
 
-def _companion(match: patterns.Match, offset: int) -> Findings:
+def _companion(match: patterns.Match, offset: int, following: str) -> Findings:
     relation, said = match.group("r") or "", match.group("v") or ""
     value = values.name(said)
     if value is None or relation != relation.lower() or value.isupper():
@@ -56,7 +63,7 @@ def _companion(match: patterns.Match, offset: int) -> Findings:
     start, end = match.span()
     begin = end - len(said)
     joined = (match.group() or "")[: begin - start].rstrip()
-    if joined.endswith(",") and not starts(_APPOSED, said[len(value) :]):
+    if joined.endswith(",") and not starts(_APPOSED, said[len(value) :] + following):
         return ()
     span = (offset + start, offset + begin + len(value))
     key = lexicon.ONE_RELATION.get(relation)

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import TURN_CATEGORY, Candidate, Proposer
-from memstrata.domain.errors import InvalidInput
+from memstrata.domain.errors import InvalidInput, InvalidScope
 from memstrata.domain.memory import NO_METADATA, Draft, Importance, Kind, Origin, Triple
 from memstrata.domain.scope import Principal, Scope, checked_id
 from memstrata.domain.trust import Label, Sensitivity, Source
-from memstrata.domain.value import from_us, to_us
+from memstrata.domain.value import from_us, shown, to_us
 from memstrata.language.normalise import check_text
 
 MAX_NAME_BYTES = 512
@@ -97,7 +97,7 @@ def candidate_of(
         said_at=said_at,
         valid_from=moment("valid_from", draft.valid_from) or said_at,
         ttl_days=positive_days("ttl_days", draft.ttl_days, rules.max_ttl_days),
-        pinned=_flag("pinned", draft.pinned),
+        pinned=flag("pinned", draft.pinned),
         idempotency_key=name_or_none("idempotency_key", draft.idempotency_key),
     )
 
@@ -121,9 +121,14 @@ def target_scope(named: object, principal: Principal) -> Scope:
             if named == scope.level or (named == "workspace" and scope.level == "org"):
                 return scope
         raise InvalidInput(
-            "scope", f"{named!r} is none of this principal's scopes: {_levels(home)} or a path"
+            "scope", f"{shown(named)} is none of this principal's: {_levels(home)} or a path"
         )
-    return Scope.parse(named)
+    try:
+        return Scope.parse(named)
+    except InvalidScope as error:
+        if error.field == "scope":
+            raise
+        raise InvalidScope("scope", str(error)) from error
 
 
 def enum_member(kind: type[E], field: str, raw: object) -> E:
@@ -132,12 +137,10 @@ def enum_member(kind: type[E], field: str, raw: object) -> E:
     Raises:
         InvalidInput: Naming the values allowed.
     """
-    if isinstance(raw, str):
-        for member in kind:
-            if member.value == raw:
-                return member
+    if isinstance(raw, str) and raw in kind:
+        return kind(raw)
     allowed = ", ".join(member.value for member in kind)
-    raise InvalidInput(field, f"must be one of {allowed}, not {str(raw)[:60]!r}")
+    raise InvalidInput(field, f"must be one of {allowed}, not {shown(raw)}")
 
 
 def moment(field: str, raw: object) -> datetime | None:
@@ -186,6 +189,32 @@ def name_or_none(field: str, raw: object) -> str | None:
     return None if raw is None else check_text(field, raw, MAX_NAME_BYTES)
 
 
+def flag(field: str, raw: object) -> bool:
+    """Return a truth value.
+
+    Raises:
+        InvalidInput: If it is anything but True or False.
+    """
+    if not isinstance(raw, bool):
+        raise InvalidInput(field, f"must be True or False, not {type(raw).__name__}")
+    return raw
+
+
+def turn_number(raw: object) -> int | None:
+    """Return the place of a turn in its session, or None for None.
+
+    Raises:
+        InvalidInput: If it is not a whole number that four bytes hold.
+    """
+    if raw is None:
+        return None
+    if isinstance(raw, bool) or not isinstance(raw, int):
+        raise InvalidInput("turn", f"must be a whole number, not {type(raw).__name__}")
+    if not 0 <= raw < 2**31:
+        raise InvalidInput("turn", "must be 0 to 2147483647")
+    return raw
+
+
 def checked_metadata(raw: object, max_bytes: int) -> Mapping[str, Any]:
     """Return metadata that JSON can carry and give back equal.
 
@@ -201,8 +230,10 @@ def checked_metadata(raw: object, max_bytes: int) -> Mapping[str, Any]:
     plain = _json_value("metadata", raw, 1)
     try:
         size = len(canonical_json(plain))
-    except ValueError as error:
+    except UnicodeEncodeError as error:
         raise InvalidInput("metadata", "holds a lone surrogate") from error
+    except ValueError as error:
+        raise InvalidInput("metadata", "holds a number of more digits than JSON takes") from error
     if size > max_bytes:
         raise InvalidInput("metadata", f"has {size:,} bytes; at most {max_bytes:,} are allowed")
     return MappingProxyType(plain)
@@ -247,13 +278,7 @@ def _category(draft: Draft, kind: Kind, rules: DraftRules) -> str:
 
 def _origin(draft: Draft, principal: Principal) -> Origin:
     session = draft.session if draft.session is not None else principal.session
-    turn = draft.turn
-    if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int)):
-        raise InvalidInput("turn", f"must be a whole number, not {type(turn).__name__}")
-    if turn is not None and not 0 <= turn < 2**31:
-        raise InvalidInput("turn", "must be 0 to 2147483647")
-    named = None if session is None else check_text("session", session, MAX_NAME_BYTES)
-    return Origin(session=named, turn=turn)
+    return Origin(session=name_or_none("session", session), turn=turn_number(draft.turn))
 
 
 def _triple(raw: object) -> Triple | None:
@@ -274,12 +299,6 @@ def _names(field: str, raw: object, most: int) -> tuple[str, ...]:
 
 def _agents(raw: object) -> frozenset[str]:
     return frozenset(checked_id("audience", agent) for agent in _names("audience", raw, MAX_TAGS))
-
-
-def _flag(field: str, raw: object) -> bool:
-    if not isinstance(raw, bool):
-        raise InvalidInput(field, f"must be True or False, not {type(raw).__name__}")
-    return raw
 
 
 def _levels(home: Scope) -> str:

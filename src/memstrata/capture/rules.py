@@ -143,7 +143,7 @@ def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Fi
         found = statement(clause) or _repaired(clause, last)
     if not found and clause.remember and (clause.statement or clause.instruction):
         found = _noted(clause, turn)
-    named = companions(clause) if clause.asserted else ()
+    named = companions(clause, turn.text[clause.end : clause.end + 12]) if clause.asserted else ()
     yield from found
     yield from (one for one in named if one.key is None or one.key not in {f.key for f in found})
 

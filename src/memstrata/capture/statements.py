@@ -57,12 +57,12 @@ _HERE = (
     r"|interrupt|disappoint|imagine|call it|propose|apply)|as|by|the most about|about|,)\b"
 )
 _THERE = r"\b(?:you|your|yours|this|these|those|above|attached)\b"
-_DANGLING = r"^to \w+ (?:it|this|that|them)\b|\b(?:it|them|that|there|one|ones)$"
+_DANGLING = r"^(?:to \w+|\w+ing) (?:it|this|that|them)\b|\b(?:it|them|that|there|one|ones)$"
 _GENERIC_THE = (
     r"the (?:beach|mountains?|sea|seaside|ocean|outdoors?|rain|snow|cold|heat|sun|city|countryside"
     r"|gym|forest|woods?|smell of|taste of|sound of|winter|summer|autumn|fall|spring|morning"
     r"|evening"
-    r"|night|window seat|aisle seat|window|aisle|color|colour|feeling of|lake|river|park"
+    r"|night|window seat|aisle seat|window|aisle|feeling of|lake|river|park"
     r"|theat(?:er|re)"
     r"|cinema|movies|opera|violin|piano|guitar|drums)\b"
 )

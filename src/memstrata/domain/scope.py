@@ -18,8 +18,8 @@ DEFAULT_ORG = "default"
 MAX_ID_CHARS = 128
 # SC-1. The names are those that a path or a wildcard syntax elsewhere gives a meaning to.
 FORBIDDEN_CHARS = frozenset("/%*,;:{}\"'\\")
-# Letters, marks and signs by category that show as nothing: Hangul, Khmer and Mongolian fillers, the
-# grapheme joiner, the empty Braille pattern, and the variation selectors.
+# Letters, marks and signs by category that show as nothing: fillers of Hangul, Khmer and
+# Mongolian, the grapheme joiner, the empty Braille pattern, and the variation selectors.
 _BLANK_LETTERS = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
 ).union(map(chr, range(0xFE00, 0xFE10)), map(chr, range(0xE0100, 0xE01F0)))

@@ -52,6 +52,11 @@ def plain(value: Any) -> Any:
     return value
 
 
+def shown(raw: object) -> str:
+    """Return how an error names a value that it refuses: a text quoted and cut, else by type."""
+    return repr(raw[:60]) if isinstance(raw, str) else type(raw).__name__
+
+
 def to_us(moment: datetime) -> int:
     """Return microseconds since 1970 UTC; a naive time is taken as UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)

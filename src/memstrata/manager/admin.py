@@ -10,6 +10,7 @@ from memstrata.domain.errors import InvalidInput
 from memstrata.domain.event import EventType
 from memstrata.domain.memory import Draft
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Right, Scope, checked_id
+from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -51,6 +52,8 @@ class AsyncAdmin:
 
     async def remember(self, draft: Draft, *, scope: str = "/global/") -> Outcome:
         """Store a statement in the global scope, an org, or anywhere else that is named."""
+        if not isinstance(draft, Draft):
+            raise InvalidInput("draft", f"must be a Draft, not {shown(draft)}")
         writer = Writer(self._services, self._principal)
         candidate = writer.candidate(replace(draft, scope=scope))
         (outcome,) = await writer.write([candidate])
@@ -82,9 +85,10 @@ class AsyncAdmin:
         return changed
 
 
-def _grant(user: str, right: str, by: str) -> Grant:
-    name, _, subject = str(right).partition(":")
+def _grant(user: str, right: object, by: str) -> Grant:
+    name, _, subject = right.partition(":") if isinstance(right, str) else ("", "", "")
     if name not in list(Right) or (name == Right.READ_USER) != bool(subject):
-        raise InvalidInput("right", f"must be org_write, admin or read_user:{{id}}, not {right!r}")
+        allowed = "org_write, admin or read_user:{id}"
+        raise InvalidInput("right", f"must be {allowed}, not {shown(right)}")
     checked = checked_id("subject", subject) if subject else None
     return Grant(checked_id("user", user), Right(name), checked, by)

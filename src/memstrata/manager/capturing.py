@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memstrata.capture.drafts import enum_member, moment, name_or_none
+from memstrata.capture.drafts import enum_member, moment, name_or_none, turn_number
 from memstrata.capture.model import anchor, propose
 from memstrata.capture.rules import examine
 from memstrata.domain.decision import NO_USAGE, Candidate, Usage
-from memstrata.domain.errors import InvalidInput, ModelError, ModelGarbled, ModelTimeout
+from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
 from memstrata.domain.proposal import Violation
 from memstrata.domain.scope import Principal
 from memstrata.domain.turn import Role, Turn
@@ -53,14 +53,12 @@ def turn_of(
     Raises:
         InvalidInput: Naming the value that is not storable.
     """
-    if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
-        raise InvalidInput("turn", f"must be a whole number, not {type(number).__name__}")
     return Turn(
         text=check_text("text", text, 64 * 1024),
         role=enum_member(Role, "role", role),
         speaker=name_or_none("speaker", speaker),
         session=principal.session,
-        number=number,
+        number=turn_number(number),
         said_at=moment("at", at),
     )
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
-from memstrata.capture.drafts import enum_member, moment, target_scope
+from memstrata.capture.drafts import enum_member, flag, moment, target_scope
 from memstrata.domain.codec import decode_all
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.errors import InvalidInput
@@ -14,7 +14,7 @@ from memstrata.domain.memory import Draft, Kind, Memory, Status
 from memstrata.domain.recall import Cue, Explanation, Recall
 from memstrata.domain.scope import Principal
 from memstrata.domain.trust import Source
-from memstrata.domain.value import to_us
+from memstrata.domain.value import shown, to_us
 from memstrata.language.normalise import check_text
 from memstrata.manager.capturing import propose_by_all, turn_of
 from memstrata.manager.changes import Changer
@@ -24,8 +24,13 @@ from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
 from memstrata.retrieval.pool import FILTER_FIELDS
 
+T = TypeVar("T")
+
 MAX_LIMIT = 1_000
 """Most hits of one recall; from the study of denial of service, ten times its page size."""
+
+MAX_LISTED = 1_000_000
+"""Most memories of one list; chosen, beyond any quota of a scope."""
 
 MAX_QUERY_BYTES = 64 * 1024
 
@@ -88,7 +93,7 @@ class AsyncMemoryManager:
             confidence=confidence,
             importance=importance,
             sensitivity=sensitivity,
-            tags=tuple(tags) if not isinstance(tags, str) else (tags,),
+            tags=(tags,) if isinstance(tags, str) else _sequence("tags", tags),
             metadata=metadata,
             scope=scope,
             at=at,
@@ -97,7 +102,7 @@ class AsyncMemoryManager:
             pinned=pinned,
             quote=quote,
             idempotency_key=idempotency_key,
-            audience=None if audience is None else tuple(audience),
+            audience=None if audience is None else _sequence("audience", audience),
         )
         (outcome,) = await self.remember_many([draft])
         return outcome
@@ -111,9 +116,9 @@ class AsyncMemoryManager:
             StoreError: If the store could not; nothing was written.
         """
         candidates = []
-        for place, draft in enumerate(drafts):
+        for place, draft in enumerate(_sequence("drafts", drafts)):
             if not isinstance(draft, Draft):
-                raise InvalidInput(f"drafts[{place}]", f"must be a Draft, not {type(draft)}")
+                raise InvalidInput(f"drafts[{place}]", f"must be a Draft, not {shown(draft)}")
             try:
                 candidates.append(self._writer.candidate(draft))
             except InvalidInput as error:
@@ -268,7 +273,7 @@ class AsyncMemoryManager:
             StoreError: If the store cannot be read and nothing is warm.
         """
         if layer != "l2":
-            raise InvalidInput("layer", f"this version recalls from 'l2', not {layer!r}")
+            raise InvalidInput("layer", f"this version recalls from 'l2', not {shown(layer)}")
         cue = await self._cue(
             query,
             limit=limit,
@@ -302,7 +307,8 @@ class AsyncMemoryManager:
         self, *, filter: Mapping[str, Any] | None = None, limit: int = 100
     ) -> tuple[Memory, ...]:
         """Return what this principal may read, newest first, then by id."""
-        cue = await self._cue("", limit=min(limit, MAX_LIMIT), filter=filter)
+        _between("limit", limit, 1, MAX_LISTED)
+        cue = await self._cue("", filter=filter)
         return (await self._reader.visible(cue))[:limit]
 
     async def history(self, which: str) -> tuple[Memory, ...]:
@@ -347,7 +353,10 @@ class AsyncMemoryManager:
         scopes: Sequence[str] | None = None,
         preference_bias: bool = False,
     ) -> Cue:
-        named = None if scopes is None else [target_scope(s, self._principal) for s in scopes]
+        named = None
+        if scopes is not None:
+            named = [target_scope(s, self._principal) for s in _sequence("scopes", scopes)]
+        biased = flag("preference_bias", preference_bias)
         policy = self._services.policies.policy_for(self._principal.home.org)
         named_keys = policy.recall.preference_keys
         by_category = frozenset({"preference"} if named_keys is None else ())
@@ -355,11 +364,14 @@ class AsyncMemoryManager:
             query=_checked_query(query),
             limit=_between("limit", limit, 1, MAX_LIMIT),
             scopes=await self._reader.readable(named),
-            kinds=frozenset(enum_member(Kind, "kinds", kind) for kind in kinds or ()),
+            kinds=frozenset(
+                enum_member(Kind, "kinds", kind)
+                for kind in (() if kinds is None else _sequence("kinds", kinds))
+            ),
             filter=checked_filter(filter) or {},
             floor=_checked_floor(floor),
-            bias_keys=frozenset(named_keys or ()) if preference_bias else frozenset(),
-            bias_categories=by_category if preference_bias else frozenset(),
+            bias_keys=frozenset(named_keys or ()) if biased else frozenset(),
+            bias_categories=by_category if biased else frozenset(),
             known_at=moment("known_at", known_at),
             valid_at=moment("valid_at", valid_at),
             agent=self._principal.agent,
@@ -367,7 +379,7 @@ class AsyncMemoryManager:
         )
 
 
-def checked_filter(raw: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def checked_filter(raw: Mapping[Any, Any] | None) -> Mapping[str, Any] | None:
     """Return a filter whose fields exist.
 
     Raises:
@@ -378,10 +390,19 @@ def checked_filter(raw: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if not isinstance(raw, Mapping):
         raise InvalidInput("filter", f"must be a mapping, not {type(raw).__name__}")
     for name in raw:
-        if name not in FILTER_FIELDS and not str(name).startswith("metadata."):
+        known = isinstance(name, str) and (
+            name in FILTER_FIELDS or (name.startswith("metadata.") and name != "metadata.")
+        )
+        if not known:
             allowed = ", ".join(sorted(FILTER_FIELDS))
-            raise InvalidInput("filter", f"no field {name!r}; use {allowed} or metadata.…")
+            raise InvalidInput("filter", f"no field {shown(name)}; use {allowed} or metadata.…")
     return raw
+
+
+def _sequence(field: str, raw: Sequence[T]) -> tuple[T, ...]:
+    if isinstance(raw, (str, bytes)) or not isinstance(raw, Sequence):
+        raise InvalidInput(field, f"must be a sequence, not {type(raw).__name__}")
+    return tuple(raw)
 
 
 def _checked_query(query: object) -> str:

@@ -109,10 +109,13 @@ class WriteTurn:
             outcome = self._settle(judgement, snapshot, pending, scribe)
             self._remember_key(judgement.candidate, outcome)
             self.outcomes.append(outcome)
-        self.outcomes[:] = [_final(outcome, pending) for outcome in self.outcomes]
+        added = tuple(self._new_version(memory) for memory in pending.added)
+        final = {memory.id: memory for memory in pending.restated}
+        final |= {new.memory.id: new.memory for new in added}
+        self.outcomes[:] = [_settled(outcome, final) for outcome in self.outcomes]
         change = Change(
             known_at=scribe.moment.known_at,
-            added=tuple(self._new_version(memory) for memory in pending.added),
+            added=added,
             restated=pending.restated,
             held=tuple(self._held),
             events=scribe.events,
@@ -235,11 +238,10 @@ class WriteTurn:
         self._records[name] = IdempotencyRecord(name, _request(candidate), canonical_json(answer))
 
 
-def _final(outcome: Outcome, pending: Pending) -> Outcome:
-    if outcome.memory is None:
-        return outcome
-    memory = pending.final(outcome.memory)
-    return outcome if memory is outcome.memory else replace(outcome, memory=memory)
+def _settled(outcome: Outcome, final: Mapping[str, Memory]) -> Outcome:
+    """Show the memory as the whole batch leaves it."""
+    memory = None if outcome.memory is None else final.get(outcome.memory.id)
+    return outcome if memory is None else replace(outcome, memory=memory)
 
 
 def _marks(candidate: Candidate) -> tuple[bytes, ...]:

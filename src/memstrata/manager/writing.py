@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memstrata.capture.drafts import DraftRules, candidate_of
+from memstrata.capture.model import UNANCHORED, UNSUPPORTED
 from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
 from memstrata.domain.change import Change, OutboxItem, Snapshot, TurnRequest
 from memstrata.domain.codec import canonical_json, decode
@@ -34,8 +35,8 @@ from memstrata.policy.judge import judge
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
 
-UNANCHORED = "unanchored"
-"""Mark of a candidate whose quote is not in the turn: held, never stored at once (FX-1)."""
+_UNPROVEN = (UNANCHORED, UNSUPPORTED)
+"""Marks of what a turn does not bear out: held, never stored at once (FX-1)."""
 
 _SCOPE_NAMES = {
     ScopeLevel.USER: ScopeName.USER,
@@ -82,8 +83,9 @@ class Writer:
             )
             if why is not None:
                 return Drop(candidate, (why,))
-            if UNANCHORED in candidate.marks:
-                return Hold(candidate, (UNANCHORED,))
+            unproven = tuple(mark for mark in _UNPROVEN if mark in candidate.marks)
+            if unproven:
+                return Hold(candidate, unproven)
         return judge(candidate, policy)
 
     async def write(self, candidates: Sequence[Candidate]) -> tuple[Outcome, ...]:

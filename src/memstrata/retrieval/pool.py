@@ -221,7 +221,9 @@ def _metadata(name: str) -> Callable[[Memory, object], bool]:
 
 def _tagged(memory: Memory, value: object) -> bool:
     asked = [value] if isinstance(value, str) else value
-    return isinstance(asked, (list, tuple, set, frozenset)) and set(asked) <= set(memory.tags)
+    return isinstance(asked, (list, tuple, set, frozenset)) and all(
+        tag in memory.tags for tag in asked
+    )
 
 
 _FIELD: Mapping[str, Callable[[Memory, object], bool]] = {

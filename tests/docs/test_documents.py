@@ -1,0 +1,111 @@
+"""Documents cannot lie: their Python runs, their commands exist, their links lead somewhere."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+)
+
+
+def name_of(file: Path) -> str:
+    return str(file.relative_to(ROOT))
+
+
+def blocks(file: Path, language: str) -> list[str]:
+    fenced = rf"^```{language}\n(.*?)^```"
+    return re.findall(fenced, file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+PYTHON = [(file, code) for file in DOCUMENTS for code in blocks(file, "python")]
+CONSOLE = [
+    (file, line.removeprefix("$ ").split("  #")[0].strip())
+    for file in DOCUMENTS
+    for block in blocks(file, "console")
+    for line in block.splitlines()
+    if line.startswith("$ ")
+]
+
+
+@pytest.mark.parametrize(("file", "code"), PYTHON, ids=[name_of(file) for file, _ in PYTHON])
+def test_python_in_documents_runs(
+    file: Path, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    exec(compile(code, name_of(file), "exec"), {"__name__": "__main__"})
+
+
+def test_the_library_example_does_what_the_readme_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (code,) = blocks(ROOT / "README.md", "python")
+
+    exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
+
+    printed = capsys.readouterr().out.splitlines()
+    assert "Always deploy to us-east-1" in printed[0]
+    assert printed[-1] == "['Always deploy to us-east-1', 'eu-west-1']"
+
+
+def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
+    commands = [line for file, line in CONSOLE if file.name == "README.md"]
+    ours = [line for line in commands if line.startswith("memstrata ")]
+    (tmp_path / "turns.jsonl").write_text('{"session_id": "s", "text": "Hello."}\n')
+    script = "set -eu\n" + "\n".join(
+        line.replace("memstrata ", f'"{sys.executable}" -m memstrata ', 1)
+        # The example forgets what the library example above it has stored.
+        for line in ["memstrata --store m.db --user ana remember x --key deploy_region", *ours]
+    )
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", script],
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+        env={k: v for k, v in os.environ.items() if not k.startswith(("OPENAI", "MEMSTRATA"))},
+    )
+
+    assert len(ours) >= 6
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_make_targets_of_the_documents_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        word for file in DOCUMENTS for word in re.findall(r"`make ([a-z]+)`", file.read_text())
+    }
+    named |= {line.split()[1] for _, line in CONSOLE if line.startswith("make ")}
+
+    assert {"demo", "test", "check"} <= named <= targets
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=name_of)
+def test_links_between_documents_lead_somewhere(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        if "://" not in target:
+            assert (file.parent / target).exists(), target
+    for path in re.findall(r"`((?:tests|docs|src|benchmarks)/[\w/.-]+)`", text):
+        assert (ROOT / path).exists(), path
+
+
+def test_every_verb_of_the_command_line_is_documented() -> None:
+    from memstrata.cli.app import app
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    verbs = {str(command.name or command.callback.__name__) for command in app.registered_commands}
+    for group in app.registered_groups:
+        for command in group.typer_instance.registered_commands:
+            verbs.add(f"{group.name} {command.name or command.callback.__name__}")
+
+    assert verbs
+    assert not {verb for verb in verbs if f"`{verb}`" not in readme}

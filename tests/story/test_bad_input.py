@@ -1,0 +1,418 @@
+"""Bad input is a typed error that names the field, and the store is as it was (issue: How good)."""
+
+import asyncio
+import json
+import math
+import os
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import memstrata
+from conftest import World
+from memstrata import (
+    ConfigurationError,
+    Draft,
+    InvalidInput,
+    MemoryManager,
+    MemstrataError,
+    StoreCorrupt,
+    StoreError,
+    StoreUnavailable,
+)
+from memstrata.blocking import Strata
+from memstrata.settings import Settings, load
+
+
+def nested(depth: int, *, of: str) -> Any:
+    """Return lists or mappings nested ten thousand deep."""
+    value: Any = "end"
+    for _ in range(depth):
+        value = [value] if of == "lists" else {"a": value}
+    return value
+
+
+def cyclic() -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    value["self"] = value
+    return value
+
+
+DEEP_LIST, DEEP_MAP = nested(10_000, of="lists"), nested(10_000, of="maps")
+NO_TEXT = (None, 5, True, 1.5, b"bytes", ["a"], {"a": 1}, object(), DEEP_LIST, DEEP_MAP)
+NO_STORABLE_TEXT = ("", " ", "\t\n\u3000", "a\0b", "\ud800", "a\udfff", "x" * 70_000, "文" * 22_000)
+NO_TEXT_OR_NONE = NO_TEXT[1:]
+NO_NAME = ("", "  ", "\0", "\udc80", "n" * 513, "é" * 257, *NO_TEXT_OR_NONE)
+NO_TIME = (0, 1.5, True, b"", [], {}, date(2026, 1, 1), timedelta(1), "yesterday", "2026-13-01")
+NO_TIME += ("2026-02-30T00:00:00Z", "", "\ud800", "0000-01-01", "2026-01-01T25:00:00Z", "9" * 400)
+NO_TIME += (datetime.max.replace(tzinfo=timezone(timedelta(hours=-23))), DEEP_LIST)
+NO_TIME += (datetime.min.replace(tzinfo=timezone(timedelta(hours=23))), "10000-01-01")
+NO_NUMBER = ("1", True, False, math.nan, math.inf, -math.inf, [], {}, b"1", 1j, DEEP_LIST)
+NO_SEQUENCE = (5, True, 1.5, {"a": 1}, object(), iter("a"), {"a"})
+NO_KIND = ("", "Semantic", "semantic ", "dream", "\ud800", "x" * 10_000, *NO_TEXT_OR_NONE)
+
+BAD_WRITES: dict[str, tuple[Any, ...]] = {
+    "content": (*NO_TEXT, *NO_STORABLE_TEXT, "x" * 1_048_576),
+    "key": NO_NAME,
+    "category": NO_NAME,
+    "source": (*NO_KIND, None),
+    "kind": (*NO_KIND, None),
+    "confidence": (*NO_NUMBER, -0.1, 1.1, -1, 2, 10**400, -(10**400)),
+    "importance": (*NO_KIND, None),
+    "sensitivity": (*NO_KIND, None),
+    "tags": (*NO_SEQUENCE, None, [""], ["a\0"], ["\ud800"], [5], [None], ["t"] * 65, [DEEP_LIST]),
+    "metadata": (
+        *NO_TEXT_OR_NONE[:5], "text", DEEP_MAP, {"a": DEEP_LIST}, {"a": DEEP_MAP}, cyclic(),
+        {5: "a"}, {None: 1}, {("a",): 1}, {"a": {5: 1}}, {"a": math.nan}, {"a": [math.inf]},
+        {"a": "\0"}, {"\0": 1}, {"a": "\ud800"}, {"\ud800": 1}, {"a": b"x"}, {"a": object()},
+        {"a": {1, 2}}, {"a": 10**5000}, {"a": "x" * 20_000}, {"a": datetime.now(UTC)},
+    ),
+    "scope": ("", "nowhere", "/", "/user/", "/user/../", "\ud800", "user/alice", *NO_TEXT_OR_NONE),
+    "at": NO_TIME,
+    "valid_from": NO_TIME,
+    "ttl_days": (*NO_NUMBER, 0, -1, -0.0, 36_526, 1e300, 10**400),
+    "pinned": (None, 0, 1, "true", [], DEEP_LIST),
+    "quote": (*NO_STORABLE_TEXT, *NO_TEXT_OR_NONE),
+    "idempotency_key": NO_NAME,
+    "audience": (*NO_SEQUENCE, "agent", ["a b"], ["*"], [""], [5], [None], ["\ud800"], [DEEP_LIST]),
+}  # fmt: skip
+BAD_DRAFTS: dict[str, tuple[Any, ...]] = {
+    "speaker": NO_NAME,
+    "session": NO_NAME,
+    "turn": ("1", 1.5, True, -1, 2**31, 10**30, math.nan, [], DEEP_LIST),
+    "triple": ("abc", ("a", "b"), ("a", "b", "c", "d"), ("a", "", "c"), (1, 2, 3), {"a": 1}, 5),
+    "purpose": ("", "a b", "*", "\ud800", *NO_TEXT_OR_NONE),
+    "parents": (*NO_SEQUENCE, "id", [""], [5], ["p"] * 1001),
+}
+BAD_READS: dict[str, tuple[Any, ...]] = {
+    "query": ("a\0b", "\ud800", "x" * 70_000, *NO_TEXT),
+    "limit": (0, -1, 1001, 10**30, 1.0, "5", True, None, math.nan, [], DEEP_LIST),
+    "filter": (
+        "key", 5, ["key"], {"colour": 1}, {"": 1}, {"metadata": 1}, {5: 1}, {None: 1}, {("a",): 1},
+        {"Key": "a"}, {"metadata.": 1}, {"\ud800": 1}, True,
+    ),
+    "kinds": (5, True, ["dream"], [5], [None], [DEEP_LIST], "semantic", {"semantic": 1}.items()),
+    "layer": ("l1", "L2", "", 5, None, DEEP_LIST, "x" * 10_000, "\ud800"),
+    "known_at": NO_TIME,
+    "valid_at": NO_TIME,
+    "floor": (*NO_NUMBER, -0.1, 1.1, 10**400),
+    "scopes": (5, True, "user", ["nowhere"], [""], [5], [DEEP_LIST], ["/user/../"], ["\ud800"]),
+    "preference_bias": (None, 1, "yes", DEEP_LIST),
+}  # fmt: skip
+
+
+@pytest.fixture
+def manager(world: World) -> MemoryManager:
+    manager = world.strata.manager(user="alice")
+    manager.remember("Deploy to us-east-1", key="region", tags=["a"], metadata={"n": [1]})
+    manager.remember("Some other fact")
+    return manager
+
+
+def everything(strata: Strata, manager: MemoryManager) -> Any:
+    """What a store holds, as far as anyone can see: rows, history, chain and head."""
+    store = strata.services.store
+    owner = manager.principal.home
+    chain = asyncio.run(_chain(store, owner))
+    return manager.list(limit=1000), manager.history("region"), chain, strata.verify_audit()
+
+
+async def _chain(store: Any, owner: Any) -> Any:
+    return await store.heads([owner]), await store.links(owner), await store.held(owner)
+
+
+def refuse(field: str, verb: Callable[[], Any]) -> None:
+    """Check that a verb raises a typed error which names the field and can be printed."""
+    with pytest.raises(MemstrataError) as caught:
+        verb()
+    assert field in str(caught.value)
+    assert len(str(caught.value)) < 1000
+    str(caught.value).encode()
+
+
+@pytest.mark.parametrize("field", BAD_WRITES)
+def test_a_write_with_a_bad_value_names_it_and_changes_nothing(
+    world: World, manager: MemoryManager, field: str
+) -> None:
+    before = everything(world.strata, manager)
+
+    for value in BAD_WRITES[field]:
+        given = {"content": "Fine", "key": "region", field: value}
+        refuse(field, lambda given=given: manager.remember(**given))
+
+    assert everything(world.strata, manager) == before
+
+
+@pytest.mark.parametrize("field", BAD_DRAFTS)
+def test_a_bad_draft_spoils_its_batch_and_says_where(
+    world: World, manager: MemoryManager, field: str
+) -> None:
+    before = everything(world.strata, manager)
+
+    for value in BAD_DRAFTS[field]:
+        batch = [Draft("Fine"), Draft("Bad", **{field: value}), Draft("Fine too")]
+        refuse(f"drafts[1].{field}", lambda batch=batch: manager.remember_many(batch))
+
+    assert everything(world.strata, manager) == before
+
+
+@pytest.mark.parametrize("drafts", [5, None, "text", {"a": 1}, [5], ["text"], [None], Draft("x")])
+def test_what_is_no_list_of_drafts_is_refused(manager: MemoryManager, drafts: Any) -> None:
+    refuse("drafts", lambda: manager.remember_many(drafts))
+
+
+def test_a_batch_over_the_limit_or_over_two_owners_is_refused(manager: MemoryManager) -> None:
+    refuse("drafts", lambda: manager.remember_many([Draft("x")] * 10_001))
+    mixed = [Draft("x"), Draft("y", scope="org")]
+    refuse("drafts[1].scope", lambda: manager.remember_many(mixed))
+
+
+@pytest.mark.parametrize("field", BAD_READS)
+def test_a_read_with_a_bad_value_names_it(manager: MemoryManager, field: str) -> None:
+    for value in BAD_READS[field]:
+        given = {"query": "deploy", field: value}
+        refuse(field.removesuffix("s"), lambda given=given: manager.recall(**given))
+        # A list has no page: it may be longer than a recall.
+        if field == "filter" or (field == "limit" and value != 1001):
+            refuse(field, lambda value=value: manager.list(**{field: value}))
+
+
+def test_every_verb_refuses_a_name_that_is_none(world: World, manager: MemoryManager) -> None:
+    before = everything(world.strata, manager)
+
+    for name in (*NO_STORABLE_TEXT, *NO_TEXT):
+        for verb in (manager.get, manager.history, manager.confirm):
+            with pytest.raises(InvalidInput):
+                verb(name)
+        with pytest.raises(InvalidInput):
+            manager.correct(name, "x")
+        with pytest.raises(InvalidInput):
+            manager.correct("region", name)
+        with pytest.raises(InvalidInput):
+            manager.explain(name, "deploy")
+        with pytest.raises(MemstrataError):
+            manager.promote(name, "org")
+        with pytest.raises(InvalidInput):
+            manager.capture(name)
+        for named in ("id", "key", "source"):
+            with pytest.raises(InvalidInput):
+                manager.forget(**{named: name})
+
+    assert everything(world.strata, manager) == before
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"speaker": 5}, {"role": "boss"}, {"role": DEEP_LIST}, {"at": "soon"}, {"turn": -1},
+     {"turn": 2**31}, {"turn": 1.5}, {"turn": True}, {"speaker": "\ud800"}],
+    ids=lambda given: next(iter(given)),
+)  # fmt: skip
+def test_capture_refuses_a_bad_value(manager: MemoryManager, given: dict[str, Any]) -> None:
+    refuse(next(iter(given)), lambda: manager.capture("Call me Ana.", **given))
+
+
+def test_forgetting_needs_something_to_forget(manager: MemoryManager) -> None:
+    for given in ({}, {"filter": {}}, {"filter": "all"}, {"filter": {"colour": 1}}):
+        with pytest.raises(InvalidInput):
+            manager.forget(**given)
+
+    assert len(manager.list()) == 2
+
+
+@pytest.mark.parametrize("draft", [None, "text", 5, {"content": "x"}])
+def test_an_administrator_writes_drafts_only(world: World, draft: Any) -> None:
+    refuse("draft", lambda: world.strata.admin(by="root").remember(draft))
+
+
+@pytest.mark.parametrize("right", [None, 5, "", "write", "read_user", "read_user:", DEEP_LIST])
+def test_an_unknown_right_is_refused(world: World, right: Any) -> None:
+    refuse("right", lambda: world.strata.admin(by="root").grant("bob", right))
+
+
+def test_dates_without_a_zone_are_utc_and_with_one_are_converted(manager: MemoryManager) -> None:
+    zone = timezone(timedelta(hours=2))
+    times = (
+        datetime(2026, 1, 1, 12),
+        datetime(2026, 1, 1, 14, tzinfo=zone),
+        "2026-01-01T12:00:00Z",
+    )
+
+    kept = [manager.remember(f"At {n}", at=at).memory for n, at in enumerate(times)]
+
+    assert {m.valid_from for m in kept if m} == {datetime(2026, 1, 1, 12, tzinfo=UTC)}
+
+
+def test_metadata_comes_back_as_it_was_given_and_cannot_be_changed(manager: MemoryManager) -> None:
+    given = {"a": {"b": [1, 2.5, None, True, "ü"]}, "n": 2**70, "": ""}
+    kept = manager.remember("With data", metadata=given).memory
+    assert kept is not None
+    given["a"]["b"].append("later")  # type: ignore[index]
+
+    manager.recall("With data")[0].memory.to_dict()["metadata"]["a"]["b"].append("mine")
+
+    found = manager.get(kept.id)
+    assert found is not None
+    expected = {"a": {"b": [1, 2.5, None, True, "ü"]}, "n": 2**70, "": ""}
+    assert found.to_dict()["metadata"] == kept.to_dict()["metadata"] == expected
+    assert manager.recall("With data")[0].memory.to_dict()["metadata"] == expected
+
+
+def test_unknown_and_impossible_settings_are_named() -> None:
+    for given, text in (
+        ({"storr": "x"}, "'store'"),
+        ({"busy_timeout_s": -1}, "busy_timeout_s"),
+        ({"busy_timeout_s": math.nan}, "busy_timeout_s"),
+        ({"fusion": "magic"}, "fusion"),
+        ({"index_budget_mb": 0}, "index_budget_mb"),
+        ({"hybrid_weight": 2}, "hybrid_weight"),
+        ({"openai_timeout_seconds": 0}, "openai_timeout_seconds"),
+        ({"synchronous": "off"}, "synchronous"),
+    ):
+        with pytest.raises(ConfigurationError, match=text):
+            load(**given)
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["", "nowhere://x", "postgres://h/db", "http://h/m.db", "sqlite://m.db", "sqlite://", "a\0b",
+     "sqlite:///", "://", 5, None.__class__, b"bytes", "\ud800/m.db"],
+    ids=ascii,
+)  # fmt: skip
+def test_what_names_no_store_is_refused(target: Any) -> None:
+    with pytest.raises((ConfigurationError, StoreError)):
+        memstrata.open(target, settings=Settings())
+
+
+@pytest.mark.parametrize("mode", ["", "LOCAL", "synced", "remote", 5, None, DEEP_LIST])
+def test_an_unknown_mode_is_refused(mode: Any) -> None:
+    with pytest.raises(ConfigurationError, match="mode"):
+        memstrata.open(":memory:", mode=mode, settings=Settings())
+
+
+@pytest.mark.parametrize(
+    "content", [b"not a database" * 100, b"", b"SQLite format 3\0" + b"x" * 900]
+)
+def test_a_file_that_is_no_store_is_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "m.db"
+    path.write_bytes(content)
+    if not content:
+        memstrata.open(path, settings=Settings()).close()
+        return
+
+    with pytest.raises(StoreCorrupt, match="m.db"):
+        memstrata.open(path, settings=Settings())
+
+    assert path.read_bytes() == content
+
+
+def test_a_place_that_cannot_hold_a_store_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+
+    for path in (tmp_path, tmp_path / "file" / "m.db", tmp_path / ("n" * 300) / "m.db"):
+        with pytest.raises(StoreError) as caught:
+            memstrata.open(path, settings=Settings())
+        assert tmp_path.name in str(caught.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_read_only_place_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(StoreError):
+        memstrata.open(tmp_path / "m.db", settings=Settings())
+    tmp_path.chmod(0o700)
+
+
+def test_a_policy_that_is_none_is_refused_with_its_line(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    for text in ("- a\n", "nonsense: 1\n", "a: [\n", "\x00", "limits: {\n", "x: &a [*a]\n"):
+        policy.write_text(text)
+        with pytest.raises(MemstrataError, match="policy"):
+            memstrata.open(":memory:", settings=Settings(policy=policy))
+    with pytest.raises(MemstrataError, match="absent"):
+        memstrata.open(":memory:", settings=Settings(policy=tmp_path / "absent.yaml"))
+
+
+def test_a_closed_store_says_so_for_every_verb(world: World, manager: MemoryManager) -> None:
+    world.strata.close()
+    world.strata.close()
+
+    for verb in (
+        lambda: manager.remember("x"),
+        lambda: manager.recall("x", known_at="2026-01-01"),
+        lambda: manager.get("x"),
+        lambda: manager.history("x"),
+        lambda: manager.correct("region", "x"),
+        lambda: manager.confirm("x"),
+        lambda: manager.forget(key="region"),
+        lambda: world.strata.admin(by="root").grant("bob", "org_write"),
+        lambda: world.strata.verify_audit(),
+    ):
+        with pytest.raises(StoreUnavailable):
+            verb()
+    # What is warm still answers, and says that the store could not be asked (RE-5).
+    assert manager.recall("deploy").degraded in (("store",), ())
+
+
+FUZZED = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+_LEAVES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=30), st.binary(max_size=5),
+    st.datetimes(), st.sampled_from(["semantic", "user_stated", "high", "org", "preference", "l2"]),
+    st.text(st.characters(), max_size=5), st.integers(min_value=-(10**400), max_value=10**400),
+)  # fmt: skip
+_NAMES = st.one_of(
+    st.text(max_size=8), st.integers(), st.none(), st.sampled_from(["metadata.a", "key"])
+)
+_ANY = st.recursive(
+    _LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(_NAMES, inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+# A field is given now and then, so that some calls get past the first check.
+_WRITES = st.fixed_dictionaries(
+    {}, optional={name: _ANY for name in BAD_WRITES if name != "content"}
+)
+_READS = st.fixed_dictionaries({}, optional={name: _ANY for name in BAD_READS if name != "query"})
+
+
+@FUZZED
+@given(content=st.one_of(_ANY, st.text(min_size=1)), fields=_WRITES)
+def test_only_typed_errors_come_out_of_remember(content: Any, fields: dict[str, Any]) -> None:
+    outcome = _try(lambda: _fuzzed().remember(content, **fields))
+
+    if outcome is not None:
+        json.dumps(outcome.to_dict(), allow_nan=False).encode()
+
+
+@FUZZED
+@given(query=st.one_of(_ANY, st.text()), fields=_READS)
+def test_only_typed_errors_come_out_of_recall(query: Any, fields: dict[str, Any]) -> None:
+    found = _try(lambda: _fuzzed().recall(query, **fields))
+
+    if found is not None:
+        json.dumps(found.to_dict(), allow_nan=False).encode()
+
+
+def _try(verb: Callable[[], Any]) -> Any:
+    try:
+        return verb()
+    except MemstrataError:
+        return None
+
+
+_STRATA: list[Strata] = []
+
+
+def _fuzzed() -> MemoryManager:
+    if not _STRATA:
+        _STRATA.append(memstrata.open(":memory:", settings=Settings()))
+        _STRATA[0].manager(user="alice").remember("Call me Ana", key="name", tags=["a"])
+    return _STRATA[0].manager(user="alice")

@@ -1,0 +1,64 @@
+"""The promised API as types: checked by mypy, never run."""
+
+from datetime import UTC, datetime
+from typing import assert_type
+
+import memstrata
+
+
+def blocking() -> None:
+    with memstrata.open("memory.db", mode="local") as strata:
+        memory = strata.manager(user="alice", org="acme", agent=None, session="s", purpose=None)
+        outcome = memory.remember(
+            "Always deploy to us-east-1",
+            key="deploy_region",
+            category="preference",
+            source="user_stated",
+            kind="semantic",
+            confidence=None,
+            importance="normal",
+            sensitivity="private",
+            tags=("ops",),
+            metadata={"ticket": 1},
+            scope=None,
+            at=datetime(2026, 1, 1, tzinfo=UTC),
+            valid_from="2026-01-01",
+            ttl_days=30,
+            pinned=False,
+            quote=None,
+            idempotency_key="once",
+        )
+        assert_type(outcome, memstrata.Outcome)
+        assert_type(outcome.kind, memstrata.OutcomeKind)
+        many = memory.remember_many([memstrata.Draft("x", kind="episodic", metadata={})])
+        assert_type(many, list[memstrata.Outcome])
+        assert_type(memory.capture("Call me Ana.", role="user"), memstrata.CaptureReport)
+        hits = memory.recall(
+            "where?",
+            limit=5,
+            filter={"kind": "semantic"},
+            kinds=["semantic"],
+            layer="l2",
+            known_at=None,
+            valid_at=None,
+            floor=None,
+        )
+        assert_type(hits, memstrata.Recall)
+        assert_type(hits[0], memstrata.Hit)
+        assert_type(hits[0].memory.content, str)
+        assert_type(hits.receipt, memstrata.Receipt)
+        assert_type(memory.get("id"), memstrata.Memory | None)
+        assert_type(memory.list(limit=10), tuple[memstrata.Memory, ...])
+        assert_type(memory.history("deploy_region"), tuple[memstrata.Memory, ...])
+        assert_type(memory.explain("id", "query"), memstrata.Explanation)
+        assert_type(memory.correct("deploy_region", "eu-west-1"), memstrata.Outcome)
+        assert_type(memory.forget(key="deploy_region"), memstrata.Outcome)
+        assert_type(memory.promote("id", to="org"), memstrata.Outcome)
+        assert_type(strata.admin(by="root").grant("alice", "org_write"), memstrata.Grant)
+
+
+async def awaited() -> None:
+    async with memstrata.aopen(":memory:") as strata:
+        memory = strata.manager(user="alice")
+        assert_type(await memory.remember("x"), memstrata.Outcome)
+        assert_type(await memory.recall("x"), memstrata.Recall)
