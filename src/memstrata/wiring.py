@@ -91,7 +91,7 @@ def open_store(
     named = target if target is not None else settings.store
     if named is None:
         named = default_store()
-    if named == IN_MEMORY:
+    if named in (IN_MEMORY, f"sqlite:///{IN_MEMORY}"):
         return DictStore()
     return SqliteStore.open(
         _path_of(named),
@@ -103,11 +103,11 @@ def open_store(
 
 def _path_of(named: object) -> Path:
     text = os.fspath(named) if isinstance(named, (str, os.PathLike)) else ""
-    if not isinstance(text, str) or not text or "\0" in text:
-        raise ConfigurationError("a store is named by a path or a URL")
+    if not isinstance(text, str):
+        raise ConfigurationError("a store is named by text, not by bytes")
     scheme, separator, rest = text.partition("://")
     if not separator:
-        return Path(text)
+        return _checked_path(text)
     if scheme != "sqlite":
         raise ConfigurationError(
             f"no store for {scheme}://; this version has sqlite:///path, a path, and :memory:"
@@ -115,7 +115,14 @@ def _path_of(named: object) -> Path:
     host, _, path = rest.partition("/")
     if host or not path:
         raise ConfigurationError("write sqlite:///relative/path or sqlite:////absolute/path")
-    return Path(unquote(path))
+    return _checked_path(unquote(path))
+
+
+def _checked_path(text: str) -> Path:
+    # SQLite takes names in UTF-8 that end at the first NUL.
+    if not text or "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        raise ConfigurationError("a store is named by a path or a URL, without NUL, in UTF-8")
+    return Path(text)
 
 
 def _model(settings: Settings) -> LanguageModel | None:

@@ -39,7 +39,7 @@ def check_chain(path: Path, acknowledged: list[str]) -> None:
 def test_a_hundred_threads_writing_one_key_leave_one_active_memory(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     acknowledged: list[str] = []
-    failures: list[BaseException] = []
+    failures: list[memstrata.MemstrataError] = []
     with memstrata.open(path) as strata:
 
         def write(name: int) -> None:
@@ -49,7 +49,7 @@ def test_a_hundred_threads_writing_one_key_leave_one_active_memory(tmp_path: Pat
                     outcome = memory.remember(f"{name} says {n}", key="color")
                     assert outcome.memory
                     acknowledged.append(outcome.memory.id)
-            except BaseException as error:  # carried to the test's own thread
+            except memstrata.MemstrataError as error:
                 failures.append(error)
 
         threads = [threading.Thread(target=write, args=(n,)) for n in range(THREADS)]

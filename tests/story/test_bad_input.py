@@ -1,7 +1,6 @@
 """Bad input is a typed error that names the field, and the store is as it was (issue: How good)."""
 
 import asyncio
-import json
 import math
 import os
 from collections.abc import Callable
@@ -10,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import memstrata
 from conftest import World
@@ -217,9 +214,9 @@ def test_capture_refuses_a_bad_value(manager: MemoryManager, given: dict[str, An
 
 
 def test_forgetting_needs_something_to_forget(manager: MemoryManager) -> None:
-    for given in ({}, {"filter": {}}, {"filter": "all"}, {"filter": {"colour": 1}}):
+    for named in ({}, {"filter": {}}, {"filter": "all"}, {"filter": {"colour": 1}}):
         with pytest.raises(InvalidInput):
-            manager.forget(**given)
+            manager.forget(**named)
 
     assert len(manager.list()) == 2
 
@@ -237,7 +234,7 @@ def test_an_unknown_right_is_refused(world: World, right: Any) -> None:
 def test_dates_without_a_zone_are_utc_and_with_one_are_converted(manager: MemoryManager) -> None:
     zone = timezone(timedelta(hours=2))
     times = (
-        datetime(2026, 1, 1, 12),
+        datetime(2026, 1, 1, 12),  # noqa: DTZ001 - naive on purpose
         datetime(2026, 1, 1, 14, tzinfo=zone),
         "2026-01-01T12:00:00Z",
     )
@@ -263,7 +260,7 @@ def test_metadata_comes_back_as_it_was_given_and_cannot_be_changed(manager: Memo
 
 
 def test_unknown_and_impossible_settings_are_named() -> None:
-    for given, text in (
+    for named, text in (
         ({"storr": "x"}, "'store'"),
         ({"busy_timeout_s": -1}, "busy_timeout_s"),
         ({"busy_timeout_s": math.nan}, "busy_timeout_s"),
@@ -274,13 +271,14 @@ def test_unknown_and_impossible_settings_are_named() -> None:
         ({"synchronous": "off"}, "synchronous"),
     ):
         with pytest.raises(ConfigurationError, match=text):
-            load(**given)
+            load(**named)
 
 
 @pytest.mark.parametrize(
     "target",
     ["", "nowhere://x", "postgres://h/db", "http://h/m.db", "sqlite://m.db", "sqlite://", "a\0b",
-     "sqlite:///", "://", 5, None.__class__, b"bytes", "\ud800/m.db"],
+     "sqlite:///", "://", 5, None.__class__, b"bytes", "\ud800/m.db", "\udc80.db",
+     "sqlite:///a%00b"],
     ids=ascii,
 )  # fmt: skip
 def test_what_names_no_store_is_refused(target: Any) -> None:
@@ -304,7 +302,7 @@ def test_a_file_that_is_no_store_is_left_as_it_is(tmp_path: Path, content: bytes
         memstrata.open(path, settings=Settings()).close()
         return
 
-    with pytest.raises(StoreCorrupt, match="m.db"):
+    with pytest.raises(StoreCorrupt, match=r"m\.db"):
         memstrata.open(path, settings=Settings())
 
     assert path.read_bytes() == content
@@ -356,63 +354,3 @@ def test_a_closed_store_says_so_for_every_verb(world: World, manager: MemoryMana
             verb()
     # What is warm still answers, and says that the store could not be asked (RE-5).
     assert manager.recall("deploy").degraded in (("store",), ())
-
-
-FUZZED = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-_LEAVES = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=30), st.binary(max_size=5),
-    st.datetimes(), st.sampled_from(["semantic", "user_stated", "high", "org", "preference", "l2"]),
-    st.text(st.characters(), max_size=5), st.integers(min_value=-(10**400), max_value=10**400),
-)  # fmt: skip
-_NAMES = st.one_of(
-    st.text(max_size=8), st.integers(), st.none(), st.sampled_from(["metadata.a", "key"])
-)
-_ANY = st.recursive(
-    _LEAVES,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=4), st.dictionaries(_NAMES, inner, max_size=4)
-    ),
-    max_leaves=8,
-)
-# A field is given now and then, so that some calls get past the first check.
-_WRITES = st.fixed_dictionaries(
-    {}, optional={name: _ANY for name in BAD_WRITES if name != "content"}
-)
-_READS = st.fixed_dictionaries({}, optional={name: _ANY for name in BAD_READS if name != "query"})
-
-
-@FUZZED
-@given(content=st.one_of(_ANY, st.text(min_size=1)), fields=_WRITES)
-def test_only_typed_errors_come_out_of_remember(content: Any, fields: dict[str, Any]) -> None:
-    outcome = _try(lambda: _fuzzed().remember(content, **fields))
-
-    if outcome is not None:
-        json.dumps(outcome.to_dict(), allow_nan=False).encode()
-
-
-@FUZZED
-@given(query=st.one_of(_ANY, st.text()), fields=_READS)
-def test_only_typed_errors_come_out_of_recall(query: Any, fields: dict[str, Any]) -> None:
-    found = _try(lambda: _fuzzed().recall(query, **fields))
-
-    if found is not None:
-        json.dumps(found.to_dict(), allow_nan=False).encode()
-
-
-def _try(verb: Callable[[], Any]) -> Any:
-    try:
-        return verb()
-    except MemstrataError:
-        return None
-
-
-_STRATA: list[Strata] = []
-
-
-def _fuzzed() -> MemoryManager:
-    if not _STRATA:
-        _STRATA.append(memstrata.open(":memory:", settings=Settings()))
-        _STRATA[0].manager(user="alice").remember("Call me Ana", key="name", tags=["a"])
-    return _STRATA[0].manager(user="alice")

@@ -137,8 +137,9 @@ def enum_member(kind: type[E], field: str, raw: object) -> E:
     Raises:
         InvalidInput: Naming the values allowed.
     """
-    if isinstance(raw, str) and raw in kind:
-        return kind(raw)
+    member = kind._value2member_map_.get(raw) if isinstance(raw, str) else None
+    if isinstance(member, kind):
+        return member
     allowed = ", ".join(member.value for member in kind)
     raise InvalidInput(field, f"must be one of {allowed}, not {shown(raw)}")
 

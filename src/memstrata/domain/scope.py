@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from memstrata.domain.errors import InvalidScope, OwnerRequired
 from memstrata.domain.value import Value
@@ -164,11 +165,7 @@ class Scope(Value):
     @property
     def path(self) -> str:
         """The canonical path; :meth:`parse` reads it back to an equal scope."""
-        named = (("org", self.org), ("user", self.user), ("task", self.task))
-        parts = [f"{name}/{value}/" for name, value in named if value is not None]
-        if self.session is not None:
-            parts.append(f"session/{self.session}/")
-        return "/global/" + "".join(parts)
+        return _path(self.org, self.user, self.task, self.session)
 
     @property
     def owner(self) -> Scope:
@@ -193,6 +190,14 @@ class Scope(Value):
 
     def __str__(self) -> str:
         return self.path
+
+
+# Every row, event and statement asks for it again.
+@lru_cache(maxsize=4096)
+def _path(org: str | None, user: str | None, task: str | None, session: str | None) -> str:
+    named = (("org", org), ("user", user), ("task", task), ("session", session))
+    parts = [f"{level}/{name}/" for level, name in named if name is not None]
+    return "/global/" + "".join(parts)
 
 
 def _pairs(parts: list[str]) -> list[tuple[str, str]]:

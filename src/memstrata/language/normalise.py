@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from functools import lru_cache
 
 from memstrata.domain.errors import InvalidInput
 
@@ -28,6 +29,8 @@ def normalise(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
+# One write asks for the hash of its text four times; no more than the last few texts are kept.
+@lru_cache(maxsize=8)
 def content_hash(text: str) -> str:
     """Return the SHA-256 of the normalised text as 64 hexadecimal digits.
 

@@ -2,10 +2,10 @@
 
 Order of the gates, cheapest first: the memory that a correction names; a verbatim turn by its
 place in its session; a keyed fact by its key; free text by the hash of its normalised text.
-All compare within one scope, and there among
-what the same agents may see for the same purpose. Where a gate finds a memory of equal text it is a repetition,
-otherwise the two are in conflict: an explicit correction wins, then the newer and at least as
-confident; a weaker newcomer goes into history and touches the one that stands.
+All compare within one place: one scope, and there what the same agents may see for the same
+purpose. Where a gate finds a memory of equal text it is a repetition, otherwise the two are in
+conflict: an explicit correction wins, then the newer and at least as confident; a weaker newcomer
+goes into history and touches the one that stands.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from memstrata.domain.trust import Trust
 from memstrata.language.normalise import content_hash
 from memstrata.longterm.versions import (
     Moment,
+    echoed,
     first_version,
     next_version,
     renewed,
@@ -129,8 +130,8 @@ def _touch(approved: Approved, standing: Memory, moment: Moment, reason: str) ->
 
 def _repeat(approved: Approved, standing: Memory, moment: Moment, reason: str) -> Resolution:
     candidate = approved.candidate
-    again = renewed(standing, approved, moment)
     trusted = candidate.label.trust.rank >= standing.trust.rank
+    again = (renewed if trusted else echoed)(standing, approved, moment)
     if trusted and candidate.confidence > standing.confidence:
         again = replace(
             again,

@@ -86,6 +86,22 @@ def renewed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
     )
 
 
+def echoed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
+    """Return the state of a memory that someone less trusted said again.
+
+    Its times and expiry are renewed, never to an earlier end: else a document that quotes a fact
+    could have it forgotten. What weighs in ranking and eviction stays as it was.
+    """
+    soft, hard = approved.category_ttl
+    return replace(
+        standing,
+        updated_at=moment.now,
+        known_from=moment.now,
+        soft_expires_at=_later(standing.soft_expires_at, _expiry(moment, soft)),
+        hard_expires_at=_later(standing.hard_expires_at, _expiry(moment, hard)),
+    )
+
+
 def touched(standing: Memory, by: Memory, moment: Moment) -> Memory:
     """Return the state of a memory that outlived a weaker newcomer of its chain."""
     return replace(standing, versions=by.version, updated_at=moment.now, known_from=moment.now)
@@ -142,6 +158,11 @@ def _version(
         hard_expires_at=_expiry(moment, hard),
         embedding_model=moment.embedder,
     )
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    """The later of two ends; None, no end, is the latest."""
+    return None if one is None or other is None else max(one, other)
 
 
 def _expiry(moment: Moment, days: float | None) -> datetime | None:

@@ -219,5 +219,6 @@ def _charged(outcomes: tuple[Outcome, ...], embedded: int) -> tuple[Outcome, ...
     """Put the batch's embedding on the first outcome, so that the sum is right."""
     if not outcomes or not embedded:
         return outcomes
-    first = replace(outcomes[0], usage=outcomes[0].usage + Usage(embedded_texts=embedded))
-    return (first, *outcomes[1:])
+    first, usage = outcomes[0], Usage(embedded_texts=embedded)
+    charged = Outcome(first.kind, first.memory, first.reasons, first.events, first.usage + usage)
+    return (charged, *outcomes[1:])

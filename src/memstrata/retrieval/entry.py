@@ -28,7 +28,7 @@ from memstrata.domain.value import to_us
 
 NO_TURN = -1
 _LAYOUT = "entry 1"
-"""Part of the recipe: raised with :data:`ENTRY`, so that entries of another layout are made anew."""
+"""Part of the recipe, raised with :data:`ENTRY`: entries of another layout are made anew."""
 MAX_COUNT = 2**16 - 1
 
 ENTRY = struct.Struct("<10Q2qdiIHH4B")
@@ -165,9 +165,9 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
         memory.audience is not None,
         is_turn,
     )
-    ids = np.fromiter(counts, "<u8", len(counts)).tobytes()
-    times = np.fromiter((min(n, MAX_COUNT) for n in counts.values()), "<u2", len(counts)).tobytes()
-    return fixed + vector + ids + times
+    size = len(counts)
+    times = [min(count, MAX_COUNT) for count in counts.values()]
+    return fixed + vector + struct.pack(f"<{size}Q{size}H", *counts, *times)
 
 
 def recipe(analyser: str, embedder: str) -> int:

@@ -87,10 +87,11 @@ def _conversational(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
     parts = {"bm25": z_scores(signals.lexical, LEXICAL_PRIOR)}
     if signals.has_dense:
         parts["vector"] = fusion.dense_weight * z_scores(signals.dense, DENSE_PRIOR)
+    alone = _added(parts)
     # A poor neighbour is no evidence against a turn: only what is above average spreads.
-    base = np.maximum(_added(parts), 0.0)
-    parts["neighbours"] = neighbours(pool, base, fusion.neighbour_weights)
-    return parts, 1.0 / (1.0 + np.exp(LOGISTIC_MIDDLE - _added(parts)))
+    around = neighbours(pool, np.maximum(alone, 0.0), fusion.neighbour_weights)
+    parts["neighbours"] = around
+    return parts, 1.0 / (1.0 + np.exp(LOGISTIC_MIDDLE - (alone + around)))
 
 
 def _rrf(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:

@@ -57,6 +57,7 @@ class Pool:
         parts: One for each segment that has visible rows.
         entry: Structured columns of the visible rows.
         state: Likewise.
+        has_turns: Whether there may be verbatim turns among them.
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
@@ -65,6 +66,7 @@ class Pool:
         taken = [(p.segment, whole if p.is_whole else p.places) for p in parts]
         self.entry = _gather([segment.entry[places] for segment, places in taken])
         self.state = _gather([segment.state[places] for segment, places in taken])
+        self.has_turns = any(part.segment.has_turns for part in parts)
         self._starts = [0, *accumulate(len(part.places) for part in parts)]
 
     def __len__(self) -> int:
@@ -80,9 +82,8 @@ class Pool:
         part, place = self._at(slot)
         return part.segment.memory(place)
 
-    def dots(self, vector: NDArray[np.int8]) -> Floats:
-        """Return the integer dot product of each row's vector with a query vector."""
-        query = vector.astype(np.float32)
+    def dots(self, query: NDArray[np.float32]) -> Floats:
+        """Return the dot product of each row's vector with a query's, both of whole numbers."""
         scores = [_dot(part, query) for part in self.parts]
         return np.concatenate(scores) if scores else np.zeros(0)
 
@@ -123,19 +124,26 @@ def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     passed its hard expiry, holds at ``valid_at``, admits the agent and the purpose, and passes
     the filter (RE-5).
     """
-    parts, start = [], 0
+    parts: list[Part] = []
+    start = 0
     for index in frozen:
         for segment, alive in zip(index.segments, index.alive, strict=True):
-            if not len(segment):
-                continue
-            places = np.flatnonzero(alive & visible(segment, cue, now))
-            places = _admitted(segment, places, cue)
-            if len(places):
-                slots = np.full(len(segment), -1, np.int64)
-                slots[places] = np.arange(start, start + len(places))
-                parts.append(Part(segment, places, slots, len(places) == len(segment)))
-                start += len(places)
+            if len(segment):
+                part = _part(segment, alive & visible(segment, cue, now), cue, start)
+                if len(part.places):
+                    parts.append(part)
+                    start += len(part.places)
     return Pool(parts)
+
+
+def _part(segment: Segment, mask: Bools, cue: Cue, start: int) -> Part:
+    if mask.all() and not segment.restricted and not cue.filter:
+        every = segment.everywhere
+        return Part(segment, every, every if start == 0 else every + start, is_whole=True)
+    places = _admitted(segment, np.flatnonzero(mask), cue)
+    slots = np.full(len(segment), -1, np.int64)
+    slots[places] = np.arange(start, start + len(places))
+    return Part(segment, places, slots, is_whole=len(places) == len(segment))
 
 
 def visible(segment: Segment, cue: Cue, now: datetime) -> Bools:
@@ -249,7 +257,7 @@ def _dot(part: Part, query: NDArray[np.float32]) -> Floats:
     # einsum keeps to one thread: BLAS threads waiting for a busy core made the same scan 37 times
     # slower (DESIGN §6). Components are integers, so the order of summation changes nothing.
     scores = np.einsum("ij,j->i", vectors, query)
-    return np.asarray(scores[part.places], np.float64)
+    return np.asarray(scores if part.is_whole else scores[part.places], np.float64)
 
 
 def _seen(part: Part, places: Places, counts: Counts) -> tuple[Ints, Counts]:

@@ -31,6 +31,8 @@ class Segment:
         entry: Structured array of :data:`~memstrata.retrieval.entry.ENTRY_COLUMNS`, length n.
         state: Structured array of :data:`~memstrata.retrieval.entry.STATE_COLUMNS`, length n.
         vectors: float32 of shape (n, d) holding int8 values; d may be 0.
+        everywhere: The places of all rows, 0 to n - 1.
+        has_turns: Whether any row is a verbatim turn.
         expires: Whether any row has a hard expiry or an end of validity.
         restricted: Whether any row has an audience or a purpose.
         nbytes: Memory held, roughly, for the cache's budget.
@@ -42,7 +44,9 @@ class Segment:
         "_places",
         "_terms",
         "entry",
+        "everywhere",
         "expires",
+        "has_turns",
         "nbytes",
         "restricted",
         "rows",
@@ -62,6 +66,8 @@ class Segment:
         self.entry = np.frombuffer(fixed, ENTRY_COLUMNS)
         states = b"".join([row.state[: STATE.size] for row in rows])
         self.state = np.frombuffer(states, STATE_COLUMNS)
+        self.everywhere = np.arange(len(rows), dtype=np.int64)
+        self.has_turns = bool(self.entry["verbatim"].any())
         ends = (self.state["hard"] != NEVER) | (self.state["valid_to"] != NEVER)
         self.expires = bool(ends.any())
         closed = (self.entry["purpose"] != 0) | (self.entry["restricted"] != 0)

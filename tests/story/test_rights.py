@@ -1,0 +1,256 @@
+"""Who may write where, and the one way across scopes (SC-2, SC-3, SC-5, SC-6)."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from conftest import World
+from memstrata import (
+    Draft,
+    EventType,
+    InvalidInput,
+    InvalidScope,
+    Memory,
+    MemoryManager,
+    Outcome,
+    ScopeDenied,
+)
+
+KEY = "deploy_region"
+
+
+@pytest.fixture
+def ana(world: World) -> Iterator[MemoryManager]:
+    """A user; whatever the test did, the chains of all owners hold at its end."""
+    yield world.strata.manager(user="ana")
+    assert world.strata.verify_audit().ok
+
+
+def stored(outcome: Outcome) -> Memory:
+    assert outcome.memory is not None, outcome.reasons
+    return outcome.memory
+
+
+def answers(manager: MemoryManager) -> list[str]:
+    return [hit.memory.content for hit in manager.recall("deploy region", limit=20)]
+
+
+def test_the_nearest_scope_wins_and_the_farther_ones_serve_where_it_is_silent(
+    world: World, ana: MemoryManager
+) -> None:
+    admin = world.strata.admin(by="root-operator")
+    admin.remember(Draft("global region", key=KEY))
+    assert answers(ana) == ["global region"]
+    admin.remember(Draft("org region", key=KEY), scope="/org/default/")
+    assert answers(ana) == ["org region"]
+    ana.remember("my region", key=KEY)
+    task = world.strata.manager(user="ana", task="t1")
+    assert answers(ana) == answers(task) == ["my region"]
+
+    task.remember("task region", key=KEY)
+
+    assert answers(task) == ["task region"]
+    assert answers(ana) == ["my region"]
+    assert answers(world.strata.manager(user="bob")) == ["org region"]
+    assert answers(world.strata.manager(user="bob", org="other")) == ["global region"]
+    assert answers(world.strata.manager(session="s1")) == ["org region"]
+    shadowed = next(m for m in ana.list() if m.content == "org region")
+    assert ana.explain(shadowed.id, "region").excluded == ("nearer_scope_holds_key",)
+
+
+def test_a_named_scope_is_read_alone(world: World, ana: MemoryManager) -> None:
+    world.strata.admin(by="root").remember(Draft("org region", key=KEY), scope="/org/default/")
+    ana.remember("my region", key=KEY)
+
+    found = {
+        name: [h.memory.content for h in ana.recall("region", scopes=[name])]
+        for name in ("org", "user")
+    }
+
+    assert found == {"org": ["org region"], "user": ["my region"]}
+
+
+@pytest.mark.parametrize(
+    "scope", ["org", "workspace", "global", "/global/", "/user/bob/", "/org/other/"]
+)
+def test_a_principal_writes_at_home_only(world: World, ana: MemoryManager, scope: str) -> None:
+    with pytest.raises(ScopeDenied) as caught:
+        ana.remember("Not mine to say", scope=scope)
+
+    assert caught.value.right == "write"
+    assert world.strata.verify_audit().events == 0
+
+
+@pytest.mark.parametrize("scope", ["/user/ana/", "/user/ana/task/t2/", "/org/default/"])
+def test_a_task_writes_neither_up_nor_beside(world: World, scope: str) -> None:
+    task = world.strata.manager(user="ana", task="t1")
+
+    with pytest.raises(ScopeDenied):
+        task.remember("Not mine to say", scope=scope)
+
+
+def test_a_grant_lets_a_member_write_for_the_org_until_it_is_revoked(
+    world: World, ana: MemoryManager
+) -> None:
+    admin = world.strata.admin(by="root-operator")
+    given = admin.grant("ana", "org_write")
+    assert (given.grantee, given.name, given.by) == ("ana", "org_write", "admin:root-operator")
+    assert admin.grants() == [given]
+    events = world.strata.verify_audit().events
+    admin.grant("ana", "org_write")
+    assert world.strata.verify_audit().events == events
+
+    written = ana.remember("We deploy on Friday", scope="org")
+
+    assert written.kind == "created"
+    assert stored(written).scope.path == "/global/org/default/"
+    assert written.events[0].actor == "/global/org/default/user/ana/"
+    assert "We deploy on Friday" in [m.content for m in world.strata.manager(user="bob").list()]
+    for stranger in (
+        world.strata.manager(user="bob"),
+        world.strata.manager(user="ana", org="other"),
+        world.strata.manager(session="ana"),
+    ):
+        with pytest.raises(ScopeDenied):
+            stranger.remember("Me too", scope="org")
+    assert admin.revoke("ana", "org_write") is True
+    assert admin.revoke("ana", "org_write") is False
+    with pytest.raises(ScopeDenied):
+        ana.remember("One more", scope="org")
+    world.reopen()
+    assert world.strata.admin(by="root-operator").grants() == []
+
+
+def test_a_grant_survives_a_restart(world: World) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+
+    world.reopen()
+
+    assert world.strata.manager(user="ana").remember("Ours", scope="org").kind == "created"
+
+
+def test_only_an_administrator_writes_for_all_and_under_its_name(world: World) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    world.strata.admin(by="root").grant("ana", "admin")
+
+    outcome = world.strata.admin(by="root").remember(Draft("Be kind", kind="procedural"))
+
+    assert outcome.events[0].actor == "admin:root"
+    assert [m.content for m in world.strata.manager(user="x", org="y").list()] == ["Be kind"]
+    with pytest.raises(ScopeDenied):
+        world.strata.manager(user="ana").remember("Be kinder", scope="global")
+
+
+def test_reading_another_user_takes_a_grant_for_that_user(world: World, ana: MemoryManager) -> None:
+    ana.remember("I like dark mode")
+    bob = world.strata.manager(user="bob")
+    with pytest.raises(ScopeDenied):
+        bob.recall("dark mode", scopes=["/user/ana/"])
+    world.strata.admin(by="root").grant("bob", "read_user:ana")
+
+    found = bob.recall("dark mode", scopes=["/user/ana/"])
+
+    assert [hit.memory.content for hit in found] == ["I like dark mode"]
+    assert len(bob.recall("dark mode")) == 0
+    assert bob.list() == ()
+    for name in ("/user/anabel/", "/user/carol/", "/user/ana/task/t1/", "/org/other/user/ana/"):
+        with pytest.raises(ScopeDenied):
+            bob.recall("dark mode", scopes=[name])
+    with pytest.raises(ScopeDenied):
+        world.strata.manager(user="bob", org="other").recall("x", scopes=["/org/default/user/ana/"])
+    world.strata.admin(by="root").revoke("bob", "read_user:ana")
+    with pytest.raises(ScopeDenied):
+        bob.recall("dark mode", scopes=["/user/ana/"])
+
+
+def test_a_task_hands_up_to_its_user(world: World, ana: MemoryManager) -> None:
+    task = world.strata.manager(user="ana", task="t1")
+    learned = stored(task.remember("Blue deploys work", tags=["ops"], source="task_learning"))
+
+    outcome = task.promote(learned.id, "user")
+
+    copy = stored(outcome)
+    assert outcome.kind == "created"
+    assert copy.id != learned.id
+    assert (copy.scope.path, copy.version) == ("/global/org/default/user/ana/", 1)
+    assert copy.parents == (learned.id,)
+    assert copy.origin.memory == learned.id
+    assert (copy.trust, copy.confidence, copy.tags) == (learned.trust, 0.8, ("ops",))
+    assert [m.id for m in ana.list()] == [copy.id]
+    assert task.get(learned.id) == learned
+    events = world.strata.verify_audit().events
+    again = task.promote(learned.id, "user")
+    assert stored(again) == copy
+    assert len(ana.list()) == 1
+    assert world.strata.verify_audit().events == events
+
+
+@pytest.mark.parametrize("task", [None, "t1"])
+def test_promotion_to_the_org_takes_the_grant(world: World, task: str | None) -> None:
+    manager = world.strata.manager(user="ana", task=task)
+    mine = stored(manager.remember("We deploy on Friday", key="deploy_day"))
+    with pytest.raises(ScopeDenied):
+        manager.promote(mine.id, "org")
+    world.strata.admin(by="root").grant("ana", "org_write")
+
+    outcome = manager.promote(mine.id, "org")
+
+    assert outcome.kind == "created"
+    assert stored(outcome).scope.path == "/global/org/default/"
+    assert manager.promote(mine.id, "/org/default/").memory == outcome.memory
+    assert [m.content for m in world.strata.manager(user="bob").list()] == ["We deploy on Friday"]
+    assert world.strata.deliver_outbox() == 0
+    assert world.strata.verify_audit().ok
+
+
+def test_the_trail_of_the_source_tells_of_a_promotion(world: World, ana: MemoryManager) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    mine = stored(ana.remember("We deploy on Friday"))
+
+    ana.promote(mine.id, "org")
+
+    links = world.strata._driver.run(world.strata.services.store.links(ana.principal.home))
+    types = [json.loads(link.payload or b"{}")["type"] for link in links]
+    assert types == [EventType.CREATED, EventType.PROMOTED]
+    assert mine.id.encode() in (links[1].payload or b"")
+
+
+@pytest.mark.parametrize(
+    "to", ["global", "/global/", "user", "task", "/user/bob/", "/org/other/", "/user/ana/task/t/"]
+)
+def test_promotion_goes_upward_along_the_line_only(
+    world: World, ana: MemoryManager, to: str
+) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    mine = stored(ana.remember("Mine"))
+
+    with pytest.raises((InvalidScope, InvalidInput)):
+        ana.promote(mine.id, to)
+
+    with pytest.raises(InvalidInput):
+        world.strata.manager(session="s1").promote(mine.id, "org")
+
+
+def test_what_was_forgotten_upstairs_is_not_promoted_again(
+    world: World, ana: MemoryManager
+) -> None:
+    ana.remember("us-east-1", key=KEY)
+    ana.forget(key=KEY)
+    task = world.strata.manager(user="ana", task="t1")
+    learned = stored(task.remember("eu-west-1", key=KEY))
+
+    outcome = task.promote(learned.id, "user")
+
+    assert (outcome.kind, outcome.reasons) == ("blocked", ("tombstoned",))
+    assert ana.list() == ()
+
+
+def test_a_private_memory_stays_private_when_it_is_promoted(world: World) -> None:
+    agent = world.strata.manager(user="ana", task="t1", agent="a")
+    secret = stored(agent.remember("Only for a", audience=["a"], sensitivity="sensitive"))
+
+    copy = stored(agent.promote(secret.id, "user"))
+
+    assert (copy.audience, copy.sensitivity) == (frozenset({"a"}), "sensitive")
+    assert world.strata.manager(user="ana", agent="b").list() == ()

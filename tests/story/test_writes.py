@@ -1,0 +1,391 @@
+"""What becomes of a write, and that the past stays readable (LT-1, LT-3, ME-4, ME-5, SC-2…SC-6)."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from conftest import World
+from memstrata import (
+    Draft,
+    IdempotencyMismatch,
+    Memory,
+    MemoryManager,
+    Outcome,
+    OutcomeKind,
+)
+from memstrata.domain.value import from_us
+
+KEY = "deploy_region"
+CHANNEL = "update_channel"
+
+
+@pytest.fixture
+def ana(world: World) -> Iterator[MemoryManager]:
+    """A user; whatever the test did, the chains of all owners hold at its end."""
+    yield world.strata.manager(user="ana")
+    assert world.strata.verify_audit().ok
+
+
+def stored(outcome: Outcome) -> Memory:
+    assert outcome.memory is not None, outcome.reasons
+    return outcome.memory
+
+
+def standing(manager: MemoryManager, key: str = KEY) -> list[str]:
+    return [memory.content for memory in manager.list(filter={"key": key})]
+
+
+# What stands, what is said next under the same key, and what comes of it.
+FACT = {"content": "us-east-1", "key": KEY}
+GUESS = {"source": "agent_inferred", "confidence": 0.6}
+OUTCOMES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
+    "the same again": (FACT, FACT, "refreshed", "us-east-1"),
+    "the same in other letters": (
+        FACT,
+        {**FACT, "content": " US-East-1 "},
+        "refreshed",
+        "us-east-1",
+    ),
+    "the same by an equal witness": (
+        {**FACT, "source": "task_outcome"},
+        {**FACT, "source": "task_learning"},
+        "bumped",
+        "us-east-1",
+    ),
+    "the same by a lesser witness": (FACT, {**FACT, **GUESS}, "refreshed", "us-east-1"),
+    "something newer": (FACT, {**FACT, "content": "eu-west-1"}, "superseded", "eu-west-1"),
+    "something as confident": (
+        {**FACT, **GUESS},
+        {**FACT, **GUESS, "content": "eu-west-1"},
+        "superseded",
+        "eu-west-1",
+    ),
+    "something less confident": (
+        FACT,
+        {**FACT, **GUESS, "content": "eu-west-1"},
+        "touched",
+        "us-east-1",
+    ),
+    "a correction, though unsure": (
+        FACT,
+        {**FACT, "source": "user_correction", "confidence": 0.2, "content": "eu-west-1"},
+        "superseded",
+        "eu-west-1",
+    ),
+    "something from outside, however sure": (
+        {**FACT, **GUESS},
+        {**FACT, "source": "external", "confidence": 1.0, "content": "eu-west-1"},
+        "touched",
+        "us-east-1",
+    ),
+    "outside on outside": (
+        {**FACT, "source": "external"},
+        {**FACT, "source": "external", "content": "eu-west-1"},
+        "superseded",
+        "eu-west-1",
+    ),
+}
+
+
+@pytest.mark.parametrize("story", OUTCOMES.values(), ids=OUTCOMES)
+def test_what_comes_of_a_second_statement(
+    world: World, ana: MemoryManager, story: tuple[dict[str, Any], dict[str, Any], str, str]
+) -> None:
+    before, after, kind, content = story
+    first = ana.remember(**before)
+    world.clock.advance(days=1)
+
+    second = ana.remember(**after)
+
+    assert first.kind == "created"
+    assert second.kind == kind
+    assert standing(ana) == [content]
+    assert stored(second).content == content
+    assert stored(second) in ana.list()
+    assert [event.type for event in second.events] == [kind]
+    assert ana.get(stored(second).id) == stored(second)
+
+
+def test_a_lesser_repeat_changes_neither_trust_nor_source_nor_weight(
+    world: World, ana: MemoryManager
+) -> None:
+    known = stored(ana.remember("us-east-1", key=KEY, category="preference"))
+    world.clock.advance(days=1)
+
+    again = stored(
+        ana.remember(
+            "us-east-1",
+            key=KEY,
+            source="external",
+            confidence=1.0,
+            importance="critical",
+            pinned=True,
+            tags=["urgent"],
+            ttl_days=0.5,
+        )
+    )
+
+    kept = ("trust", "source", "confidence", "importance", "pinned", "tags", "verified_at")
+    assert [getattr(again, name) for name in kept] == [getattr(known, name) for name in kept]
+    assert again.hard_expires_at is None
+    world.clock.advance(days=1)
+    assert standing(ana) == ["us-east-1"]
+
+
+def test_a_better_repeat_takes_confidence_with_its_source(ana: MemoryManager) -> None:
+    ana.remember("us-east-1", key=KEY, **GUESS)
+
+    again = stored(ana.remember("us-east-1", key=KEY))
+
+    assert (again.source, again.trust, again.confidence) == ("user_stated", "user", 1.0)
+    assert again.version == 1
+
+
+def test_a_repeat_renews_times_and_expiry(world: World, ana: MemoryManager) -> None:
+    first = stored(ana.remember("The build is green", ttl_days=2))
+    world.clock.advance(days=1)
+
+    again = stored(ana.remember("the build  is GREEN", ttl_days=2))
+
+    assert again.id == first.id
+    assert again.updated_at - first.updated_at == timedelta(days=1)
+    assert again.created_at == first.created_at
+    assert again.hard_expires_at == again.updated_at + timedelta(days=2)
+
+
+def test_free_text_of_another_kind_is_another_memory(ana: MemoryManager) -> None:
+    kinds = ("semantic", "episodic", "procedural")
+
+    outcomes = [ana.remember("Deploys happen on Friday", kind=kind).kind for kind in kinds]
+
+    assert outcomes == ["created"] * 3
+
+
+def test_texts_that_differ_in_a_number_or_a_negation_coexist(ana: MemoryManager) -> None:
+    texts = ("Call at 5", "Call at 6", "Do not call at 5", "Call at 5 on 2026-01-02")
+
+    assert {ana.remember(text).kind for text in texts} == {"created"}
+    assert len(ana.list()) == 4
+
+
+def test_versions_are_gapless_and_history_runs_from_old_to_new(
+    world: World, ana: MemoryManager
+) -> None:
+    for number in range(1, 8):
+        world.clock.advance(seconds=1)
+        ana.remember(f"region {number}", key=KEY, **(GUESS if number in (3, 6) else {}))
+
+    chain = ana.history(KEY)
+
+    assert [memory.version for memory in chain] == [1, 2, 3, 4, 5, 6, 7]
+    assert [memory.content for memory in chain] == [f"region {n}" for n in range(1, 8)]
+    assert [m.status for m in chain].count("active") == 1
+    assert chain[-1].status == "active"
+    assert len({memory.root for memory in chain}) == 1
+    assert all(memory.scope == ana.principal.home for memory in chain)
+    assert ana.history(chain[2].id) == chain
+    by_id = {memory.id: memory for memory in chain}
+    for memory in chain[:-1]:
+        assert memory.superseded_by in by_id
+
+
+def test_a_batch_may_repeat_and_correct_itself(ana: MemoryManager) -> None:
+    drafts = [
+        Draft("us-east-1", key=KEY),
+        Draft("us-east-1", key=KEY),
+        Draft("eu-west-1", key=KEY),
+        Draft("us-west-2", key=KEY, source="agent_inferred"),
+        Draft("ap-south-1", key=KEY, source="user_correction"),
+        Draft("Free text"),
+        Draft("free  TEXT"),
+    ]
+
+    outcomes = ana.remember_many(drafts)
+
+    kinds = ["created", "refreshed", "superseded", "touched", "superseded", "created", "refreshed"]
+    assert [outcome.kind for outcome in outcomes] == kinds
+    assert [memory.version for memory in ana.history(KEY)] == [1, 2, 3, 4]
+    assert standing(ana) == ["ap-south-1"]
+    assert len(ana.list()) == 2
+    assert all(outcome.memory == ana.get(stored(outcome).id) for outcome in outcomes)
+
+
+def test_a_batch_with_one_bad_write_writes_nothing(ana: MemoryManager) -> None:
+    ana.remember("one", idempotency_key="k")
+
+    with pytest.raises(IdempotencyMismatch):
+        ana.remember_many([Draft("two"), Draft("three", idempotency_key="k")])
+
+    assert [memory.content for memory in ana.list()] == ["one"]
+
+
+def test_an_idempotency_key_writes_once(world: World, ana: MemoryManager) -> None:
+    first = ana.remember("us-east-1", key=KEY, idempotency_key="w1")
+    events = world.strata.verify_audit().events
+    world.clock.advance(days=1)
+
+    again = ana.remember("us-east-1", key=KEY, idempotency_key="w1")
+
+    assert (again.kind, again.memory, again.reasons) == (first.kind, first.memory, first.reasons)
+    assert world.strata.verify_audit().events == events
+    world.reopen()
+    ana = world.strata.manager(user="ana")
+    assert ana.remember("us-east-1", key=KEY, idempotency_key="w1").memory == first.memory
+    for other in ({"content": "eu-west-1", "key": KEY}, {"content": "us-east-1", "key": "other"}):
+        with pytest.raises(IdempotencyMismatch):
+            ana.remember(**other, idempotency_key="w1")
+    assert standing(ana) == ["us-east-1"]
+
+
+def test_a_correction_wins_and_keeps_what_the_fact_was(ana: MemoryManager) -> None:
+    known = stored(
+        ana.remember("us-east-1", key=KEY, category="preference", tags=["ops"], importance="high")
+    )
+
+    outcome = ana.correct(KEY, "eu-west-1", quote="no, eu-west-1")
+
+    new = stored(outcome)
+    assert outcome.kind == "superseded"
+    assert (new.source, new.confidence, new.version) == ("user_correction", 1.0, 2)
+    assert (new.key, new.category, new.tags, new.importance) == (
+        KEY,
+        "preference",
+        ("ops",),
+        "high",
+    )
+    assert (new.quote, new.supersedes) == ("no, eu-west-1", known.id)
+    assert ana.correct("new_key", "first value").kind == "created"
+    assert ana.correct(new.id, "us-west-2").kind == "superseded"
+    assert ana.correct(known.id, "too late").reasons == ("not_found",)
+    assert standing(ana) == ["us-west-2"]
+
+
+def test_confirming_verifies(world: World, ana: MemoryManager) -> None:
+    guess = stored(ana.remember("us-east-1", key=KEY, **GUESS))
+    assert guess.needs_verification
+    world.clock.advance(days=1)
+
+    outcome = ana.confirm(guess.id)
+
+    assert outcome.kind == "bumped"
+    assert not stored(outcome).needs_verification
+    assert stored(outcome).verified_at == from_us(world.clock.now_us())
+    assert ana.confirm("unknown").reasons == ("not_found",)
+
+
+def test_what_was_forgotten_is_gone_and_capture_does_not_relearn_it(ana: MemoryManager) -> None:
+    said = "Use email as the primary channel for updates."
+    assert [o.kind for o in ana.capture(said).stored] == ["created"]
+    first = stored(ana.remember("chat", key=CHANNEL))
+    ana.remember("email", key=CHANNEL)
+
+    outcome = ana.forget(key=CHANNEL)
+
+    assert outcome.kind == "forgotten"
+    assert ana.history(CHANNEL) == ()
+    assert ana.get(first.id) is None
+    assert ana.list() == ()
+    assert len(ana.recall("email channel")) == 0
+    assert {o.kind for o in ana.capture(said).outcomes} == {OutcomeKind.BLOCKED}
+    assert ana.capture(said).blocked[0].reasons == ("tombstoned",)
+    assert ana.forget(key=CHANNEL).reasons == ("not_found",)
+
+
+def test_the_user_who_says_it_anew_takes_the_block_away(ana: MemoryManager) -> None:
+    said = "Use email as the primary channel for updates."
+    ana.capture(said)
+    ana.forget(key=CHANNEL)
+
+    anew = ana.remember("email", key=CHANNEL)
+
+    assert anew.kind == "created"
+    assert stored(anew).version == 1
+    assert {o.kind for o in ana.capture(said).outcomes} <= {"refreshed", "superseded"}
+
+
+def test_forgetting_by_id_takes_every_version_and_leaves_the_rest(ana: MemoryManager) -> None:
+    ana.remember("us-east-1", key=KEY)
+    newest = stored(ana.remember("eu-west-1", key=KEY))
+    other = stored(ana.remember("Another fact", tags=["x"]))
+
+    outcome = ana.forget(id=newest.id)
+
+    assert outcome.reasons == ("count:2",)
+    assert [memory.id for memory in ana.list()] == [other.id]
+    assert ana.forget(filter={"tags": "x"}).reasons == ("count:1",)
+    assert ana.list() == ()
+
+
+def test_hard_expiry_holds_from_the_very_instant(world: World, ana: MemoryManager) -> None:
+    memory = stored(ana.remember("The code is 1234", key="code", ttl_days=1))
+    world.clock.advance(us=86_400_000_000 - 1)
+    assert [hit.memory.id for hit in ana.recall("code")] == [memory.id]
+
+    world.clock.advance(us=1)
+
+    assert len(ana.recall("code")) == 0
+    assert ana.list() == ()
+    assert ana.get(memory.id) is None
+    assert ana.history("code") == ()
+    assert ana.explain(memory.id, "code").excluded == ("not_found",)
+    assert ana.confirm(memory.id).reasons == ("not_found",)
+    assert ana.status()["memories"] == {}
+
+
+def test_a_new_value_after_expiry_carries_the_chain_on(world: World, ana: MemoryManager) -> None:
+    ana.remember("1234", key="code", ttl_days=1)
+    world.clock.advance(days=1)
+
+    outcome = ana.remember("9999", key="code", **GUESS)
+
+    assert outcome.kind == "created"
+    assert "previous_expired" in outcome.reasons
+    assert stored(outcome).version == 2
+    assert standing(ana, "code") == ["9999"]
+
+
+def test_known_at_tells_what_was_believed_then(world: World, ana: MemoryManager) -> None:
+    times = []
+    for region in ("us-east-1", "eu-west-1", "ap-south-1"):
+        ana.remember(region, key=KEY)
+        times.append(from_us(world.clock.now_us()))
+        world.clock.advance(days=1)
+    world.reopen()
+    ana = world.strata.manager(user="ana")
+
+    believed = [[h.memory.content for h in ana.recall("deploy region", known_at=t)] for t in times]
+    before = ana.recall("deploy region", known_at=times[0] - timedelta(microseconds=1))
+    between = ana.recall("deploy region", known_at=times[1] - timedelta(microseconds=1))
+
+    assert believed == [["us-east-1"], ["eu-west-1"], ["ap-south-1"]]
+    assert len(before) == 0
+    assert [hit.memory.content for hit in between] == ["us-east-1"]
+
+
+def test_known_at_shows_the_state_of_that_time(world: World, ana: MemoryManager) -> None:
+    guess = stored(ana.remember("us-east-1", key=KEY, **GUESS, ttl_days=10))
+    then = from_us(world.clock.now_us())
+    world.clock.advance(days=1)
+    ana.remember("us-east-1", key=KEY, pinned=True)
+
+    past = ana.recall("us-east-1", known_at=then)[0].memory
+
+    assert (past.confidence, past.source, past.pinned) == (0.6, "agent_inferred", False)
+    assert past.hard_expires_at == guess.hard_expires_at
+    world.clock.advance(days=30)
+    assert len(ana.recall("us-east-1", known_at=then + timedelta(days=9, hours=23))) == 1
+
+
+def test_system_time_rises_though_the_wall_clock_falls_back(
+    world: World, ana: MemoryManager
+) -> None:
+    first = stored(ana.remember("one", key=KEY))
+    world.clock.set(first.created_at - timedelta(days=30))
+
+    second = stored(ana.remember("two", key=KEY))
+
+    assert second.known_from == first.known_from + timedelta(microseconds=1)
+    assert standing(ana) == ["two"]
+    assert [memory.content for memory in ana.history(KEY)] == ["one", "two"]
