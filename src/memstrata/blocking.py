@@ -332,6 +332,7 @@ class Strata:
         self._driver.stop()
 
     def __enter__(self) -> Self:
+        self.deliver_outbox()
         return self
 
     def __exit__(

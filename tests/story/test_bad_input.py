@@ -4,6 +4,7 @@ import asyncio
 import math
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from memstrata import (
     StoreUnavailable,
 )
 from memstrata.blocking import Strata
+from memstrata.domain.decision import Candidate, Proposer
+from memstrata.domain.trust import Label
 from memstrata.settings import Settings, load
 
 
@@ -213,6 +216,32 @@ def test_capture_refuses_a_bad_value(manager: MemoryManager, given: dict[str, An
     refuse(next(iter(given)), lambda: manager.capture("Call me Ana.", **given))
 
 
+def test_a_bad_candidate_is_refused_as_a_draft_would_be(manager: MemoryManager) -> None:
+    good = Candidate(
+        content="Fine",
+        scope=manager.principal.home,
+        source=memstrata.Source.USER_STATED,
+        proposer=Proposer.RULES,
+        label=Label(memstrata.Trust.USER),
+    )
+    for field in ("content", "key", "category", "confidence", "tags", "metadata", "quote"):
+        for value in BAD_WRITES[field]:
+            if value is None:
+                continue
+            bad = replace(good, **{field: value})
+            refuse(field, lambda bad=bad: manager.propose([good, bad]))
+    for none in (5, None, "text", [5], [None]):
+        refuse("candidates", lambda none=none: manager.propose(none))
+
+    assert len(manager.list()) == 2
+
+
+def test_a_long_wish_to_forget_is_no_error(manager: MemoryManager) -> None:
+    report = manager.capture("Forget that " + "the deploy region is somewhere far away " * 40)
+
+    assert {outcome.kind for outcome in report.outcomes} <= {"dropped"}
+
+
 def test_forgetting_needs_something_to_forget(manager: MemoryManager) -> None:
     for named in ({}, {"filter": {}}, {"filter": "all"}, {"filter": {"colour": 1}}):
         with pytest.raises(InvalidInput):
@@ -256,6 +285,7 @@ def test_metadata_comes_back_as_it_was_given_and_cannot_be_changed(manager: Memo
     assert found is not None
     expected = {"a": {"b": [1, 2.5, None, True, "ü"]}, "n": 2**70, "": ""}
     assert found.to_dict()["metadata"] == kept.to_dict()["metadata"] == expected
+    manager.recall("With data")[0].memory.metadata["a"]["b"].append("mine")
     assert manager.recall("With data")[0].memory.to_dict()["metadata"] == expected
 
 

@@ -12,6 +12,8 @@ import memstrata
 from memstrata import MemoryManager, MemstrataError
 from memstrata.blocking import Strata
 from memstrata.settings import Settings
+from memstrata.testing.models import ScriptedModel
+from memstrata.wiring import assemble
 
 FUZZED = settings(max_examples=150, deadline=None)
 _LEAVES = st.one_of(
@@ -53,6 +55,50 @@ def test_only_typed_errors_come_out_of_recall(query: Any, fields: dict[str, Any]
 
     if found is not None:
         json.dumps(found.to_dict(), allow_nan=False).encode()
+
+
+_ITEMS = st.fixed_dictionaries(
+    {},
+    optional={
+        "key": st.one_of(_ANY, st.sampled_from(["language", "name", "update_channel"])),
+        "value": _ANY,
+        "scope": st.one_of(_ANY, st.sampled_from(["user", "workspace", "task"])),
+        "ttl_days": _ANY,
+        "confidence": _ANY,
+        "quote": st.one_of(_ANY, st.just("Call me Ana")),
+    },
+)
+_ANSWERS = st.one_of(
+    _ANY,
+    st.fixed_dictionaries({"items": st.one_of(_ANY, st.lists(_ITEMS, max_size=4))}),
+    st.fixed_dictionaries({"kind": _ANY, "query": _ANY, "top_k": _ANY, "scopes": _ANY}),
+    st.fixed_dictionaries({"answer": _ANY, "used_memory_keys": _ANY}),
+)
+
+
+@FUZZED
+@given(answers=st.lists(_ANSWERS, min_size=6, max_size=6))
+def test_no_answer_of_a_model_escapes_as_an_error(answers: list[Any]) -> None:
+    with _with_model(ScriptedModel(*answers)) as strata:
+        memory = strata.manager(user="alice", session="s1")
+
+        report = memory.capture("Call me Ana and write in English.")
+        result = strata.agent(memory).run("Call me Ana.", "Draft an update")
+
+        assert report.diagnostics is not None
+        assert result.stop_reason
+        assert strata.verify_audit().ok
+
+
+@FUZZED
+@given(said=st.text(min_size=1).filter(lambda text: not text.isspace() and "\0" not in text))
+def test_no_turn_makes_capture_fail(said: str) -> None:
+    for lead in ("", "Remember that ", "Forget that ", "Call me ", "Always use "):
+        _fuzzed().capture(lead + said)
+
+
+def _with_model(model: ScriptedModel) -> Strata:
+    return Strata(assemble(":memory:", settings=Settings(), inline=True, model=model))
 
 
 def _try(verb: Callable[[], Any]) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -99,6 +99,31 @@ def candidate_of(
         ttl_days=positive_days("ttl_days", draft.ttl_days, rules.max_ttl_days),
         pinned=flag("pinned", draft.pinned),
         idempotency_key=name_or_none("idempotency_key", draft.idempotency_key),
+    )
+
+
+def checked_candidate(raw: object, rules: DraftRules = DEFAULT_RULES) -> Candidate:
+    """Check a candidate of an extractor that is not ours as strictly as a draft.
+
+    Raises:
+        InvalidInput: Naming the field and what is allowed.
+    """
+    if not isinstance(raw, Candidate):
+        raise InvalidInput("candidates", f"must be Candidates, not {type(raw).__name__}")
+    return replace(
+        raw,
+        content=check_text("content", raw.content, rules.content_bytes),
+        category=check_text("category", raw.category, MAX_NAME_BYTES),
+        key=name_or_none("key", raw.key),
+        confidence=_confidence(raw.confidence, raw.source),
+        tags=_names("tags", raw.tags, MAX_TAGS),
+        metadata=checked_metadata(raw.metadata, rules.metadata_bytes),
+        quote=None if raw.quote is None else check_text("quote", raw.quote, 65536),
+        speaker=name_or_none("speaker", raw.speaker),
+        parents=_names("parents", raw.parents, MAX_PARENTS),
+        idempotency_key=name_or_none("idempotency_key", raw.idempotency_key),
+        replaces=name_or_none("replaces", raw.replaces),
+        retracts=None if raw.retracts is None else check_text("retracts", raw.retracts, 65536),
     )
 
 

@@ -7,13 +7,13 @@ attribute that may change without new content: status, confidence, expiry and so
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from memstrata.domain.scope import Scope
 from memstrata.domain.trust import Audience, Label, Sensitivity, Source, Trust
@@ -31,12 +31,13 @@ NEEDS_VERIFICATION_BELOW = 0.7
 """Confidence under which a memory counts as unverified until confirmed (ME-2)."""
 
 
-_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-
-
 def is_id(name: str) -> bool:
     """Whether a name has the form of a memory's id and so can be no key that is made anew."""
-    return _ID.fullmatch(name) is not None
+    try:
+        id = UUID(name)
+    except ValueError:
+        return False
+    return id.version == 7 and str(id) == name
 
 
 class Kind(StrEnum):

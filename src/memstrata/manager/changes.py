@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memstrata.capture.drafts import MAX_NAME_BYTES
 from memstrata.domain.change import Change, Head, Snapshot, StoredRow, TurnRequest
 from memstrata.domain.codec import decode
 from memstrata.domain.decision import Outcome, OutcomeKind
@@ -109,9 +110,10 @@ class Changer:
         """Forget what a user asked to have forgotten: a key, or else a statement as it was
         said.
         """
-        outcome = await self.forget(id=None, key=what, wanted={})
-        if outcome is not NOT_FOUND:
-            return outcome
+        if len(what.encode()) <= MAX_NAME_BYTES:
+            outcome = await self.forget(id=None, key=what, wanted={})
+            if outcome is not NOT_FOUND:
+                return outcome
         index = self._services.indexes.of(self._principal.home.owner)
         home = self._principal.home
         index.refresh(await self._services.store.snapshot(home.owner, since=index.head))

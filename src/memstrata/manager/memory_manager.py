@@ -172,13 +172,15 @@ class AsyncMemoryManager:
         forgotten instead of stored.
 
         Raises:
+            InvalidInput: If a value is not storable.
             ScopeDenied: If a scope is not this principal's to write.
             StoreError: If the store could not; nothing of the candidates was written.
         """
-        stored = iter(await self._writer.write([c for c in candidates if c.retracts is None]))
+        checked = [self._writer.checked(c) for c in _sequence("candidates", candidates)]
+        stored = iter(await self._writer.write([c for c in checked if c.retracts is None]))
         return [
             next(stored) if c.retracts is None else await self._changer.retract(c.retracts)
-            for c in candidates
+            for c in checked
         ]
 
     async def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from memstrata.domain.change import Head
 from memstrata.domain.codec import decode, decode_all
 from memstrata.domain.errors import ModelError, ScopeDenied, StoreUnavailable
 from memstrata.domain.memory import Memory
@@ -122,32 +123,36 @@ class Reader:
         if cue.known_at is not None:
             return [await self._past(owner, cue.known_at) for owner in owners], ()
         indexes = [self._services.indexes.of(owner) for owner in owners]
-        degraded = await self._refresh(owners, indexes)
-        written = [index for index in indexes if index.head is not None]
+        current, degraded = await self._refreshed(owners, indexes)
+        written = [index for index in current if index.head is not None]
         return [index.freeze() for index in written], degraded
 
     async def _past(self, owner: Scope, known_at: datetime) -> Frozen:
         rows = await self._services.store.as_of(owner, to_us(known_at))
         return self._services.indexes.frozen_at(rows)
 
-    async def _refresh(
+    async def _refreshed(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
-    ) -> tuple[str, ...]:
+    ) -> tuple[Sequence[OwnerIndex], tuple[str, ...]]:
         """Bring the owners' indexes up to the store; name what could not be reached.
 
         Without the store a warm index still answers, and the answer says so (RE-5).
         """
         try:
             heads = await self._services.store.heads(owners)
-            for owner, index, head in zip(owners, indexes, heads, strict=True):
-                if head != index.head:
-                    snapshot = await self._services.store.snapshot(owner, since=index.head)
-                    index.refresh(snapshot)
+            pairs = zip(owners, indexes, heads, strict=True)
+            return [await self._current(*pair) for pair in pairs], ()
         except StoreUnavailable:
             if all(index.head is None for index in indexes):
                 raise
-            return ("store",)
-        return ()
+            return indexes, ("store",)
+
+    async def _current(self, owner: Scope, index: OwnerIndex, head: Head | None) -> OwnerIndex:
+        if head is None:
+            return index if index.head is None else self._services.indexes.renew(owner)
+        if head != index.head:
+            index.refresh(await self._services.store.snapshot(owner, since=index.head))
+        return index
 
     def _query(self, text: str) -> tuple[Query, tuple[str, ...]]:
         indexer = self._services.indexes.indexer

@@ -77,6 +77,7 @@ class AsyncStrata:
             await self._services.model.close()
 
     async def __aenter__(self) -> Self:
+        await self.deliver_outbox()
         return self
 
     async def __aexit__(

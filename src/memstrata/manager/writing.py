@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memstrata.capture.drafts import DraftRules, candidate_of
+from memstrata.capture.drafts import DraftRules, candidate_of, checked_candidate
 from memstrata.capture.model import UNANCHORED, UNSUPPORTED
 from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
 from memstrata.domain.change import Change, OutboxItem, Snapshot, TurnRequest
@@ -60,15 +60,21 @@ class Writer:
         """Return the policy in force for a scope's org."""
         return self._services.policies.policy_for(scope.org)
 
+    def checked(self, candidate: Candidate) -> Candidate:
+        """Check a candidate; see :func:`memstrata.capture.drafts.checked_candidate`."""
+        return checked_candidate(candidate, self._rules())
+
     def candidate(self, draft: Draft, *, proposer: Proposer = Proposer.CALLER) -> Candidate:
         """Check a draft; see :func:`memstrata.capture.drafts.candidate_of`."""
-        callers = self.policy(self._principal.home).callers
-        rules = DraftRules(
-            content_bytes=callers.max_content_bytes,
-            metadata_bytes=callers.max_metadata_bytes,
-            category_of_kind=self.policy(self._principal.home).category_of_kind,
+        return candidate_of(draft, self._principal, proposer=proposer, rules=self._rules())
+
+    def _rules(self) -> DraftRules:
+        policy = self.policy(self._principal.home)
+        return DraftRules(
+            content_bytes=policy.callers.max_content_bytes,
+            metadata_bytes=policy.callers.max_metadata_bytes,
+            category_of_kind=policy.category_of_kind,
         )
-        return candidate_of(draft, self._principal, proposer=proposer, rules=rules)
 
     def judge(self, candidate: Candidate) -> Judgement:
         """Judge a candidate: by execution where it was extracted, then by policy (PO-2, CO-2).

@@ -46,6 +46,15 @@ class IndexCache:
                 self._shrink()
             return index
 
+    def renew(self, owner: Scope) -> OwnerIndex:
+        """Put an empty index in the place of one whose owner is gone, and return it.
+
+        Whoever is writing by the old one keeps it as it is.
+        """
+        with self._lock:
+            index = self._warm[owner] = self._new()
+            return index
+
     def frozen_at(self, rows: Sequence[StoredRow]) -> Frozen:
         """Return columns of rows that belong to no current index, for reads of the past."""
         past = self._new()

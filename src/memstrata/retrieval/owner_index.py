@@ -84,14 +84,26 @@ class OwnerIndex:
     # -- following the store ---------------------------------------------------------------
 
     def refresh(self, snapshot: Snapshot) -> None:
-        """Take in what a store returned for this index's head."""
+        """Take in what a store returned for a head that this index has had.
+
+        Threads fetch side by side: a snapshot that the index has already gone past changes
+        nothing, for going back would lose what lies between.
+        """
         with self._lock:
+            if self._has_passed(snapshot.head):
+                return
             if snapshot.complete:
                 self._clear()
                 self._load(snapshot.rows)
             else:
                 self.apply(snapshot.head, snapshot.rows)
             self.head = snapshot.head
+
+    def _has_passed(self, head: Head | None) -> bool:
+        mine = self.head
+        if head is None or mine is None or head.incarnation != mine.incarnation:
+            return False
+        return (head.epoch, head.revision) <= (mine.epoch, mine.revision)
 
     def follow(self, committed: Committed) -> None:
         """Take in this process's own commit, unless a refresh has already gone past it."""

@@ -106,10 +106,14 @@ class Segment:
             yield self._places[low:high], self._counts[low:high]
 
     def memory(self, place: int) -> Memory:
-        """Return the memory of a row; what was opened lately is kept."""
+        """Return the memory of a row; what was opened lately is kept, unless a caller could change
+        it for the next one: metadata may hold lists and mappings.
+        """
         memory = self._opened.get(place)
         if memory is None:
             if len(self._opened) >= MAX_OPENED:
                 self._opened.clear()
-            memory = self._opened[place] = decode(self.rows[place])
+            memory = decode(self.rows[place])
+            if not any(isinstance(value, (list, dict)) for value in memory.metadata.values()):
+                self._opened[place] = memory
         return memory

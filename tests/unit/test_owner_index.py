@@ -1,0 +1,128 @@
+"""An index follows its store, whatever order threads bring news in."""
+
+from dataclasses import replace
+
+import pytest
+
+from memstrata.domain.change import Committed, Head, Snapshot, StoredRow
+from memstrata.domain.codec import encode_body, encode_state
+from memstrata.domain.memory import Memory, Status
+from memstrata.domain.value import to_us
+from memstrata.retrieval.indexer import Indexer
+from memstrata.retrieval.owner_index import SMALL_OWNER, OwnerIndex
+from memstrata.testing import Samples
+
+INDEXER = Indexer(None)
+START = Head(b"i" * 16, 0, 1, 1, 1)
+
+
+def head(revision: int, *, epoch: int = 0) -> Head:
+    return START._replace(revision=revision, epoch=epoch)
+
+
+def row(memory: Memory, revision: int) -> StoredRow:
+    state = encode_state(memory)
+    since = to_us(memory.known_from)
+    body = encode_body(memory)
+    return StoredRow(memory.id, revision, body, state, INDEXER.reindex(memory), since, None)
+
+
+def delta(revision: int, *rows: StoredRow, epoch: int = 0, complete: bool = False) -> Snapshot:
+    return Snapshot(head=head(revision, epoch=epoch), complete=complete, rows=rows)
+
+
+@pytest.fixture
+def index() -> OwnerIndex:
+    return OwnerIndex(recipe=INDEXER.recipe, dimensions=0, reindex=INDEXER.reindex)
+
+
+@pytest.fixture
+def memory() -> Memory:
+    return Samples().memory("alpha", key="letter")
+
+
+def standing(index: OwnerIndex) -> set[str]:
+    frozen = index.freeze()
+    return {
+        segment.rows[place].id
+        for segment, alive in zip(frozen.segments, frozen.alive, strict=True)
+        for place in range(len(segment))
+        if alive[place]
+    }
+
+
+def test_late_news_of_an_earlier_revision_changes_nothing(
+    index: OwnerIndex, memory: Memory
+) -> None:
+    index.refresh(delta(1, row(memory, 1), complete=True))
+    gone = replace(memory, status=Status.SUPERSEDED)
+
+    index.refresh(delta(3, row(gone, 3)))
+    index.refresh(delta(2, row(memory, 2)))
+
+    assert index.head == head(3)
+    assert standing(index) == set()
+
+
+def test_a_late_complete_reading_does_not_bring_back_what_was_removed(
+    index: OwnerIndex, memory: Memory
+) -> None:
+    index.refresh(delta(1, row(memory, 1), complete=True))
+
+    index.refresh(delta(2, complete=True, epoch=1))
+    index.refresh(delta(1, row(memory, 1), complete=True))
+
+    assert index.head == head(2, epoch=1)
+    assert standing(index) == set()
+
+
+def test_another_incarnation_is_always_news(index: OwnerIndex, memory: Memory) -> None:
+    index.refresh(delta(9, row(memory, 9), complete=True))
+    reborn = Head(b"j" * 16, 0, 1, 1, 1)
+
+    index.refresh(Snapshot(head=reborn, complete=True, rows=()))
+
+    assert index.head == reborn
+    assert standing(index) == set()
+
+
+def test_an_own_commit_is_followed_only_from_the_revision_before(
+    index: OwnerIndex, memory: Memory
+) -> None:
+    index.refresh(delta(1, row(memory, 1), complete=True))
+    other = replace(memory, id=memory.id[:-1] + "f", root="r", key="other")
+
+    index.follow(Committed(head(3), (row(other, 3),)))
+    assert index.head == head(1)
+
+    index.follow(Committed(head(2), (row(other, 2),)))
+    assert index.head == head(2)
+    assert standing(index) == {memory.id, other.id}
+
+
+def test_a_long_tail_and_a_fresh_load_show_the_same_rows(index: OwnerIndex) -> None:
+    make = Samples()
+    memories = [make.memory(f"note {n}") for n in range(SMALL_OWNER + 200)]
+    rows = [row(memory, n + 1) for n, memory in enumerate(memories)]
+    index.refresh(delta(len(rows), *rows[:SMALL_OWNER], complete=True))
+    index.freeze()
+    for n, added in enumerate(rows[SMALL_OWNER : SMALL_OWNER + 50]):
+        index.apply(head(len(rows) + n + 1), [added])
+    gone = replace(memories[0], status=Status.EVICTED)
+    index.apply(head(10_000), [row(gone, 10_000)])
+
+    frozen = index.freeze()
+
+    assert len(frozen.segments) == 2
+    assert standing(index) == {memory.id for memory in memories[1 : SMALL_OWNER + 50]}
+    assert index.nbytes > 0
+
+
+def test_entries_of_another_recipe_are_made_anew(memory: Memory) -> None:
+    other = OwnerIndex(recipe=12345, dimensions=0, reindex=lambda m: made.append(m.id) or entry)
+    made: list[str] = []
+    entry = INDEXER.reindex(memory)
+
+    other.refresh(delta(1, row(memory, 1), complete=True))
+
+    assert made == [memory.id]
