@@ -3,10 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# With a key in the environment the demo asks that model instead of the rules.
+DEMO := $(VENV)/.demo$(if $(OPENAI_API_KEY),-openai)
+EXTRA := $(if $(OPENAI_API_KEY),[openai])
 
 .PHONY: demo test check format clean
 
-demo: $(VENV)/.demo
+demo: $(DEMO)
 	$(BIN)/memstrata demo
 
 test: $(STAMP)
@@ -31,10 +34,10 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
-$(VENV)/.demo: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+$(DEMO): $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".$(EXTRA)"
 	touch $@
 
 $(STAMP): $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable . --group test --group check
-	touch $@ $(VENV)/.demo
+	touch $@ $(VENV)/.demo $(VENV)/.demo-openai

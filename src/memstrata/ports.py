@@ -32,6 +32,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+__all__ = [
+    "Capability",
+    "Clock",
+    "Embedder",
+    "Ids",
+    "LanguageModel",
+    "MemoryStore",
+    "ModelAnswer",
+    "OwnerView",
+]
+
+
 class Capability(StrEnum):
     """What an adapter can do beyond its port.
 

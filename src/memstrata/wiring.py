@@ -11,7 +11,7 @@ from memstrata.adapters.embedding_static import StaticEmbedder
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.adapters.system import SystemClock, SystemIds
-from memstrata.domain.errors import ConfigurationError
+from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.domain.value import shown
 from memstrata.manager import AsyncStrata, Services
 from memstrata.policy.book import PolicyBook
@@ -65,19 +65,21 @@ def assemble(
     embedder: Embedder | None = StaticEmbedder() if chosen.embedder == "static" else None
     indexes = IndexCache(Indexer(embedder), budget_bytes=chosen.index_budget_mb * _MIB)
     store = DictStore() if hidden else open_store(target, chosen, inline=inline)
+    found, problems = (None, ()) if hidden or model is not None else _model(chosen)
     services = Services(
         store=store,
         indexes=indexes,
         policies=policies,
         clock=clock or SystemClock(),
         ids=ids or SystemIds(),
-        model=None if hidden else model or _model(chosen),
+        model=None if hidden else model or found,
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),
             hybrid_weight=chosen.hybrid_weight,
             rrf_k=chosen.rrf_k,
         ),
         mode="incognito" if hidden else "local",
+        problems=problems,
     )
     return AsyncStrata(services)
 
@@ -125,14 +127,22 @@ def _checked_path(text: str) -> Path:
     return Path(text)
 
 
-def _model(settings: Settings) -> LanguageModel | None:
+def _model(settings: Settings) -> tuple[LanguageModel | None, tuple[str, ...]]:
+    """Return the settings' model, and what is wrong if it was wished for and cannot be had.
+
+    A key in the environment may be there for others: without the extra the rules work on, and
+    ``status`` says so.
+    """
     if settings.openai_api_key is None:
-        return None
+        return None, ()
     from memstrata.adapters.model_openai import OpenAIModel
 
-    return OpenAIModel(
-        api_key=settings.openai_api_key.get_secret_value(),
-        base_url=settings.openai_base_url,
-        model=settings.openai_model,
-        timeout_s=settings.openai_timeout_seconds,
-    )
+    try:
+        return OpenAIModel(
+            api_key=settings.openai_api_key.get_secret_value(),
+            base_url=settings.openai_base_url,
+            model=settings.openai_model,
+            timeout_s=settings.openai_timeout_seconds,
+        ), ()
+    except MissingExtra as missing:
+        return None, (f"OPENAI_API_KEY is set and no model takes part: {missing}",)

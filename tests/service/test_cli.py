@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from memstrata.testing.model_server import ModelServer, well
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 TURNS = [
@@ -205,3 +207,53 @@ def test_the_demo_plays_both_sessions(cli: Run) -> None:
         assert shown in done.stdout
     assert "Incident update:" in done.stdout
     assert "the chain holds" in done.stdout
+
+
+def test_with_a_key_in_the_environment_the_demo_asks_that_model(tmp_path: Path) -> None:
+    candidates = {"items": [{"key": "update_channel", "value": "email", "quote": "use email"}]}
+    intent = {"kind": "retrieve_memory", "query": "channel for updates"}
+    said = "Card payments fail; more by email."
+    answer = {"answer": said, "used_memory_keys": ["update_channel"]}
+    with ModelServer([well(candidates), well(intent), well(answer)]) as server:
+        done = subprocess.run(
+            [sys.executable, "-m", "memstrata", "demo"],
+            check=False,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env={
+                **{k: v for k, v in os.environ.items() if not k.startswith("MEMSTRATA")},
+                "OPENAI_API_KEY": "test-key",
+                "OPENAI_BASE_URL": server.base_url,
+                "OPENAI_MODEL": "scripted",
+            },
+        )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "written    update_channel" in done.stdout
+    assert said in done.stdout
+    assert len(server.received) == 3
+    assert "test-key" not in done.stdout + done.stderr
+
+
+def test_a_key_without_the_extra_leaves_the_rules_at_work_and_says_so(tmp_path: Path) -> None:
+    hidden = tmp_path / "hide"
+    hidden.mkdir()
+    (hidden / "sitecustomize.py").write_text(
+        "import importlib.util as util\n"
+        "find = util.find_spec\n"
+        "util.find_spec = lambda name, *a: None if name == 'openai' else find(name, *a)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "memstrata", "--store", str(tmp_path / "m.db"), "--user", "ana",
+         "status"],
+        check=False,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "OPENAI_API_KEY": "test-key", "PYTHONPATH": str(hidden)},
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert "memstrata[openai]" in done.stdout
+    assert "test-key" not in done.stdout

@@ -76,7 +76,7 @@ _ANSWERS = st.one_of(
 )
 
 
-@FUZZED
+@settings(FUZZED, max_examples=60)
 @given(answers=st.lists(_ANSWERS, min_size=6, max_size=6))
 def test_no_answer_of_a_model_escapes_as_an_error(answers: list[Any]) -> None:
     with _with_model(ScriptedModel(*answers)) as strata:

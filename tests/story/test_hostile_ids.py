@@ -144,7 +144,7 @@ def test_no_grant_goes_to_anyone_but_who_is_named(world: World) -> None:
     strata, admin = world.strata, world.strata.admin(by="root-operator")
     named, subjects = [], []
 
-    for raw in ALL:
+    for raw in ALL[::5] if world.is_durable else ALL:
         given = attempt(lambda raw=raw: admin.grant(raw, "org_write"))
         if not isinstance(given, MemstrataError):
             named.append(given.grantee)
@@ -168,7 +168,8 @@ def test_no_grant_goes_to_anyone_but_who_is_named(world: World) -> None:
 def test_no_id_or_key_reaches_what_is_anothers(world: World) -> None:
     strata = world.strata
     mine = strata.manager(user="alice").remember(SECRET, key="word").memory
-    bob = strata.manager(user="bob")
+    bob, carol = strata.manager(user="bob"), strata.manager(user="carol")
+    carol.remember("walnut", tags=["a"], metadata={"at": "b"})
 
     # What a store does with a text does not depend on the verb: on disk a sample is enough.
     for raw in ALL[::10] if world.is_durable else ALL:
@@ -188,7 +189,7 @@ def test_no_id_or_key_reaches_what_is_anothers(world: World) -> None:
         for field, value in {**fields, "metadata": {"at": raw}}.items():
             attempt(lambda given={field: value}: bob.remember("walnut", **given))
         for field in ("scope", "key", "tags", "metadata.at"):
-            attempt(lambda given={field: raw}: bob.recall(SECRET, filter=given))
+            attempt(lambda given={field: raw}: carol.recall(SECRET, filter=given))
         attempt(lambda raw=raw: bob.capture("Call me Bo.", speaker=raw))
         attempt(lambda raw=raw: bob.forget(key=raw))
 
@@ -220,7 +221,7 @@ def test_the_command_line_refuses_them_too(tmp_path: Any, option: str) -> None:
     front = ["--store", store, *user.get(option, ["--user", "alice"])]
     CliRunner().invoke(app, ["--store", store, "--user", "alice", "remember", SECRET])
 
-    for raw in TEXTS[::25]:
+    for raw in TEXTS[::40]:
         told = CliRunner().invoke(app, [*front, f"{option}={raw}", "list"])
         assert told.exit_code in (0, 2), (ascii(raw), told.output)
         assert told.exception is None or isinstance(told.exception, SystemExit)

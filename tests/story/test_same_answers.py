@@ -77,7 +77,7 @@ def said(strata: Strata) -> bytes:
     """Everything that recall answers, as bytes."""
     manager = strata.manager(user="ana")
     found = [manager.recall(query, limit=50).to_dict() for query in QUERIES]
-    found += [manager.recall(q, limit=1000, preference_bias=True).to_dict() for q in QUERIES]
+    found += [manager.recall(q, limit=1000, preference_bias=True).to_dict() for q in QUERIES[-2:]]
     return json.dumps(found, ensure_ascii=False).encode()
 
 
@@ -112,7 +112,7 @@ def test_there_are_three_hundred_different_texts_in_three_scripts() -> None:
 
 @pytest.mark.parametrize("fusion", ["conversational", "rrf", "weighted", "hybrid"])
 def test_both_stores_answer_alike(tmp_path: Path, fusion: str) -> None:
-    order = range(len(texts()))
+    order = range(0, len(texts()), 1 if fusion == "conversational" else 3)
     in_memory, _ = write(":memory:", order, 1000, fusion=fusion)
     on_disk, _ = write(str(tmp_path / "m.db"), order, 1000, fusion=fusion)
 
@@ -207,7 +207,7 @@ def test_processes_with_other_hash_seeds_answer_alike(tmp_path: Path) -> None:
         import hashlib, sys
         sys.path[:0] = [sys.argv[1], sys.argv[1] + "/.."]
         import test_same_answers as story
-        strata, _ = story.write(sys.argv[2], range(0, len(story.texts()), 2), 60)
+        strata, _ = story.write(sys.argv[2], range(0, len(story.texts()), 4), 60)
         print(hashlib.sha256(story.said(strata)).hexdigest())
         strata.close()
         """

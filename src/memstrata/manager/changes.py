@@ -22,6 +22,7 @@ from memstrata.manager.reading import Reader
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
+from memstrata.retrieval.owner_index import OwnerIndex
 from memstrata.retrieval.pool import matches
 
 NOT_FOUND = Outcome(OutcomeKind.DROPPED, reasons=("not_found",))
@@ -83,8 +84,8 @@ class Changer:
         known = await self.standing(id)
         if known is None:
             return NOT_FOUND
-        turn = _Confirmation(self._services, self._principal, known.id)
         index = self._services.indexes.of(self._principal.home.owner)
+        turn = _Confirmation(self._services, self._principal, index, known.id)
         request = TurnRequest(since=index.head)
         committed = await self._services.store.commit(
             self._principal.home.owner, request, turn.decide
@@ -162,14 +163,14 @@ class _Confirmation:
 
     services: Services
     principal: Principal
+    index: OwnerIndex
     id: str
     outcome: Outcome = NOT_FOUND
 
     def decide(self, snapshot: Snapshot) -> Change | None:
-        index = self.services.indexes.of(self.principal.home.owner)
-        index.refresh(snapshot)
+        self.index.refresh(snapshot)
         scribe = Scribe(self.services, self.principal, snapshot)
-        standing = index.by_id(self.id, scribe.moment.now)
+        standing = self.index.by_id(self.id, scribe.moment.now)
         if standing is None:
             return None
         memory = confirmed(standing, scribe.moment)

@@ -339,7 +339,7 @@ class AsyncMemoryManager:
             "analyser": self._services.indexes.indexer.analyser,
             "model": None if model is None else model.model_id,
             "policy": self._services.policies.policy_for(self._principal.home.org).version,
-            "problems": [str(problem) for problem in self._services.policies.problems()],
+            "problems": [*self._services.problems, *map(str, self._services.policies.problems())],
         }
 
     async def _cue(

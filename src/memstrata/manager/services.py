@@ -23,6 +23,7 @@ class Services:
         model: Language model, or None: then rules capture and plan.
         fusion: How recall ranks.
         mode: ``local`` or ``incognito``.
+        problems: What was asked for and could not be had, for ``status``.
     """
 
     store: MemoryStore
@@ -33,3 +34,4 @@ class Services:
     model: LanguageModel | None = None
     fusion: Fusion = field(default_factory=Fusion)
     mode: str = "local"
+    problems: tuple[str, ...] = ()
