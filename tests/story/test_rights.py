@@ -254,3 +254,29 @@ def test_a_private_memory_stays_private_when_it_is_promoted(world: World) -> Non
 
     assert (copy.audience, copy.sensitivity) == (frozenset({"a"}), "sensitive")
     assert world.strata.manager(user="ana", agent="b").list() == ()
+
+
+def test_a_nearer_scope_hides_a_key_whatever_kind_is_asked_for(world: World) -> None:
+    admin = world.strata.admin(by="root")
+    admin.remember(
+        Draft("Reply in French", key="reply_rule", kind="procedural", category="rule"),
+        scope="/org/default/",
+    )
+    ana = world.strata.manager(user="ana")
+    ana.remember("Reply in English", key="reply_rule", category="preference")
+
+    assert ana.recall("reply French", kinds=["procedural"]).hits == ()
+    assert ana.recall("reply French", filter={"category": "rule"}).hits == ()
+    assert [hit.memory.content for hit in ana.recall("reply")] == ["Reply in English"]
+
+
+def test_a_promoted_copy_lives_no_longer_than_its_original(world: World) -> None:
+    task = world.strata.manager(user="ana", task="t1")
+    short = task.remember("The staging password rotates tonight", ttl_days=1)
+    assert short.memory
+    world.clock.advance(days=0.5)
+
+    copy = task.promote(short.memory.id, "user").memory
+
+    assert copy
+    assert copy.hard_expires_at == short.memory.hard_expires_at

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from memstrata.capture.drafts import target_scope
 from memstrata.domain.decision import Candidate, Outcome, Proposer
 from memstrata.domain.errors import InvalidScope
 from memstrata.domain.memory import Memory, Origin
 from memstrata.domain.scope import Principal, Scope, ScopeLevel
+from memstrata.domain.value import from_us
 from memstrata.manager.changes import NOT_FOUND, Changer
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
@@ -21,6 +23,10 @@ _ALLOWED = frozenset(
     }
 )
 """From and to, as SPEC SC-6 lists them."""
+
+
+MIN_DAYS = 1 / 86_400
+"""Life of a copy whose original is about to end: a second, for a life must be over 0."""
 
 
 class Promoter:
@@ -49,13 +55,16 @@ class Promoter:
         memory = await Changer(self._services, self._principal).standing(id)
         if memory is None:
             return NOT_FOUND
-        return await writer.promote(promoted(memory, target), home)
+        now = from_us(self._services.clock.now_us())
+        return await writer.promote(promoted(memory, target, now), home)
 
 
-def promoted(memory: Memory, target: Scope) -> Candidate:
+def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
     """Return the copy that is proposed at the target: label, confidence and evidence as they
-    were, a new id, and the original as its origin and parent.
+    were, a new id, the original as its origin and parent, and no longer to live than it.
     """
+    ends = memory.hard_expires_at
+    left = None if ends is None else max((ends - now) / timedelta(days=1), MIN_DAYS)
     return Candidate(
         content=memory.content,
         scope=target,
@@ -75,6 +84,7 @@ def promoted(memory: Memory, target: Scope) -> Candidate:
         speaker=memory.speaker,
         parents=(memory.id,),
         purpose=memory.purpose,
+        ttl_days=left,
         valid_from=memory.valid_from,
         idempotency_key=f"promote:{memory.scope.path}:{memory.id}:{memory.version}",
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -58,6 +59,8 @@ class Pool:
         entry: Structured columns of the visible rows.
         state: Likewise.
         has_turns: Whether there may be verbatim turns among them.
+        nearest: Tag of a key to the place, among the cue's scopes, of the nearest that holds it;
+            empty where one scope is read.
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
@@ -66,6 +69,7 @@ class Pool:
         taken = [(p.segment, whole if p.is_whole else p.places) for p in parts]
         self.entry = _gather([segment.entry[places] for segment, places in taken])
         self.state = _gather([segment.state[places] for segment, places in taken])
+        self.nearest: Mapping[int, int] = {}
         self.has_turns = any(part.segment.has_turns for part in parts)
         self._starts = [0, *accumulate(len(part.places) for part in parts)]
 
@@ -124,6 +128,15 @@ def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     passed its hard expiry, holds at ``valid_at``, admits the agent and the purpose, and passes
     the filter (RE-5).
     """
+    pool = _gathered(frozen, cue, now)
+    if len(cue.scopes) > 1:
+        asked = cue.kinds or cue.filter
+        holders = _gathered(frozen, _unasked(cue), now) if asked else pool
+        pool.nearest = _nearest(holders, cue)
+    return pool
+
+
+def _gathered(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     parts: list[Part] = []
     start = 0
     for index in frozen:
@@ -134,6 +147,23 @@ def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
                     parts.append(part)
                     start += len(part.places)
     return Pool(parts)
+
+
+def _unasked(cue: Cue) -> Cue:
+    """The cue without what it asks for: a key is held whatever kind is wanted (SC-2)."""
+    return replace(cue, kinds=frozenset(), filter={})
+
+
+def _nearest(pool: Pool, cue: Cue) -> dict[int, int]:
+    if not len(pool):
+        return {}
+    keyed = np.flatnonzero(pool.entry["key"])
+    nearness = {scope_tag(scope): place for place, scope in enumerate(cue.scopes)}
+    keys = pool.entry["key"][keyed].tolist()
+    nearest: dict[int, int] = {}
+    for key, scope in zip(keys, pool.entry["scope"][keyed].tolist(), strict=True):
+        nearest[key] = min(nearness[scope], nearest.get(key, len(nearness)))
+    return nearest
 
 
 def _part(segment: Segment, mask: Bools, cue: Cue, start: int) -> Part:

@@ -170,18 +170,13 @@ def _biased(pool: Pool, cue: Cue) -> Bools:
 def _shadowed(pool: Pool, cue: Cue) -> Bools:
     """Rows whose key stands in a nearer scope too."""
     shadowed = np.zeros(len(pool), np.bool_)
-    if not len(pool) or len(cue.scopes) < 2:
+    if not len(pool) or not pool.nearest:
         return shadowed
     keyed = np.flatnonzero(pool.entry["key"])
-    if not len(keyed):
-        return shadowed
     nearness = {scope_tag(scope): place for place, scope in enumerate(cue.scopes)}
     keys = pool.entry["key"][keyed].tolist()
     levels = [nearness[scope] for scope in pool.entry["scope"][keyed].tolist()]
-    nearest: dict[int, int] = {}
-    for key, level in zip(keys, levels, strict=True):
-        nearest[key] = min(level, nearest.get(key, level))
-    shadowed[keyed] = [level > nearest[key] for key, level in zip(keys, levels, strict=True)]
+    shadowed[keyed] = [level > pool.nearest[key] for key, level in zip(keys, levels, strict=True)]
     return shadowed
 
 
