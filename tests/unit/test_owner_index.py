@@ -47,7 +47,7 @@ def standing(index: OwnerIndex) -> set[str]:
         segment.rows[place].id
         for segment, alive in zip(frozen.segments, frozen.alive, strict=True)
         for place in range(len(segment))
-        if alive[place]
+        if alive is None or alive[place]
     }
 
 

@@ -36,11 +36,11 @@ class Frozen(NamedTuple):
 
     Attributes:
         segments: One or two, the older first.
-        alive: For each segment, which of its rows stand.
+        alive: For each segment, which of its rows stand; None for all of them.
     """
 
     segments: tuple[Segment, ...]
-    alive: tuple[NDArray[np.bool_], ...]
+    alive: tuple[NDArray[np.bool_] | None, ...]
 
 
 class OwnerIndex:
@@ -196,14 +196,14 @@ class OwnerIndex:
             self._main = Segment(ordered, self._dimensions)
             self._main_places = {row.id: place for place, row in enumerate(ordered)}
             self._tail, self._tail_rows, self._dead = None, {}, set()
-        alive = np.ones(len(self._main), np.bool_)
-        if self._dead:
+        alive = np.ones(len(self._main), np.bool_) if self._dead else None
+        if alive is not None:
             alive[[self._main_places[id] for id in self._dead]] = False
         if not self._tail_rows:
             return Frozen((self._main,), (alive,))
         if self._tail is None:
             self._tail = Segment(list(self._tail_rows.values()), self._dimensions)
-        return Frozen((self._main, self._tail), (alive, np.ones(len(self._tail), np.bool_)))
+        return Frozen((self._main, self._tail), (alive, None))
 
     # -- what gates ask --------------------------------------------------------------------
 

@@ -18,21 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import KIND_CODES, NEVER, STATUS_CODES, code_of, decode
-from memstrata.domain.memory import Memory, Status
+from memstrata.domain.codec import KIND_CODES, NEVER, code_of, decode
+from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Cue
 from memstrata.domain.value import to_us
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.owner_index import Frozen
-from memstrata.retrieval.segment import Counts, Places, Segment
+from memstrata.retrieval.segment import LATEST, RECALLED, Counts, Places, Segment
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-_RECALLED = (Status.ACTIVE, Status.REVIEW, Status.STALE)
-# By status code: a table look-up costs a tenth of a set membership over a column.
-_READABLE = np.array([status in _RECALLED for status in STATUS_CODES])
 
 
 class Part(NamedTuple):
@@ -59,6 +55,7 @@ class Pool:
         entry: Structured columns of the visible rows.
         state: Likewise.
         has_turns: Whether there may be verbatim turns among them.
+        ages_at: Earliest time from which any of them may count less, µs.
         nearest: Tag of a key to the place, among the cue's scopes, of the nearest that holds it;
             empty where one scope is read.
     """
@@ -70,6 +67,7 @@ class Pool:
         self.entry = _gather([segment.entry[places] for segment, places in taken])
         self.state = _gather([segment.state[places] for segment, places in taken])
         self.nearest: Mapping[int, int] = {}
+        self.ages_at = min((part.segment.ages_at for part in parts), default=LATEST)
         self.has_turns = any(part.segment.has_turns for part in parts)
         self._starts = [0, *accumulate(len(part.places) for part in parts)]
 
@@ -97,23 +95,19 @@ class Pool:
         Term by term in the order given; the three arrays are of one length.
         """
         wanted = np.array(terms, "<u8")
-        found = [part.segment.postings(wanted) for part in self.parts]
-        slots: list[Ints] = []
-        counts: list[Counts] = []
-        numbers: list[int] = []
-        sizes: list[int] = []
-        for number, of_term in enumerate(zip(*found, strict=True)):
-            for part, (places, times) in zip(self.parts, of_term, strict=True):
-                here, often = _seen(part, places, times)
-                slots.append(here)
-                counts.append(often)
-                numbers.append(number)
-                sizes.append(len(here))
-        if not slots:
+        found = [_seen(part, *part.segment.postings(wanted)) for part in self.parts]
+        if not found:
             none = np.zeros(0, np.int64)
             return none, np.zeros(0), none
-        of_terms = np.repeat(np.array(numbers, np.int64), sizes)
-        return np.concatenate(slots), np.concatenate(counts).astype(np.float64), of_terms
+        slots, counts, numbers = (
+            columns[0] if len(found) == 1 else np.concatenate(columns)
+            for columns in zip(*found, strict=True)
+        )
+        if len(found) > 1:
+            # Sums run term by term, wherever a row lies.
+            order = np.argsort(numbers, kind="stable")
+            slots, counts, numbers = slots[order], counts[order], numbers[order]
+        return slots, counts.astype(np.float64), numbers
 
     def _at(self, slot: int) -> tuple[Part, int]:
         number = bisect_right(self._starts, slot) - 1
@@ -142,7 +136,7 @@ def _gathered(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     for index in frozen:
         for segment, alive in zip(index.segments, index.alive, strict=True):
             if len(segment):
-                part = _part(segment, alive & visible(segment, cue, now), cue, start)
+                part = _part(segment, alive, cue, now, start)
                 if len(part.places):
                     parts.append(part)
                     start += len(part.places)
@@ -158,6 +152,8 @@ def _nearest(pool: Pool, cue: Cue) -> dict[int, int]:
     if not len(pool):
         return {}
     keyed = np.flatnonzero(pool.entry["key"])
+    if not len(keyed):
+        return {}
     nearness = {scope_tag(scope): place for place, scope in enumerate(cue.scopes)}
     keys = pool.entry["key"][keyed].tolist()
     nearest: dict[int, int] = {}
@@ -166,14 +162,28 @@ def _nearest(pool: Pool, cue: Cue) -> dict[int, int]:
     return nearest
 
 
-def _part(segment: Segment, mask: Bools, cue: Cue, start: int) -> Part:
-    if mask.all() and not segment.restricted and not cue.filter:
+def _part(segment: Segment, alive: Bools | None, cue: Cue, now: datetime, start: int) -> Part:
+    if _is_all_visible(segment, alive, cue, now):
         every = segment.everywhere
         return Part(segment, every, every if start == 0 else every + start, is_whole=True)
+    mask = visible(segment, cue, now)
+    if alive is not None:
+        mask &= alive
     places = _admitted(segment, np.flatnonzero(mask), cue)
     slots = np.full(len(segment), -1, np.int64)
     slots[places] = np.arange(start, start + len(places))
     return Part(segment, places, slots, is_whole=len(places) == len(segment))
+
+
+def _is_all_visible(segment: Segment, alive: Bools | None, cue: Cue, now: datetime) -> bool:
+    """Whether no row can be hidden, told without a look at any: the common case of one user's
+    own memories.
+    """
+    if alive is not None or not segment.is_readable or segment.restricted:
+        return False
+    if cue.kinds or cue.filter or cue.valid_at is not None or segment.ends_at <= to_us(now):
+        return False
+    return segment.scopes <= frozenset(map(scope_tag, cue.scopes))
 
 
 def visible(segment: Segment, cue: Cue, now: datetime) -> Bools:
@@ -193,14 +203,10 @@ def exclusions(segment: Segment, cue: Cue, now: datetime) -> list[tuple[str, Boo
     world = to_us(now if cue.valid_at is None else cue.valid_at)
     conditions = [
         ("out_of_scope", _any_equal(entry["scope"], [scope_tag(s) for s in cue.scopes])),
-        ("status", _READABLE[state["status"]]),
+        ("status", RECALLED[state["status"]]),
+        ("expired", (state["hard"] == NEVER) | (state["hard"] > to_us(now))),
+        ("no_longer_valid", (state["valid_to"] == NEVER) | (state["valid_to"] > world)),
     ]
-    if segment.expires:
-        clock = to_us(now)
-        conditions += [
-            ("expired", (state["hard"] == NEVER) | (state["hard"] > clock)),
-            ("no_longer_valid", (state["valid_to"] == NEVER) | (state["valid_to"] > world)),
-        ]
     if segment.restricted:
         purpose = 0 if cue.purpose is None else tag(cue.purpose)
         fits = (entry["purpose"] == 0) | (entry["purpose"] == purpose)
@@ -290,12 +296,12 @@ def _dot(part: Part, query: NDArray[np.float32]) -> Floats:
     return np.asarray(scores if part.is_whole else scores[part.places], np.float64)
 
 
-def _seen(part: Part, places: Places, counts: Counts) -> tuple[Ints, Counts]:
+def _seen(part: Part, places: Places, counts: Counts, numbers: Ints) -> tuple[Ints, Counts, Ints]:
     slots = part.slots[places]
     if part.is_whole:
-        return slots, counts
+        return slots, counts, numbers
     seen = slots >= 0
-    return slots[seen], counts[seen]
+    return slots[seen], counts[seen], numbers[seen]
 
 
 def _gather(arrays: list[NDArray[np.void]]) -> NDArray[np.void]:

@@ -147,7 +147,7 @@ def _exclusion(
     for index in frozen:
         for segment, alive in zip(index.segments, index.alive, strict=True):
             for place, row in enumerate(segment.rows):
-                if row.id != memory.id or not alive[place]:
+                if row.id != memory.id or (alive is not None and not alive[place]):
                     continue
                 failed = [name for name, met in exclusions(segment, cue, now) if not met[place]]
                 if not audible(row, cue.agent):
@@ -182,11 +182,14 @@ def _shadowed(pool: Pool, cue: Cue) -> Bools:
 
 def _ordered(pool: Pool, score: Floats, eligible: Bools, limit: int) -> Ints:
     places = np.flatnonzero(eligible)
-    if len(places) > limit:
-        # All rows that tie with the last one stay in, so that the tie is broken by rule.
-        least = np.partition(score[places], len(places) - limit)[len(places) - limit]
-        places = places[score[places] >= least]
-    updated = pool.state["updated"][places].tolist() if len(places) else []
-    keyed = zip(score[places].tolist(), updated, places.tolist(), strict=True)
+    values = score[places]
+    best = np.argsort(-values, kind="stable")[: limit + 1]
+    top = values[best]
+    if not (top[1:] == top[:-1]).any():
+        return places[best[:limit]]
+    # All rows that tie with the last one stay in, so that the tie is broken by rule.
+    tied = places[values >= top[min(limit, len(top)) - 1]]
+    updated = pool.state["updated"][tied].tolist()
+    keyed = zip(score[tied].tolist(), updated, tied.tolist(), strict=True)
     ranked = sorted((-value, -moment, pool.row(slot).id, slot) for value, moment, slot in keyed)
     return np.array([slot for *_, slot in ranked[:limit]], np.int64)

@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from memstrata.domain.codec import IMPORTANCE_CODES, NEVER, STATUS_CODES, code_of
-from memstrata.domain.memory import Status
+from memstrata.domain.codec import IMPORTANCE_CODES, NEVER
 from memstrata.retrieval.entry import NO_TURN
 from memstrata.retrieval.pool import Bools, Floats, Pool
+from memstrata.retrieval.segment import STALE
 
 # Robertson and Zaragoza 2009; the same values as the baseline that recall is measured against.
 BM25_K1 = 1.2
@@ -127,9 +127,9 @@ def confidence(pool: Pool) -> Floats:
 
 def down_weight(pool: Pool, now_us: int) -> Floats:
     """Return 0.5 for stale and soft-expired rows and 1 for others (LT-5, HY-4)."""
-    if not len(pool):
-        return np.ones(0)
-    stale = pool.state["status"] == code_of(STATUS_CODES, Status.STALE)
+    if now_us < pool.ages_at:
+        return np.ones(len(pool))
+    stale = pool.state["status"] == STALE
     soft = (pool.state["soft"] != NEVER) & (pool.state["soft"] <= now_us)
     return np.where(stale | soft, 0.5, 1.0)
 

@@ -5,19 +5,26 @@ A segment is never changed after it is built; rows that die are masked out by it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import NEVER, STATE, decode
-from memstrata.domain.memory import Memory
+from memstrata.domain.codec import NEVER, STATE, STATUS_CODES, code_of, decode
+from memstrata.domain.memory import Memory, Status
 from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS
+
+STALE = code_of(STATUS_CODES, Status.STALE)
+RECALLED = np.array([status.is_live for status in STATUS_CODES])
+"""By status code, whether recall may return it; a look-up in a table is the cheapest test."""
 
 Places: TypeAlias = NDArray[np.int32]
 Counts: TypeAlias = NDArray[np.uint16]
+
+LATEST = 2**63 - 1
+"""Stands for no end at all."""
 
 MAX_OPENED = 1024
 """Memories that a segment keeps opened; chosen: about 2 MB, and the hits of a busy owner fit."""
@@ -33,7 +40,10 @@ class Segment:
         vectors: float32 of shape (n, d) holding int8 values; d may be 0.
         everywhere: The places of all rows, 0 to n - 1.
         has_turns: Whether any row is a verbatim turn.
-        expires: Whether any row has a hard expiry or an end of validity.
+        ends_at: Earliest hard expiry or end of validity of any row, µs.
+        ages_at: Earliest time from which any row counts less, µs: its soft expiry, or always.
+        scopes: Tags of the scopes that its rows lie in.
+        is_readable: Whether every row has a status that recall returns.
         restricted: Whether any row has an audience or a purpose.
         nbytes: Memory held, roughly, for the cache's budget.
     """
@@ -43,13 +53,16 @@ class Segment:
         "_opened",
         "_places",
         "_terms",
+        "ages_at",
+        "ends_at",
         "entry",
         "everywhere",
-        "expires",
         "has_turns",
+        "is_readable",
         "nbytes",
         "restricted",
         "rows",
+        "scopes",
         "state",
         "vectors",
     )
@@ -68,8 +81,12 @@ class Segment:
         self.state = np.frombuffer(states, STATE_COLUMNS)
         self.everywhere = np.arange(len(rows), dtype=np.int64)
         self.has_turns = bool(self.entry["verbatim"].any())
-        ends = (self.state["hard"] != NEVER) | (self.state["valid_to"] != NEVER)
-        self.expires = bool(ends.any())
+        ends = [_earliest(self.state["hard"]), _earliest(self.state["valid_to"])]
+        self.ends_at = min(ends)
+        stale = (self.state["status"] == STALE).any()
+        self.ages_at = NEVER if stale else _earliest(self.state["soft"])
+        self.scopes = frozenset(np.unique(self.entry["scope"]).tolist())
+        self.is_readable = bool(RECALLED[self.state["status"]].all())
         closed = (self.entry["purpose"] != 0) | (self.entry["restricted"] != 0)
         self.restricted = bool(closed.any())
         self._opened: dict[int, Memory] = {}
@@ -98,12 +115,17 @@ class Segment:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def postings(self, terms: NDArray[np.uint64]) -> Iterator[tuple[Places, Counts]]:
-        """Yield, for each term, the rows that contain it, rising, and how often each does."""
-        lows = self._terms.searchsorted(terms, "left").tolist()
-        highs = self._terms.searchsorted(terms, "right").tolist()
-        for low, high in zip(lows, highs, strict=True):
-            yield self._places[low:high], self._counts[low:high]
+    def postings(self, terms: NDArray[np.uint64]) -> tuple[Places, Counts, NDArray[np.int64]]:
+        """Return where the terms stand: row, how often, and which of the terms.
+
+        Term by term in the order given, rows rising within each.
+        """
+        lows = self._terms.searchsorted(terms, "left")
+        sizes = self._terms.searchsorted(terms, "right") - lows
+        starts = np.cumsum(sizes) - sizes
+        found = np.arange(int(sizes.sum())) + np.repeat(lows - starts, sizes)
+        numbers = np.repeat(np.arange(len(terms)), sizes)
+        return self._places[found], self._counts[found], numbers
 
     def memory(self, place: int) -> Memory:
         """Return the memory of a row; what was opened lately is kept, unless a caller could change
@@ -117,3 +139,8 @@ class Segment:
             if not any(isinstance(value, (list, dict)) for value in memory.metadata.values()):
                 self._opened[place] = memory
         return memory
+
+
+def _earliest(times: NDArray[np.int64]) -> int:
+    set_times = times[times != NEVER]
+    return int(set_times.min()) if len(set_times) else LATEST
