@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import CancelledError
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -17,6 +18,7 @@ from typing import Any, Self, TypeVar
 from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
+from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal
@@ -35,6 +37,7 @@ class Driver:
         model = services.model
         self._store_inline = Capability.INLINE in services.store.capabilities
         self._model_inline = model is None or Capability.INLINE in model.capabilities
+        self._location = services.store.location
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -43,14 +46,19 @@ class Driver:
         """Return the coroutine's result; ``asks_model`` tells that it may wait for a model."""
         if self._store_inline and (self._model_inline or not asks_model):
             return _step(work)
-        return asyncio.run_coroutine_threadsafe(work, self._running_loop()).result()
+        waiting = asyncio.run_coroutine_threadsafe(work, self._running_loop())
+        try:
+            return waiting.result()
+        except CancelledError as error:
+            raise StoreUnavailable(self._location, "closed while the call was waiting") from error
 
     def stop(self) -> None:
-        """End the private thread, if there is one."""
+        """End the private thread, if there is one; calls that wait on it end with an error."""
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
         if loop is not None and thread is not None:
+            asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
@@ -64,6 +72,13 @@ class Driver:
                 )
                 self._thread.start()
             return self._loop
+
+
+async def _cancel_all() -> None:
+    waiting = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
 
 
 def _step(work: Coroutine[Any, Any, T]) -> T:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memstrata import Draft
 from memstrata.agent import AgentResult
 from memstrata.blocking import Agent, Strata
 from memstrata.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
@@ -398,3 +399,31 @@ def test_checks_for_more_keys_can_be_added() -> None:
 
     assert first.stop_reason == "invalid_answer:memory_declared_but_not_applied"
     assert second.stop_reason == "success"
+
+
+def test_retrieval_reads_no_more_than_execution_allows() -> None:
+    run = Run(None)
+    run.strata.admin(by="root").remember(
+        Draft("Updates go by fax", key="update_channel", category="preference"),
+        scope="/org/default/",
+    )
+    alone = run.strata.agent(run.strata.manager(session="s9"))
+
+    result = alone.answer("Which channel do updates use?")
+
+    assert result.history[0].resolved_scopes == ("user",)
+    assert result.history[0].retrieved_keys == ()
+    assert result.applied_memory == ()
+
+
+def test_the_state_of_memory_is_whole_beside_thousands_of_turns() -> None:
+    run = learned(Run(None))
+    turns = [
+        Draft(f"turn {n}", kind="episodic", session="s", turn=n, source="external")
+        for n in range(1_100)
+    ]
+    run.manager.remember_many(turns)
+
+    keys = [state.key for state in run.agent.answer(SECOND).memory_state]
+
+    assert keys == ["language", "response_style", "update_channel"]

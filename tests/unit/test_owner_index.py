@@ -86,6 +86,18 @@ def test_another_incarnation_is_always_news(index: OwnerIndex, memory: Memory) -
     assert standing(index) == set()
 
 
+def test_changes_of_what_the_index_does_not_hold_are_left_alone(
+    index: OwnerIndex, memory: Memory
+) -> None:
+    index.refresh(delta(5, row(memory, 5)))
+    assert (index.head, standing(index)) == (None, set())
+
+    reborn = Head(b"j" * 16, 0, 1, 1, 1)
+    index.refresh(Snapshot(head=reborn, complete=True, rows=()))
+    index.refresh(delta(5, row(memory, 5)))
+    assert (index.head, standing(index)) == (reborn, set())
+
+
 def test_an_own_commit_is_followed_only_from_the_revision_before(
     index: OwnerIndex, memory: Memory
 ) -> None:

@@ -286,6 +286,6 @@ def test_explain_says_why_a_memory_is_not_recalled() -> None:
     matched = memory.explain(memory.recall("cat called Misha")[0].memory.id, "cat Misha")
 
     assert superseded.excluded == ("status_superseded",)
-    assert expired.excluded == ("not_found",)
+    assert expired.excluded == ("expired",)
     assert (unmatched.recalled, unmatched.excluded) == (False, ("no_match",))
     assert (matched.rank, matched.matched_terms) == (1, ("cat", "misha"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Never
 
 from memstrata.agent.answer import (
@@ -23,13 +23,14 @@ from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Outcome, OutcomeKind, Usage
 from memstrata.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
 from memstrata.domain.memory import Memory
-from memstrata.domain.proposal import Intent, Violation
+from memstrata.domain.proposal import Intent, ScopeName, Violation
 from memstrata.domain.recall import Hit
-from memstrata.domain.scope import ScopeLevel
+from memstrata.domain.scope import Scope, ScopeLevel
 from memstrata.domain.value import from_us
 from memstrata.language.normalise import check_text
 from memstrata.manager import AsyncMemoryManager
 from memstrata.manager.capturing import Proposed, propose_by_model, propose_by_rules, turn_of
+from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
 from memstrata.policy.boundary import check_intent
 from memstrata.policy.execution import allowed_scopes, resolve_scopes
@@ -185,8 +186,7 @@ class _Run:
         scopes = resolve_scopes(intent, self._policy)
         if isinstance(scopes, Violation):
             self._stop(scopes.reason, "retrieve", raw_intent=raw, intent=intent.to_dict())
-        levels = [scope.level for scope in self._manager.principal.home.lineage]
-        reachable = [s.value for s in scopes if _level(s.value) in levels] or None
+        reachable = _paths(scopes, self._manager.principal.home)
         recall = await self._manager.recall(
             intent.query,
             limit=min(intent.top_k, self._policy.budgets.top_k),
@@ -334,24 +334,21 @@ class _Run:
 
     async def _memory_state(self) -> tuple[MemoryState, ...]:
         now = from_us(self._services.clock.now_us())
-        home = self._manager.principal.home
-        memories = await self._manager.list(limit=1000)
-        states = []
-        for memory in memories:
-            if memory.key is None or memory.scope != home:
-                continue
-            left = None if memory.hard_expires_at is None else memory.hard_expires_at - now
-            states.append(
-                MemoryState(
-                    memory.key,
-                    memory.content,
-                    _scope_name(memory),
-                    memory.source.value,
-                    memory.confidence,
-                    None if left is None else left // timedelta(days=1),
-                )
-            )
-        return tuple(sorted(states, key=lambda state: state.key))
+        principal = self._manager.principal
+        memories = await Reader(self._services, principal).keyed(principal.home)
+        return tuple(_state(memory, now) for memory in memories)
+
+
+def _state(memory: Memory, now: datetime) -> MemoryState:
+    left = None if memory.hard_expires_at is None else memory.hard_expires_at - now
+    return MemoryState(
+        str(memory.key),
+        memory.content,
+        _scope_name(memory),
+        memory.source.value,
+        memory.confidence,
+        None if left is None else left // timedelta(days=1),
+    )
 
 
 def _reason(error: ModelTimeout | ModelUnavailable | ModelGarbled, unusable: str) -> str:
@@ -396,5 +393,14 @@ def _scope_name(memory: Memory) -> str:
     return "workspace" if level is ScopeLevel.ORG else level.value
 
 
-def _level(scope_name: str) -> ScopeLevel:
-    return ScopeLevel.ORG if scope_name == "workspace" else ScopeLevel(scope_name)
+def _paths(names: Sequence[ScopeName], home: Scope) -> list[str]:
+    """Return the scopes of a principal that the contract's names mean; none is left out silently
+    for all of them, and none is put in (PO-2).
+    """
+    meant = {
+        ScopeName.USER: (ScopeLevel.USER, ScopeLevel.SESSION),
+        ScopeName.WORKSPACE: (ScopeLevel.ORG,),
+        ScopeName.TASK: (ScopeLevel.TASK,),
+    }
+    levels = {level for name in names for level in meant[name]}
+    return [scope.path for scope in home.lineage if scope.level in levels]

@@ -85,6 +85,14 @@ class Scope(Value):
     task: str | None = None
     session: str | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse what could show itself as another place.
+
+        Raises:
+            InvalidScope: If an id is malformed or a level stands without the one above it.
+        """
+        _check_parts(self.org, self.user, self.task, self.session)
+
     @classmethod
     def of_global(cls) -> Scope:
         """The root, written by administrators and the system only."""
@@ -190,6 +198,18 @@ class Scope(Value):
 
     def __str__(self) -> str:
         return self.path
+
+
+# A few principals make their scopes again and again; refusals are not remembered.
+@lru_cache(maxsize=4096)
+def _check_parts(org: str | None, user: str | None, task: str | None, session: str | None) -> None:
+    for level, name in (("org", org), ("user", user), ("task", task), ("session", session)):
+        if name is not None and checked_id(level, name) is not name:
+            raise InvalidScope(level, "must be plain text")
+    if org is None and (user is not None or session is not None):
+        raise InvalidScope("org", "a user or session belongs to an org; name the org too")
+    if (user is None and task is not None) or (user is not None and session is not None):
+        raise InvalidScope("scope", "levels come as org, user, task or org, session")
 
 
 # Every row, event and statement asks for it again.

@@ -70,7 +70,7 @@ class Changer:
             tags=standing.tags,
             metadata=dict(standing.metadata),
             session=standing.origin.session,
-            turn=None,
+            turn=standing.origin.turn,
             speaker=standing.speaker,
             purpose=standing.purpose,
             audience=None if standing.audience is None else tuple(sorted(standing.audience)),
@@ -99,6 +99,8 @@ class Changer:
         """See :meth:`memstrata.manager.AsyncMemoryManager.forget`."""
         if id is None and key is None and not wanted:
             raise InvalidInput("forget", "name an id, a key, a filter or a source")
+        if id is not None and key is not None:
+            raise InvalidInput("forget", "name an id or a key, not both")
         targets = await self._targets(id=id, key=key, wanted=wanted)
         if not targets:
             return NOT_FOUND

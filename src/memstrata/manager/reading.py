@@ -97,16 +97,28 @@ class Reader:
         memories = decode_all(pool.row(slot) for slot in range(len(pool)))
         return tuple(sorted(memories, key=lambda m: (-to_us(m.created_at), m.id)))
 
+    async def keyed(self, scope: Scope) -> tuple[Memory, ...]:
+        """Return what stands under keys in one scope, by key."""
+        principal = self._principal
+        cue = Cue("", 1, (scope,), agent=principal.agent, purpose=principal.purpose)
+        frozen, _ = await self._columns(cue)
+        return tuple(sorted(gather(frozen, cue, self.now).keyed(), key=lambda m: str(m.key)))
+
+    async def known(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
+        """Return a memory as :meth:`one` does, though it be expired: to say that it is."""
+        for owner in _owners(scopes):
+            for row in await self._services.store.get(owner, [id]):
+                memory = decode(row)
+                if memory.scope in scopes and self.hears(memory):
+                    return memory
+        return None
+
     async def one(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
         """Return a memory by id, whatever its status, if it lies in one of the scopes, has not
         passed its hard expiry, and admits this reader.
         """
-        for owner in _owners(scopes):
-            for row in await self._services.store.get(owner, [id]):
-                memory = decode(row)
-                if memory.scope in scopes and self.admits(memory):
-                    return memory
-        return None
+        memory = await self.known(id, scopes)
+        return memory if memory is not None and self.admits(memory) else None
 
     def admits(self, memory: Memory) -> bool:
         """Whether this reader may see a memory of a readable scope at all (RE-5)."""

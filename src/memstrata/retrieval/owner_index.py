@@ -17,14 +17,24 @@ from numpy.typing import NDArray
 
 from memstrata.domain.change import Committed, Head, Snapshot, StoredRow
 from memstrata.domain.codec import decode, status_of
-from memstrata.domain.memory import Memory, Place
-from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, place_tag, tag
+from memstrata.domain.memory import Memory, Place, Triple
+from memstrata.retrieval.entry import (
+    ENTRY,
+    ENTRY_COLUMNS,
+    place_tag,
+    slot_of,
+    slot_tag,
+    tag,
+)
 from memstrata.retrieval.segment import Segment
 
 # A small owner is built anew whenever it changed: at 512 rows that costs about 0.5 ms, what a
 # second segment would cost a few queries. A larger one has a tail, merged when it has outgrown its
 # share: a merge of n rows then costs each write less than 8 rows' worth of work.
 SMALL_OWNER = 512
+BASE_BYTES = 2_000
+"""An index without a row; measured, so that owners who never write are let go of too."""
+
 TAIL_SHARE = 0.125
 
 Reindex = Callable[[Memory], bytes]
@@ -41,6 +51,19 @@ class Frozen(NamedTuple):
 
     segments: tuple[Segment, ...]
     alive: tuple[NDArray[np.bool_] | None, ...]
+
+
+class _Marks(NamedTuple):
+    """What a row is filed under; each the column of this name."""
+
+    place: int
+    key: int
+    hash: int
+    session: int
+    turn: int
+    verbatim: int
+    slot: int
+    root: int
 
 
 class OwnerIndex:
@@ -63,6 +86,9 @@ class OwnerIndex:
         self._keys: dict[tuple[int, int], str] = {}
         self._hashes: dict[tuple[int, int], dict[str, None]] = {}
         self._turns: dict[tuple[int, int, int], str] = {}
+        self._slots: dict[tuple[int, int], dict[str, None]] = {}
+        # Chains that have moved on; the first version of one is found by its id.
+        self._roots: dict[tuple[int], str] = {}
         self._main: Segment | None = None
         self._main_places: dict[str, int] = {}
         self._tail: Segment | None = None
@@ -79,7 +105,7 @@ class OwnerIndex:
         with self._lock:
             built = sum(s.nbytes for s in (self._main, self._tail) if s is not None)
             # A row not yet in columns: its blobs and its places in the maps, measured ~1.2 kB.
-            return built + 1200 * (len(self._rows) - len(self._main_places))
+            return BASE_BYTES + built + 1200 * (len(self._rows) - len(self._main_places))
 
     # -- following the store ---------------------------------------------------------------
 
@@ -90,7 +116,7 @@ class OwnerIndex:
         nothing, for going back would lose what lies between.
         """
         with self._lock:
-            if self._has_passed(snapshot.head):
+            if self._has_passed(snapshot.head) or not self._continues(snapshot):
                 return
             if snapshot.complete:
                 self._clear()
@@ -98,6 +124,16 @@ class OwnerIndex:
             else:
                 self.apply(snapshot.head, snapshot.rows)
             self.head = snapshot.head
+
+    def _continues(self, snapshot: Snapshot) -> bool:
+        """Whether a snapshot is complete or changes of what the index holds.
+
+        Changes of another life of the owner, or of an index that someone has put away, are stale.
+        """
+        if snapshot.complete:
+            return True
+        mine, head = self.head, snapshot.head
+        return mine is not None and head is not None and mine[:2] == head[:2]
 
     def _has_passed(self, head: Head | None) -> bool:
         mine = self.head
@@ -130,10 +166,9 @@ class OwnerIndex:
         self._rows = {row.id: row for row in current}
         fixed = b"".join([row.entry[: ENTRY.size] for row in current])
         columns = np.frombuffer(fixed, ENTRY_COLUMNS)
-        names = ("place", "key", "hash", "session", "turn", "verbatim")
-        lists = (columns[name].tolist() for name in names)
+        lists = (columns[name].tolist() for name in _Marks._fields)
         for row, *marks in zip(current, *lists, strict=True):
-            self._file(row.id, *marks)
+            self._file(row.id, _Marks(*marks))
         self._tail_rows = dict(self._rows)
 
     def _current(self, row: StoredRow) -> StoredRow:
@@ -146,29 +181,33 @@ class OwnerIndex:
         self._rows[row.id] = row
         self._tail_rows[row.id] = row
         self._tail = None
-        self._file(row.id, *_marks(row))
+        self._file(row.id, _marks(row))
 
-    def _file(
-        self, id: str, place: int, key: int, text: int, session: int, turn: int, verbatim: int
-    ) -> None:
-        if verbatim:
-            self._turns[place, session, turn] = id
-        elif key:
-            self._keys[place, key] = id
+    def _file(self, id: str, marks: _Marks) -> None:
+        if marks.verbatim:
+            self._turns[marks.place, marks.session, marks.turn] = id
+        elif marks.key:
+            self._keys[marks.place, marks.key] = id
         else:
-            self._hashes.setdefault((place, text), {})[id] = None
+            self._hashes.setdefault((marks.place, marks.hash), {})[id] = None
+        if marks.slot:
+            self._slots.setdefault((marks.place, marks.slot), {})[id] = None
+        if marks.root:
+            self._roots[marks.root,] = id
 
     def _remove(self, id: str) -> None:
         row = self._rows.pop(id, None)
         if row is None:
             return
-        place, key, text, session, turn, verbatim = _marks(row)
-        if verbatim:
-            self._drop_if(self._turns, (place, session, turn), id)
-        elif key:
-            self._drop_if(self._keys, (place, key), id)
+        marks = _marks(row)
+        if marks.verbatim:
+            self._drop_if(self._turns, (marks.place, marks.session, marks.turn), id)
+        elif marks.key:
+            self._drop_if(self._keys, (marks.place, marks.key), id)
         else:
-            self._hashes.get((place, text), {}).pop(id, None)
+            self._hashes.get((marks.place, marks.hash), {}).pop(id, None)
+        self._slots.get((marks.place, marks.slot), {}).pop(id, None)
+        self._drop_if(self._roots, (marks.root,), id)
         if id in self._main_places:
             self._dead.add(id)
         if self._tail_rows.pop(id, None) is not None:
@@ -233,6 +272,23 @@ class OwnerIndex:
         with self._lock:
             return self._open(id, now)
 
+    def by_root(self, root: str, now: datetime) -> Memory | None:
+        """Return the standing version of a chain."""
+        with self._lock:
+            id = root if root in self._rows else self._roots.get((tag(root),))
+            memory = self._open(id, now)
+        return memory if memory and memory.root == root else None
+
+    def by_slot(self, place: Place, slot: Triple, now: datetime) -> tuple[Memory, ...]:
+        """Return the standing memories with a triple's subject and predicate, by id."""
+        names = slot_of(slot)
+        with self._lock:
+            ids = sorted(self._slots.get((place_tag(place), slot_tag(*names)), ()))
+            found = [self._open(id, now) for id in ids]
+        return tuple(
+            m for m in found if m and m.place == place and m.triple and slot_of(m.triple) == names
+        )
+
     def _open(self, id: str | None, now: datetime | None) -> Memory | None:
         row = None if id is None else self._rows.get(id)
         if row is None:
@@ -264,9 +320,18 @@ class IndexView:
         """See :class:`~memstrata.ports.OwnerView`."""
         return self._index.by_id(id, self._now)
 
+    def by_root(self, root: str) -> Memory | None:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        return self._index.by_root(root, self._now)
 
-def _marks(row: StoredRow) -> tuple[int, int, int, int, int, int]:
+    def by_slot(self, place: Place, slot: Triple) -> tuple[Memory, ...]:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        return self._index.by_slot(place, slot, self._now)
+
+
+def _marks(row: StoredRow) -> _Marks:
     fixed = ENTRY.unpack_from(row.entry)
-    place, key, text, session = fixed[2:6]
-    turn, verbatim = fixed[13], fixed[20]
-    return place, key, text, session, turn, verbatim
+    return _Marks(*(fixed[place] for place in _MARK_PLACES))
+
+
+_MARK_PLACES = tuple((ENTRY_COLUMNS.names or ()).index(name) for name in _Marks._fields)

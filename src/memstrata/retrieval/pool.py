@@ -84,6 +84,12 @@ class Pool:
         part, place = self._at(slot)
         return part.segment.memory(place)
 
+    def keyed(self) -> list[Memory]:
+        """Return the memories that have a key, in the order of the pool."""
+        if not len(self):
+            return []
+        return [self.memory(slot) for slot in np.flatnonzero(self.entry["key"]).tolist()]
+
     def dots(self, query: NDArray[np.float32]) -> Floats:
         """Return the dot product of each row's vector with a query's, both of whole numbers."""
         scores = [_dot(part, query) for part in self.parts]
@@ -247,7 +253,10 @@ def audible(row: StoredRow, agent: str | None) -> bool:
 
 
 def matches(memory: Memory, wanted: Mapping[str, object]) -> bool:
-    """Return whether every field of a filter equals the memory's; ``tags`` asks for inclusion."""
+    """Return whether every field of a filter equals the memory's; ``tags`` asks for inclusion.
+
+    What is absent equals nothing: no tags asked for, or None for metadata, match no memory.
+    """
     return all(_FIELD.get(name, _metadata(name))(memory, value) for name, value in wanted.items())
 
 
@@ -258,16 +267,16 @@ def _metadata(name: str) -> Callable[[Memory, object], bool]:
         found: object = memory.metadata
         for step in path:
             found = found.get(step) if isinstance(found, Mapping) else None
-        return found == value
+        return value is not None and found == value
 
     return equal
 
 
 def _tagged(memory: Memory, value: object) -> bool:
     asked = [value] if isinstance(value, str) else value
-    return isinstance(asked, (list, tuple, set, frozenset)) and all(
-        tag in memory.tags for tag in asked
-    )
+    if not isinstance(asked, (list, tuple, set, frozenset)) or not asked:
+        return False
+    return all(tag in memory.tags for tag in asked)
 
 
 _FIELD: Mapping[str, Callable[[Memory, object], bool]] = {
