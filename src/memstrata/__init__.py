@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from memstrata._version import __version__
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
 from memstrata.domain.errors import (
-    BudgetExceeded,
     ConfigurationError,
     IdempotencyMismatch,
     InvalidInput,
@@ -119,7 +118,6 @@ __all__ = [
     "AsyncStrata",
     "AuditProblem",
     "AuditReport",
-    "BudgetExceeded",
     "CaptureReport",
     "ConfigurationError",
     "Draft",

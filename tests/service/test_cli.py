@@ -176,12 +176,13 @@ def test_exit_codes_tell_refusal_from_bad_usage(
 def test_a_policy_file_is_checked_with_the_line_of_the_mistake(cli: Run, tmp_path: Path) -> None:
     good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
     good.write_text("version: mine\nbudgets:\n  answer_chars: 500\n")
-    bad.write_text("version: mine\nbudgets:\n  anser_chars: 500\n")
+    bad.write_text("version: mine\nbudgets:\n  anser_chars: 500\n  seconds: soon\n")
 
     assert "mine" in cli("policy", "check", str(good)).stdout
     done = cli("policy", "check", str(bad))
     assert done.returncode == 1
     assert f"{bad}:3:" in done.stderr
+    assert f"{bad}:4:" in done.stderr
     assert "answer_chars" in done.stderr
 
 

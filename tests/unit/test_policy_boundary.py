@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstrata.domain.proposal import (
-    Blocked,
     Checked,
     Intent,
     ProposedItem,
@@ -17,7 +16,7 @@ from memstrata.domain.proposal import (
     Violation,
 )
 from memstrata.policy.boundary import check_candidates, check_intent
-from memstrata.policy.execution import allow, denied, resolve_scopes
+from memstrata.policy.execution import denied, resolve_scopes
 from memstrata.policy.rules import DEFAULT_POLICY, ExecutionLimits, OnViolation, Policy
 
 CANDIDATES = "invalid_memory_candidates"
@@ -266,21 +265,10 @@ def test_no_intent_however_odd_raises(raw: object) -> None:
     assert isinstance(check_intent(raw, DEFAULT_POLICY), Intent | Violation)
 
 
-def proposed(key: str, scope: ScopeName = ScopeName.USER) -> ProposedItem:
-    return ProposedItem(key, "value", scope, 180, 0.8)
-
-
-def test_execution_blocks_the_declared_tier_and_lets_the_rest_through() -> None:
-    allowed, blocked = allow(
-        [proposed("language"), proposed("declared_tier"), proposed("tone", ScopeName.WORKSPACE)],
-        DEFAULT_POLICY,
-    )
-
-    assert [found.key for found in allowed] == ["language"]
-    assert blocked == (
-        Blocked("declared_tier", "user", "key_denied_execution"),
-        Blocked("tone", "workspace", "scope_denied_execution"),
-    )
+def test_execution_denies_the_declared_tier_and_foreign_scopes_and_nothing_else() -> None:
+    assert denied("language", ScopeName.USER, DEFAULT_POLICY) is None
+    assert denied("declared_tier", ScopeName.USER, DEFAULT_POLICY) == "key_denied_execution"
+    assert denied("tone", ScopeName.WORKSPACE, DEFAULT_POLICY) == "scope_denied_execution"
 
 
 def test_the_switches_open_what_they_name() -> None:

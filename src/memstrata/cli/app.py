@@ -314,10 +314,14 @@ def verify_audit(context: typer.Context) -> None:
 @policy_app.command("check")
 def check_policy(context: typer.Context, file: Annotated[Path, typer.Argument()]) -> None:
     """Check a policy file, or a directory of them."""
-    from memstrata.cli.policy import check
+    from memstrata.cli.policy import problems, summary
 
     chosen: Options = context.obj
-    chosen.show(check(file), render.fields)
+    found = problems(file)
+    for problem in found:
+        typer.echo(f"memstrata: {problem}", err=True)
+    _refuse_if(bool(found))
+    chosen.show(summary(file), render.fields)
 
 
 @agent_app.command("capture")

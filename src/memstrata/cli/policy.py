@@ -1,25 +1,30 @@
-"""Checking a policy file."""
+"""Checking a policy file, or a directory of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from memstrata.domain.errors import PolicyInvalid
 from memstrata.policy.book import PolicyBook
+from memstrata.policy.file import problems_of
+
+SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def check(path: Path) -> dict[str, Any]:
-    """Load a policy file, or every file of a directory, and say what it is.
+def problems(path: Path) -> tuple[PolicyInvalid, ...]:
+    """Return everything that is wrong with a file, or with each file of a directory, by line."""
+    files = sorted(f for f in path.iterdir() if f.suffix in SUFFIXES) if path.is_dir() else [path]
+    return tuple(problem for file in files for problem in problems_of(file))
+
+
+def summary(path: Path) -> dict[str, Any]:
+    """Return what a sound policy is: version, hash and categories.
 
     Raises:
         PolicyInvalid: With file and line.
     """
-    book = PolicyBook(path)
-    policy = book.policy_for(None)
-    if path.is_dir():
-        for file in sorted(path.iterdir()):
-            if file.suffix in (".yaml", ".yml", ".json"):
-                book.policy_for(None if file.stem == "default" else file.stem)
+    policy = PolicyBook(path).policy_for(None)
     return {
         "policy": policy.version,
         "hash": policy.hash,

@@ -15,11 +15,10 @@ MemstrataError
 │   ├── StoreFull           free space, then retry
 │   ├── StoreReadOnly       make the place writable
 │   └── StoreCorrupt        restore: this is not, or no longer, a memstrata store
-├── ModelError              the language model did not give a usable answer
-│   ├── ModelUnavailable    configure a model or its credentials
-│   ├── ModelTimeout        retry later: time-out, connection, 429, 5xx
-│   └── ModelGarbled        the answer was empty, not JSON, or off its schema
-└── BudgetExceeded          raise the budget or ask for less
+└── ModelError              the language model did not give a usable answer
+    ├── ModelUnavailable    configure a model or its credentials
+    ├── ModelTimeout        retry later: time-out, connection, 429, 5xx
+    └── ModelGarbled        the answer was empty, not JSON, or off its schema
 ```
 
 Expected outcomes are values, not errors: a refused write is an ``Outcome`` with reasons.
@@ -150,15 +149,3 @@ class ModelGarbled(ModelError):
     def __init__(self, reason: str, problem: str) -> None:
         self.reason = reason
         super().__init__(f"{reason}: {problem}")
-
-
-class BudgetExceeded(MemstrataError):
-    """A stated budget (time, items, calls) is used up.
-
-    Attributes:
-        budget: Name of the budget.
-    """
-
-    def __init__(self, budget: str, problem: str) -> None:
-        self.budget = budget
-        super().__init__(f"{budget}: {problem}")

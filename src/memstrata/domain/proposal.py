@@ -1,7 +1,7 @@
 """What a language model proposes, parsed at the boundary and not yet believed (PO-1, PO-2).
 
-``raw JSON → Checked | Violation`` at policy's boundary, ``Checked → allowed + Blocked`` at
-execution's; the same two steps for the intent of a retrieval.
+``raw JSON → Checked | Violation`` at policy's boundary; execution then denies what is not allowed
+now. The same two steps for the intent of a retrieval.
 """
 
 from __future__ import annotations
@@ -87,12 +87,3 @@ class Checked(Value):
 
     items: tuple[ProposedItem, ...]
     refusals: tuple[Refusal, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Blocked(Value):
-    """An item that is a valid proposal but is not allowed now (PO-2)."""
-
-    key: str
-    scope: str
-    reason: str

@@ -6,32 +6,11 @@ still not written, because a claim is no entitlement.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from memstrata.domain.proposal import Blocked, Intent, ProposedItem, ScopeName, Violation
+from memstrata.domain.proposal import Intent, ScopeName, Violation
 from memstrata.policy.rules import ExecutionLimits, Policy
 
 # The key that the switch ``trust_declared_tier`` is about (PO-2).
 _DECLARED_TIER = "declared_tier"
-
-
-def allow(
-    items: Iterable[ProposedItem], policy: Policy
-) -> tuple[tuple[ProposedItem, ...], tuple[Blocked, ...]]:
-    """Part items into those that may be written now and those that may not, each in order.
-
-    A blocked item names ``key_denied_execution`` or, for an allowed key,
-    ``scope_denied_execution``.
-    """
-    allowed: list[ProposedItem] = []
-    blocked: list[Blocked] = []
-    for item in items:
-        reason = denied(item.key, item.scope, policy)
-        if reason is None:
-            allowed.append(item)
-        else:
-            blocked.append(Blocked(item.key, item.scope.value, reason))
-    return tuple(allowed), tuple(blocked)
 
 
 def denied(key: str | None, scope: ScopeName, policy: Policy) -> str | None:

@@ -264,10 +264,6 @@ class Policy(Value):
         """Return a category, or None where the closed list has no such name."""
         return self.categories.get(name)
 
-    def default_category(self, kind: Kind) -> str:
-        """Return the category of a memory whose caller names none."""
-        return self.category_of_kind[kind.value]
-
     def ttl_for(self, category: str) -> tuple[float | None, float | None]:
         """Return soft and hard life in days, None for no end.
 
@@ -287,11 +283,6 @@ class Policy(Value):
             allowed[max(families, key=lambda family: (len(family), family))] if families else None
         )
 
-    def is_preference_key(self, key: str) -> bool:
-        """Whether recall may prefer this key (PO-5)."""
-        if self.recall.preference_keys is not None:
-            return key in self.recall.preference_keys
-        return self.category_of_key(key) == "preference"
 
 
 def _hash_of(rules: Any) -> str:
