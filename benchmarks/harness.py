@@ -15,7 +15,7 @@ from typing import Any
 
 import memstrata
 from memstrata.blocking import MemoryManager, Strata
-from memstrata.settings import load
+from memstrata.settings import Settings
 from memstrata.wiring import assemble
 
 
@@ -36,7 +36,7 @@ class MemstrataAdapter:
     def __init__(
         self, store: str = ":memory:", fusion: str = "conversational", **more: str
     ) -> None:
-        self._store, self._settings = store, load(fusion=fusion, **more)
+        self._store, self._settings = store, Settings(fusion=fusion, **more)
         self._clock = QuestionClock()
         self._strata: Strata | None = None
 

@@ -149,6 +149,10 @@ class MemoryManager:
             )
         )
 
+    def check(self, draft: Draft) -> None:
+        """See :meth:`memstrata.AsyncMemoryManager.check`."""
+        self._manager.check(draft)
+
     def remember_many(self, drafts: Sequence[Draft]) -> list[Outcome]:
         """See :meth:`memstrata.AsyncMemoryManager.remember_many`."""
         return self._driver.run(self._manager.remember_many(drafts))

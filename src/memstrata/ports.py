@@ -24,7 +24,7 @@ from memstrata.domain.change import (
 )
 from memstrata.domain.decision import Usage
 from memstrata.domain.event import Link
-from memstrata.domain.memory import Memory, Place
+from memstrata.domain.memory import Memory, Place, Triple
 from memstrata.domain.scope import Grant, Scope
 
 if TYPE_CHECKING:
@@ -113,6 +113,9 @@ class MemoryStore(Protocol):
         ``released``; unknown ones are ignored) is lifted before the rest is set. A held
         candidate replaces one of its id, a grant one of its grantee, right and subject.
 
+        An added memory is kept as derived from those of its parents that are this owner's own;
+        of parents elsewhere :meth:`settle` tells their owner.
+
         Raises:
             ValueError: The caller is wrong and nothing was written. ``known_at`` is not after
                 the head's; an added id, an outbox id or an idempotency key exists; a restated
@@ -163,8 +166,23 @@ class MemoryStore(Protocol):
         source.
         """
 
-    async def settle(self, source: Scope, ids: Sequence[str]) -> None:
-        """Remove outbox items whose work is done; unknown ids are ignored."""
+    async def settle(
+        self, source: Scope, ids: Sequence[str], *, edges: Sequence[tuple[str, Scope, str]] = ()
+    ) -> None:
+        """Remove outbox items whose work is done; unknown ids are ignored.
+
+        In the same transaction keep what the work derived from the source's memories: each edge
+        is a parent's id, the child's owner and the child's id. An edge that is kept already, or
+        whose parent the source does not have (any more), is ignored.
+        """
+
+    async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
+        """Return owner and id of what was derived from a memory of this owner; order: owner's
+        path, then id.
+
+        Gone with the parent, and with a child of the same owner. A child elsewhere may have been
+        forgotten since; one whose owner does not exist is left out.
+        """
 
     async def links(self, owner: Scope, *, after: int = 0, limit: int = 1000) -> tuple[Link, ...]:
         """Return links of the owner's audit chain, by seq rising, from ``after + 1`` on."""
@@ -177,6 +195,16 @@ class MemoryStore(Protocol):
 
     async def owners(self) -> tuple[Scope, ...]:
         """For the operator: every owner ever written and not erased, by path."""
+
+    async def strays(self) -> tuple[str, ...]:
+        """For the operator: whose rows stand under no owner of :meth:`owners`, because somebody
+        edited them: for each the wrong name that stands there, empty where none does; sorted.
+        """
+
+    async def damaged(self, owner: Scope) -> tuple[str, ...]:
+        """For the operator: ids of memories whose stored content does not match its code, or of
+        which only a part is there; order: id. Reads do not look; this looks at every row.
+        """
 
 
 class OwnerView(Protocol):
@@ -198,6 +226,14 @@ class OwnerView(Protocol):
 
     def by_id(self, id: str) -> Memory | None:
         """Return a live memory."""
+
+    def by_root(self, root: str) -> Memory | None:
+        """Return the live version of a chain, named by the id of its first version."""
+
+    def by_slot(self, place: Place, slot: Triple) -> tuple[Memory, ...]:
+        """Return the memories in this place whose triple has this one's subject and predicate in
+        normal form, by id; keyed ones are among them, verbatim turns are not.
+        """
 
 
 class Embedder(Protocol):

@@ -67,6 +67,20 @@ class Settings(BaseSettings):
         default=60.0, gt=0, validation_alias=_openai("timeout_seconds")
     )
 
+    def __init__(self, **given: Any) -> None:
+        """Build the settings.
+
+        Raises:
+            ConfigurationError: Naming the setting that is wrong, with the nearest right name for
+                an unknown one.
+        """
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            raise ConfigurationError(_explain(error)) from error
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"settings cannot be read: {error}") from error
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -81,21 +95,6 @@ class Settings(BaseSettings):
         path = os.environ.get("MEMSTRATA_CONFIG")
         files = (YamlConfigSettingsSource(settings_cls, path),) if path else ()
         return (init_settings, env_settings, *files)
-
-
-def load(**given: Any) -> Settings:
-    """Build the settings.
-
-    Raises:
-        ConfigurationError: Naming the setting that is wrong, with the nearest right name for an
-            unknown one.
-    """
-    try:
-        return Settings(**given)
-    except ValidationError as error:
-        raise ConfigurationError(_explain(error)) from error
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"settings cannot be read: {error}") from error
 
 
 def default_store() -> Path:

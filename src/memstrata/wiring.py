@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from memstrata.adapters.embedding_static import StaticEmbedder
@@ -23,7 +23,6 @@ from memstrata.retrieval.indexer import Indexer
 if TYPE_CHECKING:
     from memstrata.settings import Settings
 
-Mode = Literal["local", "incognito", "guest"]
 IN_MEMORY = ":memory:"
 _MIB = 1024 * 1024
 
@@ -55,9 +54,9 @@ def assemble(
         PolicyInvalid: If the policy file is broken.
         StoreError: If the store cannot be opened.
     """
-    from memstrata.settings import load
+    from memstrata.settings import Settings
 
-    chosen = load() if settings is None else settings
+    chosen = Settings() if settings is None else settings
     if mode not in ("local", "incognito", "guest"):
         raise ConfigurationError(f"mode must be local, incognito or guest, not {shown(mode)}")
     hidden = mode != "local"

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from memstrata.adapters.store_memory import DictStore
 from memstrata.domain.change import Change, Committed, Snapshot
+from memstrata.domain.codec import decode
 from memstrata.domain.scope import Scope
 
 
@@ -133,14 +134,35 @@ class Amnesiac(DictStore):
 class SharedOutbox(DictStore):
     """Settles whatever it is told, whoever's it is."""
 
-    async def settle(self, source: Scope, ids):
+    async def settle(self, source: Scope, ids, *, edges=()):
         for owner in await self.owners():
-            await super().settle(owner, ids)
+            await super().settle(owner, ids, edges=edges)
+
+
+class ChildlessSettling(DictStore):
+    """Settles without keeping what was derived."""
+
+    async def settle(self, source, ids, *, edges=()):
+        await super().settle(source, ids)
+
+
+class ForeignEdges(DictStore):
+    """Keeps an edge on the child's side, whoever's the parent is."""
+
+    async def derived(self, owner, parent):
+        found = list(await super().derived(owner, parent))
+        for kept in self._kept(owner):
+            child = decode(kept.row)
+            if parent in child.parents and (owner, child.id) not in found:
+                found.append((owner, child.id))
+        return tuple(found)
 
 
 BROKEN = (
     Amnesiac,
+    ChildlessSettling,
     DeafToForgetting,
+    ForeignEdges,
     ForeverPresent,
     HalfWritten,
     Immortal,

@@ -11,7 +11,9 @@ from memstrata.testing.store_contract import MemoryStoreContract
 # Which test must see it, besides any others that do.
 SEEN_BY = {
     "Amnesiac": "test_a_write_done_under_a_key_is_found_again",
+    "ChildlessSettling": "test_who_settles_tells_what_was_derived_elsewhere",
     "DeafToForgetting": "test_forgetting_erases_payloads_and_the_chain_verifies",
+    "ForeignEdges": "test_a_memory_is_kept_with_its_parents_of_the_same_owner",
     "ForeverPresent": "test_the_past_is_shown_as_it_stood",
     "HalfWritten": "test_an_unfit_change_is_refused_and_nothing_is_written",
     "Immortal": "test_a_closed_store_refuses_every_call",

@@ -98,11 +98,12 @@ class StoresInStep(RuleBasedStateMachine):
         key=st.sampled_from((None, *KEYS)),
         status=statuses,
         in_task=st.booleans(),
+        parents=few_ids,
         since=st.none() | st.integers(0, 50),
     )
-    def add(self, owner, id, key, status, in_task, since):
+    def add(self, owner, id, key, status, in_task, parents, since):
         scope = TASK if in_task else owner
-        memory = self.make.memory(scope=scope, id=id, key=key, status=status, parents=("p",))
+        memory = self.make.memory(scope=scope, id=id, key=key, status=status, parents=parents)
 
         self.commit(owner, self.make.change(memory), since=since)
 
@@ -150,8 +151,8 @@ class StoresInStep(RuleBasedStateMachine):
 
         self.commit(owner, change, **asked)
 
-    @rule(owner=owners, places=st.lists(st.integers(0, 5), max_size=2))
-    def let_go(self, owner, places):
+    @rule(owner=owners, places=st.lists(st.integers(0, 5), max_size=2), parent=ids, child=ids)
+    def let_go(self, owner, places, parent, child):
         held = drive(self.reference, self.reference.held(owner))
         work = drive(self.reference, self.reference.outbox(source=owner))
         gone = tuple(held[place].id for place in places if place < len(held))
@@ -159,7 +160,7 @@ class StoresInStep(RuleBasedStateMachine):
 
         self.commit(owner, self.make.change(released=gone))
         for store in (self.reference, self.tried):
-            drive(store, store.settle(owner, settled))
+            drive(store, store.settle(owner, settled, edges=[(parent, OWNERS[0], child)]))
 
     @rule(owner=owners, back=st.integers(0, 3))
     def turn_back_the_clock(self, owner, back):

@@ -26,7 +26,7 @@ from memstrata import (
 from memstrata.blocking import Strata
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.trust import Label
-from memstrata.settings import Settings, load
+from memstrata.settings import Settings
 
 
 def nested(depth: int, *, of: str) -> Any:
@@ -301,7 +301,7 @@ def test_unknown_and_impossible_settings_are_named() -> None:
         ({"synchronous": "off"}, "synchronous"),
     ):
         with pytest.raises(ConfigurationError, match=text):
-            load(**named)
+            Settings(**named)
 
 
 @pytest.mark.parametrize(

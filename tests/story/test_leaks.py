@@ -291,7 +291,11 @@ def test_the_same_words_in_two_scopes_are_two_memories(world: World) -> None:
     outcomes = [maker.remember(SECRET, idempotency_key="same") for maker in makers]
     keyed = [maker.remember(SECRET, key=KEY) for maker in makers]
 
-    assert {outcome.kind for outcome in (*outcomes, *keyed)} == {"created"}
+    assert {outcome.kind for outcome in outcomes} == {"created"}
+    # Each key goes to the maker's own words.
+    assert [each.memory.supersedes for each in keyed if each.memory] == [
+        outcome.memory.id for outcome in outcomes if outcome.memory
+    ]
     assert len({o.memory.id for o in (*outcomes, *keyed) if o.memory}) == 2 * len(makers)
 
 

@@ -15,6 +15,7 @@ from memstrata import (
     MemoryManager,
     Outcome,
     ScopeDenied,
+    StoreUnavailable,
 )
 
 KEY = "deploy_region"
@@ -280,3 +281,28 @@ def test_a_promoted_copy_lives_no_longer_than_its_original(world: World) -> None
 
     assert copy
     assert copy.hard_expires_at == short.memory.hard_expires_at
+
+
+def test_a_copy_in_another_owner_is_known_to_the_owner_of_its_original(world: World) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana = world.strata.manager(user="ana")
+    original = ana.remember("The venue is booked").memory
+    assert original
+    copy = ana.promote(original.id, "org").memory
+    assert copy
+
+    store = world.strata.services.store
+    edges = world.strata._driver.run(store.derived(original.scope.owner, original.id))
+
+    assert edges == ((copy.scope.owner, copy.id),)
+
+
+def test_nothing_is_answered_from_memory_once_the_store_is_closed(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.remember("The venue is booked")
+    assert len(ana.recall("venue")) == 1
+
+    world.strata.close()
+
+    with pytest.raises(StoreUnavailable):
+        ana.recall("venue")

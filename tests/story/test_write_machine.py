@@ -104,11 +104,11 @@ class WriteMachine(RuleBasedStateMachine):
     @rule(key=KEYS, value=VALUES)
     def correct(self, key: str, value: str) -> None:
         self.clock.advance(us=10)
-        stood = key in self.standing()
+        stood = self.standing().get(key)
         outcome = self.manager.correct(key, value)
 
-        if stood:
-            # By name, whatever stands gives way, be it to the same words.
+        if stood is not None and stood.value != value:
+            # By name, whatever stands gives way, be it to the same words in other letters.
             fact, versions = self.facts[key], self.facts[key].versions + 1
             end = self.now + timedelta(days=FACT_DAYS)
             self.facts[key] = Fact(value, "user_correction", 1.0, end, versions)
@@ -139,7 +139,8 @@ class WriteMachine(RuleBasedStateMachine):
         known.expires, stood = end, known.source
         if confidence > known.confidence:
             known.source, known.confidence = source, confidence
-        return "refreshed" if source == stood else "bumped"
+        same_user = TRUST[source] == TRUST[stood] == TRUST["user_stated"]
+        return "refreshed" if source == stood or same_user else "bumped"
 
     @rule(key=KEYS)
     def forget(self, key: str) -> None:

@@ -329,7 +329,7 @@ def test_hard_expiry_holds_from_the_very_instant(world: World, ana: MemoryManage
     assert ana.list() == ()
     assert ana.get(memory.id) is None
     assert ana.history("code") == ()
-    assert ana.explain(memory.id, "code").excluded == ("not_found",)
+    assert ana.explain(memory.id, "code").excluded == ("expired",)
     assert ana.confirm(memory.id).reasons == ("not_found",)
     assert ana.status()["memories"] == {}
 

@@ -13,6 +13,7 @@ OF_NO_OWNER = {
     "add_migration",
     "meta",
     "migrations",
+    "nameless",
     "outbox_of_all",
     "owner_names",
 }

@@ -5,7 +5,7 @@ undo.
 """
 
 import secrets
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from typing import NamedTuple
 from memstrata.adapters.store_rules import (
     check_chains,
     check_change,
+    content_code,
     in_grant_order,
     is_storable,
     link_events,
@@ -53,6 +54,7 @@ class Kept(NamedTuple):
     key: str | None
     body: bytes
     entry: bytes
+    code: bytes
     states: tuple[State, ...]
 
     @property
@@ -94,6 +96,9 @@ class Kept(NamedTuple):
 
 GrantName = tuple[str, str, str | None]
 
+Edge = tuple[str, Scope, str]
+"""A parent's id, the owner of its child, the child's id."""
+
 
 @dataclass(slots=True)
 class Shelf:
@@ -107,12 +112,14 @@ class Shelf:
         kept: Memories by id, in the order of revision, then id.
         chains: Ids by root, then by version rising.
         links: The audit chain.
-        subjects: Of each link's event.
+        places: Where in ``links`` the events about a subject are.
         tombstones: Plain fingerprints.
         idempotent: By key.
         held: By id.
         grants: By grantee, right and subject.
         outbox: By id.
+        children: Owner and id of what was derived from a memory, by the parent's id.
+        parents: Ids of the memories from which a memory of this owner was derived, by its id.
     """
 
     owner: Scope
@@ -122,12 +129,14 @@ class Shelf:
     kept: dict[str, Kept] = field(default_factory=dict)
     chains: dict[str, dict[int, str]] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
-    subjects: list[tuple[str, ...]] = field(default_factory=list)
+    places: dict[str, list[int]] = field(default_factory=dict)
     tombstones: set[bytes] = field(default_factory=set)
     idempotent: dict[str, IdempotencyRecord] = field(default_factory=dict)
     held: dict[str, HeldCandidate] = field(default_factory=dict)
     grants: dict[GrantName, Grant] = field(default_factory=dict)
     outbox: dict[str, OutboxItem] = field(default_factory=dict)
+    children: dict[str, set[tuple[Scope, str]]] = field(default_factory=dict)
+    parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, owner: Scope, digest: bytes) -> "Shelf":
@@ -164,17 +173,34 @@ class Shelf:
             change.known_at,
             before.seq + len(change.events),
         )
-        written = [_kept(new, head) for new in change.added]
+        written = [_kept(new, self.digest, head) for new in change.added]
         written += [self.kept[m.id].restated(_state(m, head)) for m in change.restated]
         written.sort()
         linked = link_events(change.events, self.digest, before.seq, self.mac)
 
         self._forget(change.forgotten)
         self._keep(written)
+        for new in change.added:
+            self.derive([(parent, self.owner, new.memory.id) for parent in new.memory.parents])
         self._link(linked)
         self._write_rest(change)
         self.head = head
         return tuple(kept.row for kept in written)
+
+    def derive(self, edges: Sequence[Edge]) -> None:
+        """Keep what was derived from the memories of this owner that exist."""
+        for parent, owner, child in edges:
+            if parent in self.kept:
+                self.children.setdefault(parent, set()).add((owner, child))
+                if owner == self.owner:
+                    self.parents[child] = (*self.parents.get(child, ()), parent)
+
+    def damaged(self) -> tuple[str, ...]:
+        """Return the ids of memories whose content does not match its code."""
+        return tuple(sorted(kept.id for kept in self.kept.values() if not self._matches(kept)))
+
+    def _matches(self, kept: Kept) -> bool:
+        return kept.code == content_code(self.digest, kept.id, kept.version, kept.body)
 
     def _live_rows(self) -> tuple[StoredRow, ...]:
         return tuple(kept.row for kept in self.kept.values() if kept.is_live)
@@ -199,10 +225,12 @@ class Shelf:
         for id in ids:
             kept = self.kept.pop(id)
             del self.chains[kept.root][kept.version]
-            for place, subjects in enumerate(self.subjects):
-                if id in subjects:
-                    link = self.links[place]
-                    self.links[place] = Link(link.seq, link.commitment, link.mac, None, None)
+            for place in self.places.pop(id, ()):
+                link = self.links[place]
+                self.links[place] = Link(link.seq, link.commitment, link.mac, None, None)
+            self.children.pop(id, None)
+            for parent in self.parents.pop(id, ()):
+                self.children.get(parent, set()).discard((self.owner, id))
 
     def _keep(self, written: list[Kept]) -> None:
         for kept in written:
@@ -213,8 +241,9 @@ class Shelf:
 
     def _link(self, linked: tuple[tuple[Event, Link], ...]) -> None:
         for event, link in linked:
+            for subject in event.subjects:
+                self.places.setdefault(subject, []).append(len(self.links))
             self.links.append(link)
-            self.subjects.append(event.subjects)
             self.mac = link.mac
 
     def _write_rest(self, change: Change) -> None:
@@ -230,7 +259,7 @@ class Shelf:
         self.grants.update({_grant_name(grant): grant for grant in change.granted})
 
 
-def _kept(new: NewVersion, head: Head) -> Kept:
+def _kept(new: NewVersion, owner: bytes, head: Head) -> Kept:
     memory = new.memory
     if not is_storable(memory.id):
         raise ValueError(f"memory {memory.id!r} has an id that has no UTF-8")
@@ -243,6 +272,7 @@ def _kept(new: NewVersion, head: Head) -> Kept:
         memory.key,
         body,
         new.entry,
+        content_code(owner, memory.id, memory.version, body),
         states,
     )
 
@@ -256,6 +286,8 @@ def _grant_name(grant: Grant) -> GrantName:
 
 
 def _check_new(what: str, names: list[str], taken: Container[str]) -> None:
-    for place, name in enumerate(names):
-        if name in taken or name in names[:place]:
+    seen = set()
+    for name in names:
+        if name in taken or name in seen:
             raise ValueError(f"{what} {name} exists")
+        seen.add(name)

@@ -1,7 +1,7 @@
 """Writing one change in the transaction that is open; whoever calls rolls back on any error."""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import apsw
@@ -17,7 +17,12 @@ from memstrata.adapters.sqlite_tags import (
     subject_tag,
     tombstone_tag,
 )
-from memstrata.adapters.store_rules import check_chains, check_change, link_events
+from memstrata.adapters.store_rules import (
+    check_chains,
+    check_change,
+    content_code,
+    link_events,
+)
 from memstrata.domain.change import Change, Head, NewVersion, StoredRow
 from memstrata.domain.codec import STATUS_CODES, canonical_json, code_of, encode_body, encode_state
 from memstrata.domain.event import CHAIN_START
@@ -47,6 +52,11 @@ class Writing(NamedTuple):
     def run(self, name: str, /, **bound: Any) -> None:
         """Run a named statement on the owner's rows."""
         self.connection.execute(SQL[name], {"owner": self.owner, **bound})
+
+    def run_all(self, name: str, bound: Iterable[dict[str, Any]]) -> None:
+        """Run a named statement on the owner's rows once for each of many."""
+        owner = {"owner": self.owner}
+        self.connection.executemany(SQL[name], ({**each, **owner} for each in bound))
 
     def one(self, name: str, /, **bound: Any) -> tuple[Any, ...] | None:
         """Return the first row of a named statement on the owner's rows."""
@@ -89,7 +99,8 @@ def write_change(
     check_chains(change.added, lambda root: _top_version(writing, root))
     _forget(writing, change.forgotten)
     rows = [_restate(writing, memory) for memory in change.restated]
-    rows += [_add(writing, new) for new in change.added]
+    rows += _add(writing, change.added)
+    _derive(writing, change.added)
     mac = _link(writing, before, change)
     _move_owner(writing, scope, before, mac)
     _write_bans(writing, change)
@@ -113,31 +124,51 @@ def _top_version(writing: Writing, root: str) -> int:
     return found[0] or 0 if found else 0
 
 
-def _add(writing: Writing, new: NewVersion) -> StoredRow:
-    memory, head = new.memory, writing.head
-    body, state = encode_body(memory), encode_state(memory)
-    tags, columns = memory_tags(writing.tag, memory), _state_columns(memory, state, head)
-    writing.run(
-        "add_memory",
-        id=memory.id,
-        version=memory.version,
-        codec=CODEC,
-        body=body,
-        **tags._asdict(),
-        **columns,
+def _add(writing: Writing, added: Iterable[NewVersion]) -> list[StoredRow]:
+    """Add versions, one by one, and what goes with them, table by table."""
+    rows, states, lookups, entries = [], [], [], []
+    for new in added:
+        memory, body, state = new.memory, encode_body(new.memory), encode_state(new.memory)
+        id, tags = memory.id, memory_tags(writing.tag, memory)
+        columns = _state_columns(memory, state, writing.head)
+        writing.run(
+            "add_memory",
+            id=id,
+            version=memory.version,
+            codec=CODEC,
+            mac=content_code(writing.owner, id, memory.version, body),
+            body=body,
+            **tags._asdict(),
+            **columns,
+        )
+        if not writing.changed():
+            raise ValueError(f"memory {id} exists")
+        states.append({"id": id, "previous": None, **columns})
+        lookups.append({"tag": tags.chain_tag, "place": memory.version, "id": id})
+        if tags.key_tag is not None:
+            lookups.append({"tag": tags.key_tag, "place": 0, "id": id})
+        if new.entry:
+            named = {"analyser": new.analyser, "embedder": new.embedder, "entry": new.entry}
+            entries.append({"id": id, **named})
+        known_from = writing.head.known_at
+        rows.append(StoredRow(id, writing.head.revision, body, state, new.entry, known_from, None))
+    writing.run_all("add_state", states)
+    writing.run_all("add_lookup", lookups)
+    writing.run_all("add_index_row", entries)
+    return rows
+
+
+def _derive(writing: Writing, added: Iterable[NewVersion]) -> None:
+    """Keep whose children the added are, once all are there: one may be another's parent."""
+    here = writing.owner
+    writing.run_all(
+        "add_derivation",
+        (
+            {"parent": parent, "child_owner": here, "child": new.memory.id}
+            for new in added
+            for parent in new.memory.parents
+        ),
     )
-    if not writing.changed():
-        raise ValueError(f"memory {memory.id} exists")
-    writing.run("add_state", id=memory.id, previous=None, **columns)
-    writing.run("add_lookup", tag=tags.chain_tag, place=memory.version, id=memory.id)
-    if tags.key_tag is not None:
-        writing.run("add_lookup", tag=tags.key_tag, place=0, id=memory.id)
-    if new.entry:
-        named = {"analyser": new.analyser, "embedder": new.embedder, "entry": new.entry}
-        writing.run("add_index_row", id=memory.id, **named)
-    for parent in memory.parents:
-        writing.run("add_derivation", parent=parent, child=memory.id)
-    return StoredRow(memory.id, head.revision, body, state, new.entry, head.known_at, None)
 
 
 def _restate(writing: Writing, memory: Memory) -> StoredRow:
@@ -165,41 +196,56 @@ def _state_columns(memory: Memory, state: bytes, head: Head) -> dict[str, Any]:
     }
 
 
-def _forget(writing: Writing, ids: Iterable[str]) -> None:
+def _forget(writing: Writing, ids: Sequence[str]) -> None:
+    """Remove memories and all that points at them, table by table."""
+    states, lookups = [], []
     for id in ids:
         traces = writing.one("traces", id=id)
         if traces is None:
             raise ValueError(f"memory {id} does not exist and cannot be forgotten")
         version, revision, chain, key = traces
-        writing.run("drop_states", id=id, revision=revision)
-        writing.run("drop_lookup", tag=chain, place=version, id=id)
+        states.append({"id": id, "revision": revision})
+        lookups.append({"tag": chain, "place": version, "id": id})
         if key is not None:
-            writing.run("drop_lookup", tag=key, place=0, id=id)
-        subject = subject_tag(writing.tag, id)
-        writing.run("drop_payloads", tag=subject)
-        writing.run("drop_lookups", tag=subject)
-        for name in (
-            "drop_derivations_of_parent",
-            "drop_derivations_of_child",
-            "drop_index_row",
-            "drop_memory",
-        ):
-            writing.run(name, id=id)
+            lookups.append({"tag": key, "place": 0, "id": id})
+    subjects = [{"tag": subject_tag(writing.tag, id)} for id in ids]
+    writing.run_all("drop_states", states)
+    writing.run_all("drop_lookup", lookups)
+    writing.run_all("drop_payloads", subjects)
+    writing.run_all("drop_lookups", subjects)
+    named = [{"id": id} for id in ids]
+    for name in (
+        "drop_derivations_of_parent",
+        "drop_derivations_of_child",
+        "drop_index_row",
+        "drop_memory",
+    ):
+        writing.run_all(name, named)
 
 
 def _link(writing: Writing, before: Head | None, change: Change) -> bytes:
     """Append the events to the chain and return its last code."""
     found = writing.one("chain_head")
     seq, mac = (0, CHAIN_START) if before is None or found is None else found
-    for event, link in link_events(change.events, writing.owner, seq, mac):
-        mac = link.mac
-        place = {"seq": link.seq}
-        writing.run("add_event", commitment=link.commitment, mac=link.mac, **place)
-        writing.run("add_payload", salt=link.salt, payload=link.payload, **place)
-        for subject in event.subjects:
-            tag = subject_tag(writing.tag, subject)
-            writing.run("add_lookup", tag=tag, place=link.seq, id="")
-    return bytes(mac)
+    linked = link_events(change.events, writing.owner, seq, mac)
+    links = [link for _, link in linked]
+    writing.run_all(
+        "add_event",
+        ({"seq": link.seq, "commitment": link.commitment, "mac": link.mac} for link in links),
+    )
+    writing.run_all(
+        "add_payload",
+        ({"seq": link.seq, "salt": link.salt, "payload": link.payload} for link in links),
+    )
+    writing.run_all(
+        "add_lookup",
+        (
+            {"tag": subject_tag(writing.tag, subject), "place": link.seq, "id": ""}
+            for event, link in linked
+            for subject in event.subjects
+        ),
+    )
+    return bytes(links[-1].mac if links else mac)
 
 
 def _move_owner(writing: Writing, scope: Scope, before: Head | None, mac: bytes) -> None:

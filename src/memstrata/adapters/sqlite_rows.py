@@ -10,7 +10,7 @@ import apsw
 
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.sqlite_tags import Tag, idempotency_tag, tombstone_tag
-from memstrata.adapters.store_rules import in_grant_order, is_storable
+from memstrata.adapters.store_rules import content_code, in_grant_order, is_storable
 from memstrata.domain.change import (
     Head,
     HeldCandidate,
@@ -23,6 +23,7 @@ from memstrata.domain.change import (
     TurnRequest,
 )
 from memstrata.domain.codec import STATUS_CODES, decode
+from memstrata.domain.errors import InvalidScope
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Right, Scope
@@ -152,10 +153,34 @@ def fetch_outbox(
         found = connection.execute(SQL["outbox_of_all"], {"limit": max(limit, 0)})
     else:
         found = connection.execute(SQL["outbox"], {"owner": owner, "limit": max(limit, 0)})
-    return tuple(
-        PendingOutbox(Scope.parse(name), OutboxItem(id, target, body))
-        for name, id, target, body in found
-    )
+    named = ((_scope(name), OutboxItem(*item)) for name, *item in found)
+    return tuple(PendingOutbox(scope, item) for scope, item in named if scope is not None)
+
+
+def fetch_owners(connection: apsw.Connection) -> list[tuple[bytes, str]]:
+    """Return digest and name of every owner; what is no text in a name is replaced."""
+    found = connection.execute(SQL["owner_names"])
+    return [(owner, name.decode("utf-8", "replace")) for owner, name in found]
+
+
+def fetch_derived(
+    connection: apsw.Connection, owner: bytes, parent: str
+) -> tuple[tuple[Scope, str], ...]:
+    """Return what was derived from a memory, by the path of its owner, then id."""
+    if not is_storable(parent):
+        return ()
+    found = connection.execute(SQL["derived"], {"owner": owner, "parent": parent})
+    named = ((_scope(name), child) for name, child in found)
+    return tuple((scope, child) for scope, child in named if scope is not None)
+
+
+def fetch_damaged(connection: apsw.Connection, owner: bytes) -> tuple[str, ...]:
+    """Return the ids of memories that are not whole or not as they were written."""
+    damaged = {id for (id,) in connection.execute(SQL["bereft"], {"owner": owner})}
+    for id, version, code, body, is_whole in connection.execute(SQL["contents"], {"owner": owner}):
+        if not is_whole or code != content_code(owner, id, version, body):
+            damaged.add(id)
+    return tuple(sorted(damaged))
 
 
 def fetch_links(
@@ -164,6 +189,16 @@ def fetch_links(
     """Return links of the audit chain after a place."""
     bound = {"owner": owner, "after": after, "limit": max(limit, 0)}
     return tuple(Link(*found) for found in connection.execute(SQL["links"], bound))
+
+
+def _scope(name: bytes) -> Scope | None:
+    """Return the scope of an owner's name, or None if somebody made it a name of nothing; such
+    owners are what ``strays`` is for.
+    """
+    try:
+        return Scope.parse(name.decode("utf-8"))
+    except (InvalidScope, UnicodeDecodeError):
+        return None
 
 
 def _rows(connection: apsw.Connection, name: str, bound: dict[str, Any]) -> list[StoredRow]:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from memstrata.adapters.fifo import FifoLock
-from memstrata.adapters.memory_shelf import Kept, Shelf
-from memstrata.adapters.store_rules import in_grant_order, owner_digest
+from memstrata.adapters.memory_shelf import Edge, Kept, Shelf
+from memstrata.adapters.store_rules import check_edges, in_grant_order, owner_digest
 from memstrata.domain.change import (
     Committed,
     Decide,
@@ -173,13 +173,25 @@ class DictStore:
         pending.sort(key=lambda work: (work.item.id, work.source.path))
         return tuple(pending[: max(limit, 0)])
 
-    async def settle(self, source: Scope, ids: Sequence[str]) -> None:
+    async def settle(
+        self, source: Scope, ids: Sequence[str], *, edges: Sequence[Edge] = ()
+    ) -> None:
         """See the port."""
         with self._open():
             shelf = self._shelf(source)
+            check_edges(edges)
             if shelf is not None:
                 for id in ids:
                     shelf.outbox.pop(id, None)
+                shelf.derive(edges)
+
+    async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            children = set() if shelf is None else shelf.children.get(parent, set())
+            known = [child for child in children if child[0] in self._shelves]
+        return tuple(sorted(known, key=lambda child: (child[0].path, child[1])))
 
     async def links(self, owner: Scope, *, after: int = 0, limit: int = 1000) -> tuple[Link, ...]:
         """See the port."""
@@ -198,6 +210,17 @@ class DictStore:
         """See the port."""
         with self._open():
             return tuple(sorted(self._shelves, key=lambda owner: owner.path))
+
+    async def strays(self) -> tuple[str, ...]:
+        """See the port; a dictionary has no names beside its keys."""
+        with self._open():
+            return ()
+
+    async def damaged(self, owner: Scope) -> tuple[str, ...]:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            return () if shelf is None else shelf.damaged()
 
     @contextmanager
     def _open(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ The checks are those that :meth:`memstrata.ports.MemoryStore.commit` promises.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import groupby
 
@@ -13,6 +14,9 @@ from memstrata.domain.event import Event, Link, chain, commit_to
 from memstrata.domain.scope import Grant, Scope
 
 OWNER_BYTES = 16
+
+# Keeps these codes apart from those of the audit chain.
+_CONTENT = b"memstrata content 1\0"
 
 
 def owner_digest(salt: bytes, owner: Scope) -> bytes:
@@ -41,7 +45,7 @@ def check_change(owner: Scope, head: Head | None, change: Change) -> None:
     if "" in ids:
         raise ValueError("a memory has an empty id")
     if len(set(ids)) < len(ids):
-        twice = sorted({id for id in ids if ids.count(id) > 1})
+        twice = sorted(id for id, times in Counter(ids).items() if times > 1)
         raise ValueError(f"named twice in one change: {', '.join(twice)}")
     for new in change.added:
         if new.memory.scope.owner != owner:
@@ -82,6 +86,32 @@ def link_events(
         mac = chain(mac, owner, seq, commitment)
         linked.append((event, Link(seq, commitment, mac, event.salt, payload)))
     return tuple(linked)
+
+
+def check_edges(edges: Iterable[tuple[str, Scope, str]]) -> None:
+    """Check what is to be kept as derived.
+
+    Raises:
+        ValueError: If a child's scope is no owner, or its id cannot be one.
+    """
+    for _, owner, child in edges:
+        if owner.task is not None or not is_storable(child):
+            raise ValueError(f"memory {child!r} of {owner.path} cannot be kept as derived")
+
+
+def content_code(owner: bytes, id: str, version: int, body: bytes) -> bytes:
+    """Return the 32-byte code that is kept with a content version.
+
+    Args:
+        owner: Digest of the owner, so that a row cannot be moved to another.
+        id: Of the memory.
+        version: Its place in the chain.
+        body: As ``domain.codec`` writes it.
+    """
+    name = id.encode("utf-8")
+    # Of fixed length but the name, which says its length: no two contents read the same.
+    sizes = version.to_bytes(8, "big") + len(name).to_bytes(8, "big")
+    return hashlib.sha256(_CONTENT + owner + sizes + name + body).digest()
 
 
 def in_grant_order(grants: Iterable[Grant]) -> tuple[Grant, ...]:

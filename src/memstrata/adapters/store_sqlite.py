@@ -18,6 +18,7 @@ import apsw
 from memstrata.adapters import sqlite_rows as rows_of
 from memstrata.adapters.sqlite_change import write_change
 from memstrata.adapters.sqlite_errors import Translating
+from memstrata.adapters.sqlite_log import empty_log, is_written
 from memstrata.adapters.sqlite_schema import (
     SQL,
     Secrets,
@@ -29,7 +30,7 @@ from memstrata.adapters.sqlite_schema import (
 )
 from memstrata.adapters.sqlite_tags import Tag, chain_tag, key_tag, session_tag, tagger
 from memstrata.adapters.sqlite_turn import Turnstile, turnstile
-from memstrata.adapters.store_rules import is_storable, owner_digest
+from memstrata.adapters.store_rules import check_edges, is_storable, owner_digest
 from memstrata.domain.change import (
     Committed,
     Decide,
@@ -42,7 +43,7 @@ from memstrata.domain.change import (
     TurnRequest,
 )
 from memstrata.domain.codec import decode
-from memstrata.domain.errors import StoreUnavailable
+from memstrata.domain.errors import InvalidScope, StoreUnavailable
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
@@ -58,10 +59,6 @@ IDLE_READERS = 8
 
 # Owners whose digests and tag keys are remembered; a few hundred bytes each.
 KNOWN_OWNERS = 4096
-
-# Milliseconds to wait for readers when the log is emptied after something was forgotten; what does
-# not succeed is tried again after the next write.
-_PURGE_WAIT_MS = 100
 
 T = TypeVar("T")
 
@@ -139,12 +136,18 @@ class SqliteStore:
         with Translating(str(file)):
             prepare_file(file)
             turns = turnstile(file)
+            is_first = turns.users == 1
             try:
                 with turns.turn(busy_timeout_s):
+                    # Another process may have forgotten something and ended before it could
+                    # empty the log; of those in this process the first looks for all.
+                    has_log = is_first and is_written(file)
                     writer = open_writer(
                         file, synchronous=synchronous, busy_timeout_s=busy_timeout_s
                     )
                     secrets = read_secrets(writer)
+                    if has_log:
+                        empty_log(writer, busy_timeout_s)
             except BaseException:
                 turns.release()
                 raise
@@ -248,10 +251,19 @@ class SqliteStore:
         with self._reading() as connection:
             return rows_of.fetch_outbox(connection, digest, limit)
 
-    async def settle(self, source: Scope, ids: Sequence[str]) -> None:
+    async def settle(
+        self, source: Scope, ids: Sequence[str], *, edges: Sequence[tuple[str, Scope, str]] = ()
+    ) -> None:
         """See the port."""
         digest = self._owner(source).digest
-        await self._writing(lambda: self._settle(digest, ids))
+        check_edges(edges)
+        await self._writing(lambda: self._settle(digest, ids, edges))
+
+    async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
+        """See the port."""
+        digest = self._owner(owner).digest
+        with self._reading() as connection:
+            return rows_of.fetch_derived(connection, digest, parent)
 
     async def links(self, owner: Scope, *, after: int = 0, limit: int = 1000) -> tuple[Link, ...]:
         """See the port."""
@@ -269,8 +281,31 @@ class SqliteStore:
     async def owners(self) -> tuple[Scope, ...]:
         """See the port."""
         with self._reading() as connection:
-            names = sorted(name for (name,) in connection.execute(SQL["owner_names"]))
-        return tuple(Scope.parse(name) for name in names)
+            named = sorted(
+                name for o, name in rows_of.fetch_owners(connection) if self._is(o, name)
+            )
+        return tuple(Scope.parse(name) for name in named)
+
+    async def strays(self) -> tuple[str, ...]:
+        """See the port."""
+        with self._reading() as connection:
+            named = rows_of.fetch_owners(connection)
+            nameless = connection.execute(SQL["nameless"]).fetchall()
+        wrong = [name for owner, name in named if not self._is(owner, name)]
+        return tuple(sorted([*wrong, *("" for _ in nameless)]))
+
+    async def damaged(self, owner: Scope) -> tuple[str, ...]:
+        """See the port."""
+        digest = self._owner(owner).digest
+        with self._reading() as connection:
+            return rows_of.fetch_damaged(connection, digest)
+
+    def _is(self, owner: bytes, name: str) -> bool:
+        """Whether a name is that of the owner of a digest."""
+        try:
+            return owner_digest(self._secrets.salt, Scope.parse(name)) == owner
+        except (InvalidScope, ValueError):
+            return False
 
     def _owner(self, scope: Scope) -> _Owner:
         known = self._known_owners.get(scope)
@@ -340,7 +375,10 @@ class SqliteStore:
                     with self._translating_writer:
                         self._writer.execute("ROLLBACK")
             if self._log_holds_forgotten:
-                self._purge_log()
+                # The write itself is done and stays acknowledged; if a reader is in the way,
+                # the next one tries again, or who closes, or who opens the file the next time.
+                emptied = empty_log(self._writer, self._busy_timeout_s)
+                self._log_holds_forgotten = not emptied
 
     def _commit(self, owner: _Owner, request: TurnRequest, decide: Decide) -> Committed:
         with self._turn() as connection:
@@ -364,23 +402,17 @@ class SqliteStore:
                 bound = {"owner": owner, "n": n, **entry._asdict()}
                 connection.execute(SQL["add_journal"], bound)
 
-    def _settle(self, owner: bytes, ids: Sequence[str]) -> None:
+    def _settle(
+        self, owner: bytes, ids: Sequence[str], edges: Sequence[tuple[str, Scope, str]]
+    ) -> None:
         with self._turn() as connection, self._translating_writer:
             for id in filter(is_storable, ids):
                 connection.execute(SQL["drop_outbox"], {"owner": owner, "id": id})
-
-    def _purge_log(self) -> None:
-        """Empty the write-ahead log, in which what was forgotten can still be read."""
-        self._writer.set_busy_timeout(_PURGE_WAIT_MS)
-        try:
-            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            self._log_holds_forgotten = False
-        except apsw.Error:
-            # A reader still needs the log, or there is no room. The write itself is done and
-            # stays acknowledged; the next one tries again.
-            return
-        finally:
-            self._writer.set_busy_timeout(int(self._busy_timeout_s * 1000))
+            for parent, scope, child in edges:
+                if is_storable(parent):
+                    elsewhere = {"child_owner": self._owner(scope).digest, "child": child}
+                    bound = {"owner": owner, "parent": parent, **elsewhere}
+                    connection.execute(SQL["add_derivation"], bound)
 
     def _close(self) -> None:
         with self._turns.turn(self._busy_timeout_s), self._translating_writer:
@@ -389,6 +421,8 @@ class SqliteStore:
             self._closed = True
             while self._idle_readers:
                 self._idle_readers.pop().close()
-            # The last connection to a file empties and removes its log.
+            # The last connection to a file empties and removes its log; ours may not be.
+            if is_written(self._path):
+                empty_log(self._writer, self._busy_timeout_s)
             self._writer.close()
         self._turns.release()

@@ -28,6 +28,9 @@ UNANCHORED = "unanchored"
 UNSUPPORTED = "unsupported"
 """Mark: a number or name of the value is not in the turn (FX-1)."""
 
+NO_SUCH_SCOPE = "no_such_scope"
+"""Mark: the scope that the model named is none of the principal's; nothing else is meant (PO-2)."""
+
 MAX_TURN_CHARS = 24_000
 """How much of a turn a model is shown, head and tail of a longer one; chosen: 6,000 tokens."""
 
@@ -105,16 +108,19 @@ def anchor(
         item: What the model proposed, as policy's boundary let it through.
         turn: The turn it was shown.
         home: The principal's own scope; ``user`` is the user in its lineage, ``workspace`` its
-            org, ``task`` its task, and where there is no such place the home itself.
+            org, ``task`` its task. A principal known by its session is its own user; what else
+            names no place of the principal is marked, and not stored anywhere.
         category: Category of the key, from policy.
         model: Name of the model.
     """
     span = locate(item.quote, turn.text) if item.quote else None
     marks = _marks(item, turn, span)
     source = Source.AGENT_INFERRED if marks - {TURN_SCOPED} else Source.USER_STATED
+    place = _place(item.scope, home)
+    placed = marks if place is not None else marks | {NO_SUCH_SCOPE}
     return Candidate(
         content=item.value,
-        scope=_place(item.scope, home),
+        scope=home if place is None else place,
         source=source,
         proposer=Proposer.MODEL,
         label=Label(source.trust),
@@ -127,7 +133,7 @@ def anchor(
         speaker=turn.speaker,
         said_at=turn.said_at,
         ttl_days=item.ttl_days,
-        marks=tuple(sorted(marks)),
+        marks=tuple(sorted(placed)),
         explicit=not marks,
     )
 
@@ -197,13 +203,14 @@ _WORD = r"[\p{L}\p{N}]+"
 _TELLING = r"\p{N}+(?:[.,:/-]\p{N}+)*|\p{Lu}[\p{L}\p{M}]+"
 
 
-def _place(name: ScopeName, home: Scope) -> Scope:
+def _place(name: ScopeName, home: Scope) -> Scope | None:
+    """Return the scope of a principal that a name means, or None if it has no such scope."""
     wanted = {
-        ScopeName.USER: ScopeLevel.USER,
-        ScopeName.WORKSPACE: ScopeLevel.ORG,
-        ScopeName.TASK: ScopeLevel.TASK,
+        ScopeName.USER: (ScopeLevel.USER, ScopeLevel.SESSION),
+        ScopeName.WORKSPACE: (ScopeLevel.ORG,),
+        ScopeName.TASK: (ScopeLevel.TASK,),
     }[name]
-    return next((scope for scope in home.lineage if scope.level is wanted), home)
+    return next((scope for scope in home.lineage if scope.level in wanted), None)
 
 
 def _shown(text: str) -> str:

@@ -20,7 +20,7 @@ def import_file(manager: MemoryManager, file: Path) -> tuple[ImportedTurn, ...]:
         StoreError: If the store could not; earlier batches are stored, and importing again goes
             on from there.
     """
-    turns = parse_transcript(_lines(file))
+    turns = parse_transcript(_lines(file), manager.check)
     imported: list[ImportedTurn] = []
     with typer.progressbar(length=len(turns), label="importing", file=sys.stderr) as progress:
         for batch in batches(turns):

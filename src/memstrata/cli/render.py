@@ -100,8 +100,12 @@ def imported(values: Sequence[ImportedTurn]) -> str:
 
 
 def audit(value: AuditReport) -> str:
-    """Return the verdict and each problem."""
-    lines = [f"{p.owner} event {p.seq}: {p.problem}" for p in value.problems]
+    """Return the verdict and each problem; names may be what somebody wrote there by hand."""
+    lines = []
+    for found in value.problems:
+        where = f" event {found.seq}" if found.seq else ""
+        where = f" memory {found.memory}" if found.memory else where
+        lines.append(f"{found.owner!r}{where}: {found.problem}")
     verdict = "the chain holds" if value.ok else "THE CHAIN IS BROKEN"
     summary = f"{verdict}: {value.owners} owners, {value.events} events, {value.erased} erased"
     return "\n".join([*lines, summary])

@@ -33,7 +33,11 @@ _PLAIN = (
 
 def encode_candidate(candidate: Candidate) -> bytes:
     """Write a candidate as canonical JSON."""
-    return canonical_json(candidate.to_dict())
+    fields = candidate.to_dict()
+    if candidate.replaces_root is None:
+        # Written only where there is one: a write made before this field keeps its hash.
+        del fields["replaces_root"]
+    return canonical_json(fields)
 
 
 def decode_candidate(body: bytes) -> Candidate:
@@ -46,6 +50,7 @@ def decode_candidate(body: bytes) -> Candidate:
         fields = json.loads(body)
         return Candidate(
             **{name: fields[name] for name in _PLAIN},
+            replaces_root=fields.get("replaces_root"),
             scope=Scope.parse(fields["scope"]),
             source=Source(fields["source"]),
             proposer=Proposer(fields["proposer"]),

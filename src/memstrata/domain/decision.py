@@ -52,6 +52,8 @@ class Candidate(Value):
         marks: What hygiene noticed, each a short name.
         explicit: Said as an instruction to remember, not inferred from other talk.
         replaces: Id of the memory that an explicit correction is about.
+        replaces_root: Id of the first version of that memory's chain, for when another correction
+            came first.
         retracts: For ``forget that …``: the key to be forgotten instead of stored.
     """
 
@@ -81,6 +83,7 @@ class Candidate(Value):
     marks: tuple[str, ...] = ()
     explicit: bool = True
     replaces: str | None = None
+    replaces_root: str | None = None
     retracts: str | None = None
 
     @property

@@ -6,8 +6,11 @@ earlier ones.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from memstrata.domain.decision import TURN_CATEGORY
-from memstrata.domain.memory import Kind, Memory, Place
+from memstrata.domain.memory import Kind, Memory, Place, Triple
+from memstrata.language.normalise import normalise
 from memstrata.longterm.resolution import Resolution
 from memstrata.ports import OwnerView
 
@@ -22,6 +25,8 @@ class Pending:
         self._keys: dict[tuple[Place, str], str] = {}
         self._hashes: dict[tuple[Place, str], dict[str, None]] = {}
         self._turns: dict[tuple[Place, str, int], str] = {}
+        self._slots: dict[tuple[Place, str, str], dict[str, None]] = {}
+        self._roots: dict[str, str] = {}
 
     @property
     def added(self) -> tuple[Memory, ...]:
@@ -50,11 +55,15 @@ class Pending:
     def _file(self, memory: Memory) -> None:
         if not memory.status.is_live:
             return
+        self._roots[memory.root] = memory.id
         origin = memory.origin
         is_turn = memory.kind is Kind.EPISODIC and memory.category == TURN_CATEGORY
         if is_turn and origin.session is not None and origin.turn is not None:
             self._turns[memory.place, origin.session, origin.turn] = memory.id
-        elif memory.key is not None:
+            return
+        if memory.triple is not None:
+            self._slots.setdefault(_slot(memory.place, memory.triple), {})[memory.id] = None
+        if memory.key is not None:
             self._keys[memory.place, memory.key] = memory.id
         else:
             alike = self._hashes.setdefault((memory.place, memory.content_hash), {})
@@ -63,13 +72,12 @@ class Pending:
     def by_key(self, place: Place, key: str) -> Memory | None:
         """See :class:`~memstrata.ports.OwnerView`."""
         own = self._keys.get((place, key))
-        return self._added[own] if own else self._live(self._standing.by_key(place, key))
+        return self._live(self._added[own] if own else self._standing.by_key(place, key))
 
     def by_hash(self, place: Place, content_hash: str) -> tuple[Memory, ...]:
         """See :class:`~memstrata.ports.OwnerView`."""
-        own = [self._added[id] for id in self._hashes.get((place, content_hash), ())]
-        stood = map(self._live, self._standing.by_hash(place, content_hash))
-        return tuple(memory for memory in (*stood, *own) if memory and memory.status.is_live)
+        own = self._hashes.get((place, content_hash), ())
+        return self._both(self._standing.by_hash(place, content_hash), own)
 
     def by_turn(self, place: Place, session: str, turn: int) -> Memory | None:
         """See :class:`~memstrata.ports.OwnerView`."""
@@ -82,8 +90,27 @@ class Pending:
         """See :class:`~memstrata.ports.OwnerView`."""
         return self._live(self._added.get(id) or self._standing.by_id(id))
 
+    def by_root(self, root: str) -> Memory | None:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        own = self._roots.get(root)
+        return self._live(self._added[own] if own else self._standing.by_root(root))
+
+    def by_slot(self, place: Place, slot: Triple) -> tuple[Memory, ...]:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        own = self._slots.get(_slot(place, slot), ())
+        return self._both(self._standing.by_slot(place, slot), own)
+
+    def _both(self, standing: Iterable[Memory], own: Iterable[str]) -> tuple[Memory, ...]:
+        stood = map(self._live, standing)
+        added = (self._added[id] for id in own)
+        return tuple(memory for memory in (*stood, *added) if memory and memory.status.is_live)
+
     def _live(self, memory: Memory | None) -> Memory | None:
         if memory is None:
             return None
         latest = self.final(memory)
         return latest if latest.status.is_live else None
+
+
+def _slot(place: Place, triple: Triple) -> tuple[Place, str, str]:
+    return place, normalise(triple.subject), normalise(triple.predicate)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from memstrata.domain.decision import Approved
 from memstrata.domain.memory import Importance, Memory, Status
-from memstrata.domain.value import from_us
+from memstrata.domain.value import EPOCH, from_us
 from memstrata.language.normalise import content_hash
 from memstrata.ports import Ids
 
@@ -55,19 +57,57 @@ def next_version(approved: Approved, standing: Memory, moment: Moment) -> Memory
         version=standing.versions + 1,
         supersedes=standing.id,
     )
-    return replace(successor, key=standing.key, pinned=successor.pinned or standing.pinned)
+    return replace(
+        successor,
+        key=standing.key,
+        pinned=successor.pinned or standing.pinned,
+        valid_from=successor.valid_from or _begins(approved, standing, moment),
+    )
+
+
+def reissued(again: Memory, changes: Mapping[str, Any], moment: Moment) -> Memory:
+    """Return the version that says what its predecessor says, with more known about it.
+
+    Args:
+        again: The predecessor in the state that the repetition left it in.
+        changes: Fields of its content version that are new, by name.
+        moment: When, and where its id comes from.
+    """
+    version = again.versions + 1
+    return replace(
+        again,
+        id=moment.new_id(),
+        version=version,
+        versions=version,
+        supersedes=again.id,
+        created_at=moment.now,
+        embedding_model=moment.embedder,
+        **changes,
+    )
 
 
 def superseded(standing: Memory, by: Memory, moment: Moment) -> Memory:
-    """Return the state of a memory that gave way to a newer version."""
+    """Return the state of a memory that gave way to a newer version.
+
+    It was true until the newer one began to be; one that was only wrong was never true (ME-5).
+    """
+    began = standing.valid_from or EPOCH
     return replace(
         standing,
         status=Status.SUPERSEDED,
         superseded_by=by.id,
         versions=by.version,
+        valid_to=began if by.valid_from is None else max(began, by.valid_from),
         updated_at=moment.now,
         known_from=moment.now,
     )
+
+
+def _begins(approved: Approved, standing: Memory, moment: Moment) -> datetime | None:
+    """Since when a version that names no time is true: a correction always was, news is now."""
+    if approved.candidate.source.is_correction:
+        return standing.valid_from
+    return moment.now
 
 
 def renewed(standing: Memory, approved: Approved, moment: Moment) -> Memory:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from memstrata.capture.drafts import enum_member, moment, name_or_none, turn_number
 from memstrata.capture.model import anchor, propose
 from memstrata.capture.rules import examine
-from memstrata.domain.decision import NO_USAGE, Candidate, Usage
+from memstrata.domain.decision import NO_USAGE, Candidate, Judgement, Outcome, Usage
 from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
 from memstrata.domain.proposal import Violation
 from memstrata.domain.scope import Principal
 from memstrata.domain.turn import Role, Turn
 from memstrata.language.normalise import check_text
+from memstrata.manager.changes import Changer
+from memstrata.manager.writing import Writer
 from memstrata.policy.boundary import check_candidates
 from memstrata.policy.rules import OnViolation, Policy
 from memstrata.ports import LanguageModel
@@ -126,12 +130,43 @@ async def propose_by_all(
     known = {candidate.key for candidate in by_rules.candidates}
     added = tuple(c for c in by_model.candidates if c.key not in known)
     return Proposed(
-        (*by_rules.candidates, *added),
+        tuple(sorted((*by_rules.candidates, *added), key=_place_in_text)),
         by_model.raw,
         by_model.violation,
         (*by_rules.diagnostics, *by_model.diagnostics),
         by_model.usage,
     )
+
+
+async def carry_out(
+    writer: Writer, changer: Changer, candidates: Sequence[Candidate]
+) -> tuple[tuple[Judgement, ...], tuple[Outcome, ...]]:
+    """Take candidates through policy into the store, in their order; both results in it too.
+
+    What stands between two retractions is one transaction of each owner. What a turn has
+    forgotten does not bind what the same turn says after it; older tombstones do.
+
+    Raises:
+        InvalidInput: If they are too many.
+        ScopeDenied: If a caller's own candidate is for a scope that is not the principal's.
+        StoreError: If the store could not; what stood before it in the order is done.
+    """
+    judged = await writer.judged(candidates)
+    stated = [candidate for candidate in candidates if candidate.retracts is None]
+    standing = None if len(stated) == len(candidates) else await writer.tombstoned(stated)
+    outcomes: list[Outcome] = []
+    for retracts, run in groupby(judged, key=lambda one: one.candidate.retracts is not None):
+        if retracts:
+            outcomes += [await changer.retract(str(one.candidate.retracts)) for one in run]
+        else:
+            outcomes += await writer.write_judged(tuple(run), standing)
+    return judged, tuple(outcomes)
+
+
+def _place_in_text(candidate: Candidate) -> float:
+    """Return where a candidate's words begin; what is not in the text comes last."""
+    span = candidate.metadata.get("span")
+    return float("inf") if span is None else float(span[0])
 
 
 def _failure(error: ModelError) -> str:

@@ -75,7 +75,9 @@ class Changer:
             purpose=standing.purpose,
             audience=None if standing.audience is None else tuple(sorted(standing.audience)),
         )
-        candidate = replace(self._writer.candidate(draft), replaces=standing.id)
+        candidate = replace(
+            self._writer.candidate(draft), replaces=standing.id, replaces_root=standing.root
+        )
         (outcome,) = await self._writer.write([candidate])
         return outcome
 

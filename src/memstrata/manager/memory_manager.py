@@ -16,7 +16,7 @@ from memstrata.domain.scope import Principal
 from memstrata.domain.trust import Source
 from memstrata.domain.value import shown, to_us
 from memstrata.language.normalise import check_text
-from memstrata.manager.capturing import propose_by_all, turn_of
+from memstrata.manager.capturing import carry_out, propose_by_all, turn_of
 from memstrata.manager.changes import Changer
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.reading import Reader, unlimited
@@ -124,8 +124,17 @@ class AsyncMemoryManager:
             except InvalidInput as error:
                 if len(drafts) == 1:
                     raise
-                raise InvalidInput(f"drafts[{place}].{error.field}", str(error)) from error
+                problem = str(error).removeprefix(f"{error.field}: ")
+                raise InvalidInput(f"drafts[{place}].{error.field}", problem) from error
         return list(await self._writer.write(candidates))
+
+    def check(self, draft: Draft) -> None:
+        """Look at a draft as :meth:`remember_many` does, and store nothing.
+
+        Raises:
+            InvalidInput: If a value is not storable.
+        """
+        self._writer.candidate(draft)
 
     async def capture(
         self,
@@ -149,39 +158,37 @@ class AsyncMemoryManager:
 
         Raises:
             InvalidInput: If a value is not storable.
-            StoreError: If the store could not; nothing was written.
+            StoreError: If the store could not; nothing said after what it failed on was written.
         """
         said = turn_of(text, self._principal, role=role, speaker=speaker, at=at, number=turn)
         policy = self._writer.policy(self._principal.home)
         proposed = await propose_by_all(
             self._services.model, said, self._principal, policy, policy.budgets.seconds
         )
-        outcomes = await self.propose(proposed.candidates)
+        judged, outcomes = await carry_out(self._writer, self._changer, proposed.candidates)
         return CaptureReport(
             proposed=proposed.candidates,
-            judged=tuple(self._writer.judge(candidate) for candidate in proposed.candidates),
-            outcomes=tuple(outcomes),
+            judged=judged,
+            outcomes=outcomes,
             diagnostics=proposed.diagnostics,
             usage=proposed.usage,
         )
 
     async def propose(self, candidates: Sequence[Candidate]) -> list[Outcome]:
-        """Take extracted candidates through policy into the store, in one transaction.
+        """Take extracted candidates through policy into the store, in their order.
 
         For those who bring extractors of their own; a candidate that retracts something has it
-        forgotten instead of stored.
+        forgotten instead of stored. What stands between two retractions is one transaction. What
+        rules or a model read for a scope that is not this principal's to write is blocked.
 
         Raises:
-            InvalidInput: If a value is not storable.
-            ScopeDenied: If a scope is not this principal's to write.
-            StoreError: If the store could not; nothing of the candidates was written.
+            InvalidInput: If a value is not storable; nothing was written.
+            ScopeDenied: If a caller's candidate is for such a scope; nothing was written.
+            StoreError: If the store could not; what stands before it in the order is done.
         """
         checked = [self._writer.checked(c) for c in _sequence("candidates", candidates)]
-        stored = iter(await self._writer.write([c for c in checked if c.retracts is None]))
-        return [
-            next(stored) if c.retracts is None else await self._changer.retract(c.retracts)
-            for c in checked
-        ]
+        _, outcomes = await carry_out(self._writer, self._changer, checked)
+        return list(outcomes)
 
     async def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
         """Replace what is remembered under a key or an id; always wins (LT-3).
@@ -295,7 +302,7 @@ class AsyncMemoryManager:
         A memory that does not exist for this principal is ``excluded`` as ``not_found``.
         """
         cue = unlimited(await self._cue(query))
-        memory = await self._reader.one(check_text("id", id, 512), cue.scopes)
+        memory = await self._reader.known(check_text("id", id, 512), cue.scopes)
         if memory is None:
             return Explanation(id, excluded=("not_found",))
         return await self._reader.explain(memory, cue)
@@ -339,8 +346,13 @@ class AsyncMemoryManager:
             "analyser": self._services.indexes.indexer.analyser,
             "model": None if model is None else model.model_id,
             "policy": self._services.policies.policy_for(self._principal.home.org).version,
-            "problems": [*self._services.problems, *map(str, self._services.policies.problems())],
+            "problems": [*self._problems()],
         }
+
+    def _problems(self) -> tuple[str, ...]:
+        services = self._services
+        waiting = {f"undelivered_promotion:{name}" for name in services.undelivered.values()}
+        return (*services.problems, *map(str, services.policies.problems()), *sorted(waiting))
 
     async def _cue(
         self,

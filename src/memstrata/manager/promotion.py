@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memstrata.capture.drafts import target_scope
+from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
+from memstrata.domain.change import Change, OutboxItem, PendingOutbox, Snapshot, TurnRequest
+from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Outcome, Proposer
-from memstrata.domain.errors import InvalidScope
+from memstrata.domain.errors import InvalidScope, MemstrataError, StoreCorrupt
+from memstrata.domain.event import EventType
 from memstrata.domain.memory import Memory, Origin
 from memstrata.domain.scope import Principal, Scope, ScopeLevel
 from memstrata.domain.value import from_us
 from memstrata.manager.changes import NOT_FOUND, Changer
+from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
 
@@ -24,6 +30,9 @@ _ALLOWED = frozenset(
 )
 """From and to, as SPEC SC-6 lists them."""
 
+
+PAGE = 100
+"""Outbox items looked at in one go; chosen, as the port's default."""
 
 MIN_DAYS = 1 / 86_400
 """Life of a copy whose original is about to end: a second, for a life must be over 0."""
@@ -56,7 +65,100 @@ class Promoter:
         if memory is None:
             return NOT_FOUND
         now = from_us(self._services.clock.now_us())
-        return await writer.promote(promoted(memory, target, now), home)
+        return await self._copy(writer, promoted(memory, target, now))
+
+    async def _copy(self, writer: Writer, candidate: Candidate) -> Outcome:
+        """Write the copy. Within one owner it is one transaction. Across owners the work is
+        committed with the source first and then carried out in the target's own turn, under a
+        key that makes a second delivery harmless.
+        """
+        source, target = self._principal.home.owner, candidate.scope.owner
+        if target == source:
+            (outcome,) = await writer.write_turn(source, [writer.judge(candidate)])
+            return outcome
+        body = {
+            "home": self._principal.home.path,
+            "by": self._principal.by,
+            "candidate": encode_candidate(candidate).decode(),
+        }
+        id = self._services.ids.new(self._services.clock.now_us())
+        item = OutboxItem(id, candidate.scope.path, canonical_json(body))
+        await self._services.store.commit(
+            source, TurnRequest(), lambda snapshot: self._send(snapshot, item, candidate)
+        )
+        delivered = await deliver(self._services, source)
+        if item.id in delivered:
+            return delivered[item.id]
+        # Another process delivered it first, and the write's key makes this say what came of it;
+        # or it cannot be delivered now, and this says why.
+        (outcome,) = await writer.write_turn(target, [writer.judge(candidate)])
+        return outcome
+
+    def _send(self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate) -> Change:
+        scribe = Scribe(self._services, self._principal, snapshot)
+        scribe.record(
+            EventType.PROMOTED,
+            self._principal.home,
+            subjects=candidate.parents,
+            details={"to": item.target},
+        )
+        return Change(known_at=scribe.moment.known_at, events=scribe.events, outbox=(item,))
+
+
+async def deliver(services: Services, source: Scope | None = None) -> dict[str, Outcome]:
+    """Carry out the work that one owner (None: every owner) has committed for others.
+
+    Each item is written in the name of who sent it, whose right is looked at again. One that
+    cannot be carried out stays, hinders no other, and is named in ``services.undelivered``.
+
+    Returns:
+        What came of each item that was carried out, by its id.
+    """
+    done: dict[str, Outcome] = {}
+    failed: dict[str, str] = {}
+    while True:
+        page = await services.store.outbox(source=source, limit=PAGE + len(failed))
+        fresh = [p for p in page if p.item.id not in failed and p.item.id not in done]
+        if not fresh:
+            break
+        for pending in fresh:
+            try:
+                done[pending.item.id] = await _carry_out(services, pending)
+            except MemstrataError as error:
+                failed[pending.item.id] = type(error).__name__
+    for id in list(services.undelivered):
+        if source is None or id in done:
+            services.undelivered.pop(id, None)
+    services.undelivered.update(failed)
+    return done
+
+
+async def _carry_out(services: Services, pending: PendingOutbox) -> Outcome:
+    sender, candidate = _read(pending.item)
+    writer = Writer(services, sender)
+    judgement = writer.judge(candidate)
+    (outcome,) = await writer.write_turn(candidate.scope.owner, [judgement])
+    edges = _edges(candidate, outcome)
+    await services.store.settle(pending.source, [pending.item.id], edges=edges)
+    return outcome
+
+
+def _edges(candidate: Candidate, outcome: Outcome) -> tuple[tuple[str, Scope, str], ...]:
+    """What the source's owner is to know of the copy; one that already stood there is no child."""
+    child = outcome.memory
+    if child is None:
+        return ()
+    kin = [parent for parent in candidate.parents if parent in child.parents]
+    return tuple((parent, child.scope.owner, child.id) for parent in kin)
+
+
+def _read(item: OutboxItem) -> tuple[Principal, Candidate]:
+    try:
+        body = json.loads(item.body)
+        sender = Principal(Scope.parse(body["home"]), by=body["by"])
+        return sender, decode_candidate(body["candidate"].encode())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreCorrupt("outbox", f"an item cannot be read: {error}") from error
 
 
 def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memstrata.domain.change import Head
+from memstrata.domain.change import Head, StoredRow
 from memstrata.domain.codec import decode, decode_all
 from memstrata.domain.errors import ModelError, ScopeDenied, StoreUnavailable
 from memstrata.domain.memory import Memory
@@ -134,6 +134,8 @@ class Reader:
         owners = _owners(cue.scopes)
         if cue.known_at is not None:
             return [await self._past(owner, cue.known_at) for owner in owners], ()
+        if cue.valid_at is not None:
+            return [await self._ever(owner) for owner in owners], ()
         indexes = [self._services.indexes.of(owner) for owner in owners]
         current, degraded = await self._refreshed(owners, indexes)
         written = [index for index in current if index.head is not None]
@@ -141,6 +143,13 @@ class Reader:
 
     async def _past(self, owner: Scope, known_at: datetime) -> Frozen:
         rows = await self._services.store.as_of(owner, to_us(known_at))
+        return self._services.indexes.frozen_at(rows)
+
+    async def _ever(self, owner: Scope) -> Frozen:
+        """All versions of an owner: what gave way may have been true at the time asked for."""
+        rows: list[StoredRow] = []
+        while page := await self._services.store.rows(owner, after=rows[-1].id if rows else ""):
+            rows += page
         return self._services.indexes.frozen_at(rows)
 
     async def _refreshed(

@@ -24,6 +24,8 @@ class Services:
         fusion: How recall ranks.
         mode: ``local`` or ``incognito``.
         problems: What was asked for and could not be had, for ``status``.
+        undelivered: Work between owners that could not be carried out when last tried: id of the
+            item to the name of the error. No content, no scope: everybody may see ``status``.
     """
 
     store: MemoryStore
@@ -35,3 +37,4 @@ class Services:
     fusion: Fusion = field(default_factory=Fusion)
     mode: str = "local"
     problems: tuple[str, ...] = ()
+    undelivered: dict[str, str] = field(default_factory=dict)

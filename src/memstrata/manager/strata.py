@@ -9,8 +9,8 @@ from memstrata.audit import AuditReport, verify
 from memstrata.domain.scope import Principal
 from memstrata.manager.admin import AsyncAdmin
 from memstrata.manager.memory_manager import AsyncMemoryManager
+from memstrata.manager.promotion import deliver
 from memstrata.manager.services import Services
-from memstrata.manager.writing import Writer
 
 
 class AsyncStrata:
@@ -62,17 +62,16 @@ class AsyncStrata:
         return await verify(self._services.store)
 
     async def deliver_outbox(self) -> int:
-        """Carry out work between owners that a stopped process left; returns how much it was."""
-        sources = {pending.source for pending in await self._services.store.outbox()}
-        delivered = 0
-        for source in sorted(sources):
-            writer = Writer(self._services, Principal(source))
-            delivered += len(await writer.deliver(source))
-        return delivered
+        """Carry out work between owners that a stopped process left; returns how much it was.
+
+        What cannot be carried out now stays for the next time, and ``status`` says so.
+        """
+        return len(await deliver(self._services))
 
     async def close(self) -> None:
         """Close the store and the model; twice does no harm."""
         await self._services.store.close()
+        self._services.indexes.clear()  # what is warm must not answer for a store that is gone
         if self._services.model is not None:
             await self._services.model.close()
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from memstrata.domain.candidate_codec import encode_candidate
+from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
 from memstrata.domain.change import (
     Change,
     HeldCandidate,
@@ -36,7 +36,9 @@ from memstrata.domain.decision import (
 from memstrata.domain.errors import IdempotencyMismatch
 from memstrata.domain.event import EventType
 from memstrata.domain.memory import Memory
-from memstrata.domain.scope import Principal
+from memstrata.domain.scope import Principal, Scope
+from memstrata.language.normalise import content_hash
+from memstrata.longterm.derivation import inherited
 from memstrata.longterm.forgetting import fingerprints
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.resolution import resolve
@@ -48,8 +50,16 @@ from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
 from memstrata.retrieval.owner_index import IndexView, OwnerIndex
 
-# What execution refuses is blocked, not dropped: the proposal was valid (PO-2).
-_DENIED = (("key_denied_execution",), ("scope_denied_execution",))
+# What a boundary or a missing right refuses is blocked, not dropped (PO-1, PO-2, SC-3).
+_DENIED = frozenset(
+    {
+        "key_denied_execution",
+        "scope_denied_execution",
+        "memory_key_not_allowed_policy",
+        "invalid_memory_candidates",
+        "scope_not_own",
+    }
+)
 
 
 @dataclass(slots=True)
@@ -59,11 +69,15 @@ class WriteTurn:
     Attributes:
         services: The open memstrata.
         principal: Who writes.
+        owner: Whose turn it is.
         policy: The org's policy.
         policy_hash: Its hash, computed once.
         index: The owner's index.
         judgements: What policy said, in the order of the batch.
         prepared: Index text to its analysed and embedded form.
+        standing: The tombstones that bind; None for all. Those that this very operation set do
+            not bind what is said after it.
+        kept: What is held back for this owner already.
         outcomes: One per judgement, after :meth:`decide`.
         repeated: Place in the batch to the id of the memory that an earlier write under the same
             idempotency key left; filled by :meth:`decide`.
@@ -71,23 +85,27 @@ class WriteTurn:
 
     services: Services
     principal: Principal
+    owner: Scope
     policy: Policy
     policy_hash: str
     index: OwnerIndex
     judgements: Sequence[Judgement]
     prepared: Mapping[str, Indexed]
+    standing: frozenset[bytes] | None = None
+    kept: Sequence[HeldCandidate] = ()
     outcomes: list[Outcome] = field(default_factory=list)
     repeated: dict[int, str] = field(default_factory=dict)
     _held: list[HeldCandidate] = field(default_factory=list)
     _records: dict[str, IdempotencyRecord] = field(default_factory=dict)
     _revived: list[bytes] = field(default_factory=list)
+    _waiting: set[tuple[object, ...]] = field(default_factory=set)
 
     @property
     def request(self) -> TurnRequest:
         """What must be read under the turn."""
         candidates = [judgement.candidate for judgement in self.judgements]
         keys = [name for c in candidates if (name := _write_name(c)) is not None]
-        marks = {mark for c in candidates for mark in _marks(c)}
+        marks = {mark for c in candidates for mark in marks_of(c)}
         foreign = any(c.scope != self.principal.home for c in candidates)
         return TurnRequest(
             since=self.index.head,
@@ -101,6 +119,7 @@ class WriteTurn:
         self.index.refresh(snapshot)
         scribe = Scribe(self.services, self.principal, snapshot)
         pending = Pending(IndexView(self.index, scribe.moment.now))
+        self._waiting = {_held_as(decode_candidate(row.body), row.reason) for row in self.kept}
         for place, judgement in enumerate(self.judgements):
             known = self._known(snapshot, judgement.candidate)
             if known is not None:
@@ -131,31 +150,35 @@ class WriteTurn:
             case Commit():
                 return self._commit(judgement, snapshot, pending, scribe)
             case Hold():
-                return self._keep_back(judgement, OutcomeKind.HELD, scribe)
+                return self._keep_back(judgement, OutcomeKind.HELD, snapshot, scribe)
             case Repeat():
-                return self._keep_back(judgement, OutcomeKind.REPEAT, scribe)
+                return self._keep_back(judgement, OutcomeKind.REPEAT, snapshot, scribe)
             case Drop():
-                denied = judgement.reasons[:1] in _DENIED or is_blocked(judgement)
+                named = {reason.partition(":")[0] for reason in judgement.reasons}
+                denied = not _DENIED.isdisjoint(named) or is_blocked(judgement)
                 kind = OutcomeKind.BLOCKED if denied else OutcomeKind.DROPPED
                 return self._refuse(judgement.candidate, kind, judgement.reasons, scribe)
 
     def _commit(
         self, judgement: Commit, snapshot: Snapshot, pending: Pending, scribe: Scribe
     ) -> Outcome:
-        candidate = judgement.candidate
-        buried = snapshot.tombstoned.intersection(_marks(candidate))
+        candidate = inherited(judgement.candidate, pending)
+        judgement = replace(judgement, candidate=candidate)
+        buried = snapshot.tombstoned.intersection(marks_of(candidate))
         verdict = approve(
             judgement,
             policy=self.policy,
             principal=self.principal,
             grants=snapshot.grants,
-            tombstoned=bool(buried),
+            tombstoned=self._binds(buried),
         )
         if isinstance(verdict, Refused):
             return self._refuse(candidate, OutcomeKind.BLOCKED, verdict.reasons, scribe)
-        # The user who says a forgotten thing anew, in so many words, takes the block away.
+        # Who says a forgotten thing anew takes the block away: a caller, or the user who goes on
+        # after having it forgotten.
         self._revived.extend(sorted(buried))
-        resolution = resolve(verdict, pending, scribe.moment)
+        functional = frozenset(self.policy.functional_predicates)
+        resolution = resolve(verdict, pending, scribe.moment, functional)
         pending.take(resolution)
         memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
         if resolution.kind is OutcomeKind.DROPPED:
@@ -172,8 +195,19 @@ class WriteTurn:
         )
         return Outcome(resolution.kind, memory, reasons, (event,))
 
-    def _keep_back(self, judgement: Hold | Repeat, kind: OutcomeKind, scribe: Scribe) -> Outcome:
+    def _binds(self, buried: frozenset[bytes]) -> bool:
+        return bool(buried if self.standing is None else buried & self.standing)
+
+    def _keep_back(
+        self, judgement: Hold | Repeat, kind: OutcomeKind, snapshot: Snapshot, scribe: Scribe
+    ) -> Outcome:
         candidate, id = judgement.candidate, scribe.moment.new_id()
+        if self._binds(snapshot.tombstoned.intersection(marks_of(candidate))):
+            return self._refuse(candidate, OutcomeKind.BLOCKED, ("tombstoned",), scribe)
+        name = _held_as(candidate, kind.value)
+        if name in self._waiting:
+            return Outcome(kind, None, (*judgement.reasons, "already_held"))
+        self._waiting.add(name)
         session, at = candidate.origin.session, scribe.moment.known_at
         held = HeldCandidate(id, session, kind.value, encode_candidate(candidate), at)
         self._held.append(held)
@@ -189,9 +223,11 @@ class WriteTurn:
     def _refuse(
         self, candidate: Candidate, kind: OutcomeKind, reasons: tuple[str, ...], scribe: Scribe
     ) -> Outcome:
+        # What was meant for elsewhere is told where the principal is at home.
+        own = candidate.scope.owner == self.owner
         event = scribe.record(
             EventType(kind.value),
-            candidate.scope,
+            candidate.scope if own else self.principal.home,
             reasons=reasons,
             details=self._details(candidate),
         )
@@ -244,7 +280,8 @@ def _settled(outcome: Outcome, final: Mapping[str, Memory]) -> Outcome:
     return outcome if memory is None else replace(outcome, memory=memory)
 
 
-def _marks(candidate: Candidate) -> tuple[bytes, ...]:
+def marks_of(candidate: Candidate) -> tuple[bytes, ...]:
+    """Return the fingerprints under which a candidate may have been forgotten."""
     if candidate.is_turn and candidate.proposer is Proposer.CALLER:
         return ()
     return fingerprints(candidate.scope, candidate.content, candidate.key)
@@ -264,4 +301,13 @@ def _write_name(candidate: Candidate) -> str | None:
 
 
 def _request(candidate: Candidate) -> bytes:
+    if candidate.proposer is Proposer.IMPORT and candidate.origin.memory is not None:
+        # A promotion is of one version: its tags or its confidence may have changed since (SC-6).
+        return hashlib.sha256(f"promotion {_write_name(candidate)}".encode()).digest()
     return hashlib.sha256(encode_candidate(candidate)).digest()
+
+
+def _held_as(candidate: Candidate, kind: str) -> tuple[object, ...]:
+    """Return what tells one held candidate from another; the same twice is no more evidence."""
+    said = (candidate.origin.session, candidate.origin.turn)
+    return (kind, candidate.place, candidate.key, content_hash(candidate.content), *said)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from memstrata.capture.drafts import DraftRules, candidate_of, checked_candidate
-from memstrata.capture.model import UNANCHORED, UNSUPPORTED
-from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
-from memstrata.domain.change import Change, OutboxItem, Snapshot, TurnRequest
-from memstrata.domain.codec import canonical_json, decode
+from memstrata.capture.model import NO_SUCH_SCOPE, UNANCHORED, UNSUPPORTED
+from memstrata.domain.change import Snapshot, TurnRequest
+from memstrata.domain.codec import decode
 from memstrata.domain.decision import (
     Candidate,
     Commit,
@@ -19,16 +17,15 @@ from memstrata.domain.decision import (
     Judgement,
     Outcome,
     Proposer,
+    Repeat,
     Usage,
 )
 from memstrata.domain.errors import InvalidInput, ScopeDenied
-from memstrata.domain.event import EventType
 from memstrata.domain.memory import Draft
 from memstrata.domain.proposal import ScopeName
 from memstrata.domain.scope import Principal, Scope, ScopeLevel
-from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.manager.turn import WriteTurn
+from memstrata.manager.turn import WriteTurn, marks_of
 from memstrata.policy.execution import denied
 from memstrata.policy.guards import may_write
 from memstrata.policy.judge import judge
@@ -37,6 +34,11 @@ from memstrata.retrieval.entry import Indexed, index_text
 
 _UNPROVEN = (UNANCHORED, UNSUPPORTED)
 """Marks of what a turn does not bear out: held, never stored at once (FX-1)."""
+
+_EXTRACTED = (Proposer.RULES, Proposer.MODEL)
+"""Who reads candidates out of a conversation; what nobody asked for outright is never an error."""
+
+TOO_MANY = "invalid_memory_candidates:too_many_items"
 
 _SCOPE_NAMES = {
     ScopeLevel.USER: ScopeName.USER,
@@ -82,17 +84,49 @@ class Writer:
         What execution denies binds proposals of rules and models, not what a caller writes.
         """
         policy = self.policy(candidate.scope)
-        if candidate.proposer in (Proposer.RULES, Proposer.MODEL):
-            scope = _SCOPE_NAMES.get(candidate.scope.level)
-            why = (
-                "scope_denied_execution" if scope is None else denied(candidate.key, scope, policy)
-            )
+        if candidate.proposer in _EXTRACTED:
+            why = _beyond_boundaries(candidate, policy)
             if why is not None:
                 return Drop(candidate, (why,))
             unproven = tuple(mark for mark in _UNPROVEN if mark in candidate.marks)
             if unproven:
                 return Hold(candidate, unproven)
         return judge(candidate, policy)
+
+    async def judged(self, candidates: Sequence[Candidate]) -> tuple[Judgement, ...]:
+        """Judge the candidates of one proposal, rights included; one judgement each, in order.
+
+        Of what the rules propose, policy admits so many (PO-1). What was extracted for a scope
+        that is not the principal's to write is refused in its place, and the rest proceeds.
+
+        Raises:
+            InvalidInput: If there are more than :data:`MAX_BATCH`.
+            ScopeDenied: If a caller's own candidate is for such a scope (SC-3).
+        """
+        _check_size(candidates)
+        left = self.policy(self._principal.home).proposals.max_items
+        judgements: list[Judgement] = []
+        for candidate in candidates:
+            if candidate.retracts is not None:
+                judgements.append(Commit(candidate, ("retraction",)))
+                continue
+            counts = candidate.proposer is Proposer.RULES
+            over = counts and left <= 0
+            left -= counts
+            judgement = Drop(candidate, (TOO_MANY,)) if over else self.judge(candidate)
+            judgements.append(await self._permitted(judgement))
+        return tuple(judgements)
+
+    async def _permitted(self, judgement: Judgement) -> Judgement:
+        if isinstance(judgement, Drop):
+            return judgement
+        try:
+            await self.check_right(judgement.candidate.scope)
+        except ScopeDenied:
+            if judgement.candidate.proposer not in _EXTRACTED:
+                raise
+            return Drop(judgement.candidate, ("scope_not_own",))
+        return judgement
 
     async def write(self, candidates: Sequence[Candidate]) -> tuple[Outcome, ...]:
         """Store candidates of one owner in one transaction; outcomes in their order.
@@ -104,8 +138,7 @@ class Writer:
         """
         if not candidates:
             return ()
-        if len(candidates) > MAX_BATCH:
-            raise InvalidInput("drafts", f"has {len(candidates)}; at most {MAX_BATCH:,} a batch")
+        _check_size(candidates)
         owner = candidates[0].scope.owner
         for place, candidate in enumerate(candidates):
             if candidate.scope.owner != owner:
@@ -114,7 +147,46 @@ class Writer:
                 )
         for scope in {candidate.scope for candidate in candidates}:
             await self.check_right(scope)
-        return await self._write_turn(owner, candidates)
+        return await self.write_turn(owner, [self.judge(candidate) for candidate in candidates])
+
+    async def write_judged(
+        self, judgements: Sequence[Judgement], standing: frozenset[bytes] | None = None
+    ) -> tuple[Outcome, ...]:
+        """Store what :meth:`judged` let through, in one transaction for each owner.
+
+        What is refused is recorded with the principal's own memories.
+
+        Args:
+            judgements: In the order of the outcomes that are returned.
+            standing: The tombstones of the principal's owner that bind; None for all.
+        """
+        home = self._principal.home.owner
+        places: dict[Scope, list[int]] = {}
+        for place, judgement in enumerate(judgements):
+            refused = isinstance(judgement, Drop)
+            owner = home if refused else judgement.candidate.scope.owner
+            places.setdefault(owner, []).append(place)
+        outcomes: dict[int, Outcome] = {}
+        for owner, those in places.items():
+            binding = standing if owner == home else None
+            written = await self.write_turn(owner, [judgements[place] for place in those], binding)
+            outcomes.update(zip(those, written, strict=True))
+        return tuple(outcomes[place] for place in range(len(judgements)))
+
+    async def tombstoned(self, candidates: Sequence[Candidate]) -> frozenset[bytes]:
+        """Return the fingerprints of candidates that are tombstones of the principal's owner."""
+        owner = self._principal.home.owner
+        marks = {m for c in candidates if c.scope.owner == owner for m in marks_of(c)}
+        found: frozenset[bytes] = frozenset()
+
+        def look(snapshot: Snapshot) -> None:
+            nonlocal found
+            found = snapshot.tombstoned
+
+        head = self._services.indexes.of(owner).head
+        request = TurnRequest(since=head, tombstones=tuple(sorted(marks)))
+        await self._services.store.commit(owner, request, look)
+        return found
 
     async def check_right(self, scope: Scope) -> None:
         """Raise :class:`ScopeDenied` unless the principal may write to a scope (SC-3)."""
@@ -131,17 +203,36 @@ class Writer:
                 "global an administrator",
             )
 
-    async def _write_turn(
-        self, owner: Scope, candidates: Sequence[Candidate]
+    async def write_turn(
+        self,
+        owner: Scope,
+        judgements: Sequence[Judgement],
+        standing: frozenset[bytes] | None = None,
     ) -> tuple[Outcome, ...]:
+        """Store judged candidates of one owner in one transaction; outcomes in their order.
+
+        Args:
+            owner: Whose turn it is. Rights are looked at again under it.
+            judgements: What policy said.
+            standing: The tombstones that bind; None for all.
+        """
         services = self._services
         policy = self.policy(owner)
-        judgements = tuple(self.judge(candidate) for candidate in candidates)
         texts = [index_text(j.candidate) for j in judgements if isinstance(j, Commit)]
         prepared = self._prepare(texts)
         index = services.indexes.of(owner)
+        waits = any(isinstance(judgement, (Hold, Repeat)) for judgement in judgements)
         turn = WriteTurn(
-            services, self._principal, policy, policy.hash, index, judgements, prepared
+            services,
+            self._principal,
+            owner,
+            policy,
+            policy.hash,
+            index,
+            judgements,
+            prepared,
+            standing=standing,
+            kept=await services.store.held(owner) if waits else (),
         )
         committed = await services.store.commit(owner, turn.request, turn.decide)
         index.follow(committed)
@@ -165,61 +256,6 @@ class Writer:
             for place, outcome in enumerate(turn.outcomes)
         )
 
-    # -- promotion: the one way across (SC-6) ----------------------------------------------
-
-    async def promote(self, candidate: Candidate, source: Scope) -> Outcome:
-        """Copy a memory upward: ``candidate`` is the copy, for its new scope.
-
-        Within one owner it is one transaction. Across owners the work is committed with the
-        source first and then carried out in the target's own turn, under a key that makes a
-        second delivery harmless.
-        """
-        if candidate.scope.owner == source.owner:
-            (outcome,) = await self._write_turn(source.owner, [candidate])
-            return outcome
-        body = {
-            "home": self._principal.home.path,
-            "by": self._principal.by,
-            "candidate": encode_candidate(candidate).decode(),
-        }
-        id = self._services.ids.new(self._services.clock.now_us())
-        item = OutboxItem(id, candidate.scope.path, canonical_json(body))
-        await self._services.store.commit(
-            source.owner, TurnRequest(), lambda snapshot: self._send(snapshot, item, candidate)
-        )
-        outcomes = await self.deliver(source.owner)
-        if item.id in outcomes:
-            return outcomes[item.id]
-        # Another process delivered it first; the write's key makes this say what came of it.
-        (outcome,) = await self._write_turn(candidate.scope.owner, [candidate])
-        return outcome
-
-    def _send(self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate) -> Change:
-        scribe = Scribe(self._services, self._principal, snapshot)
-        scribe.record(
-            EventType.PROMOTED,
-            self._principal.home,
-            subjects=candidate.parents,
-            details={"to": item.target},
-        )
-        return Change(known_at=scribe.moment.known_at, events=scribe.events, outbox=(item,))
-
-    async def deliver(self, source: Scope) -> dict[str, Outcome]:
-        """Carry out the work that an owner has committed for others; outcomes by item id.
-
-        Each item is written in the name of who sent it, whose right is looked at again.
-        """
-        outcomes = {}
-        for pending in await self._services.store.outbox(source=source):
-            body = json.loads(pending.item.body)
-            sender = Principal(Scope.parse(body["home"]), by=body["by"])
-            candidate = decode_candidate(body["candidate"].encode())
-            writer = Writer(self._services, sender)
-            (outcome,) = await writer._write_turn(candidate.scope.owner, [candidate])
-            outcomes[pending.item.id] = outcome
-            await self._services.store.settle(source, [pending.item.id])
-        return outcomes
-
 
 def _charged(outcomes: tuple[Outcome, ...], embedded: int) -> tuple[Outcome, ...]:
     """Put the batch's embedding on the first outcome, so that the sum is right."""
@@ -228,3 +264,25 @@ def _charged(outcomes: tuple[Outcome, ...], embedded: int) -> tuple[Outcome, ...
     first, usage = outcomes[0], Usage(embedded_texts=embedded)
     charged = Outcome(first.kind, first.memory, first.reasons, first.events, first.usage + usage)
     return (charged, *outcomes[1:])
+
+
+def _check_size(candidates: Sequence[Candidate]) -> None:
+    if len(candidates) > MAX_BATCH:
+        raise InvalidInput("drafts", f"has {len(candidates)}; at most {MAX_BATCH:,} a batch")
+
+
+def _beyond_boundaries(candidate: Candidate, policy: Policy) -> str | None:
+    """Return why policy or execution refuses what was extracted, or None (PO-1, PO-2).
+
+    A model's proposal has passed policy's boundary as JSON; the rules' meets the same limits here.
+    """
+    key = candidate.key
+    if key is not None and candidate.proposer is Proposer.RULES:
+        if policy.category_of_key(key) is None:
+            return f"memory_key_not_allowed_policy:{key}"
+        if len(candidate.content) > policy.proposals.max_value_chars:
+            return "invalid_memory_candidates:value_too_long"
+    scope = _SCOPE_NAMES.get(candidate.scope.level)
+    if scope is None or NO_SUCH_SCOPE in candidate.marks:
+        return "scope_denied_execution"
+    return denied(key, scope, policy)

@@ -103,9 +103,7 @@ class _Execution(_Section):
 class _Budgets(_Section):
     capture_items: Count
     top_k: Count
-    query_chars: Chars
     answer_chars: Chars
-    value_chars: Chars
     seconds: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
 
 

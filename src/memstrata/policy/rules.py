@@ -118,6 +118,7 @@ DEFAULT_KEYS: Mapping[str, str] = MappingProxyType(
             "origin_place", "timezone", "time_zone", "role", "occupation", "employer", "team",
             "project", "allergies", "goal", "wife", "husband", "spouse", "fiance", "partner",
             "girlfriend", "boyfriend", "mother", "father", "manager", "declared_tier",
+            "native_language",
         ),
         "entity_fact",
     )
@@ -202,13 +203,11 @@ class ExecutionLimits(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budgets(Value):
-    """What one agent run may use up (AG-4)."""
+    """What one agent run may use up (AG-4); how long queries and values may be, proposals say."""
 
     capture_items: int = 6
     top_k: int = 6
-    query_chars: int = 240
     answer_chars: int = 700
-    value_chars: int = 120
     seconds: float = 25
 
 
@@ -282,7 +281,6 @@ class Policy(Value):
         return (
             allowed[max(families, key=lambda family: (len(family), family))] if families else None
         )
-
 
 
 def _hash_of(rules: Any) -> str:

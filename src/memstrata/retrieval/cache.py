@@ -10,6 +10,7 @@ from memstrata.domain.change import StoredRow
 from memstrata.domain.scope import Scope
 from memstrata.retrieval.indexer import Indexer
 from memstrata.retrieval.owner_index import Frozen, OwnerIndex
+from memstrata.retrieval.segment import Segment
 
 DEFAULT_BUDGET_BYTES = 256 * 1024 * 1024
 """Memory that warm indexes may hold together; chosen, about 100,000 memories."""
@@ -46,6 +47,11 @@ class IndexCache:
                 self._shrink()
             return index
 
+    def clear(self) -> None:
+        """Let go of every index."""
+        with self._lock:
+            self._warm.clear()
+
     def renew(self, owner: Scope) -> OwnerIndex:
         """Put an empty index in the place of one whose owner is gone, and return it.
 
@@ -56,10 +62,10 @@ class IndexCache:
             return index
 
     def frozen_at(self, rows: Sequence[StoredRow]) -> Frozen:
-        """Return columns of rows that belong to no current index, for reads of the past."""
+        """Return columns of rows that belong to no current index, for reads of another time."""
         past = self._new()
-        past.apply(None, rows)
-        return past.freeze()
+        current = [past.current(row) for row in sorted(rows)]
+        return Frozen((Segment(current, self.indexer.dimensions),), (None,))
 
     def _new(self) -> OwnerIndex:
         make = self.indexer

@@ -22,16 +22,17 @@ from numpy.typing import NDArray
 
 from memstrata.domain.codec import KIND_CODES, SENSITIVITY_CODES, code_of, encode_time
 from memstrata.domain.decision import TURN_CATEGORY, Candidate
-from memstrata.domain.memory import Kind, Memory, Place
+from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import to_us
+from memstrata.language.normalise import normalise
 
 NO_TURN = -1
-_LAYOUT = "entry 1"
+_LAYOUT = "entry 2"
 """Part of the recipe, raised with :data:`ENTRY`: entries of another layout are made anew."""
 MAX_COUNT = 2**16 - 1
 
-ENTRY = struct.Struct("<10Q2qdiIHH4B")
+ENTRY = struct.Struct("<12Q2qdiIHH4B")
 _FIELDS: tuple[tuple[str, str], ...] = (
     ("recipe", "<u8"),
     ("scope", "<u8"),
@@ -43,6 +44,8 @@ _FIELDS: tuple[tuple[str, str], ...] = (
     ("purpose", "<u8"),
     ("speaker", "<u8"),
     ("embedder", "<u8"),
+    ("slot", "<u8"),
+    ("root", "<u8"),
     ("created", "<i8"),
     ("valid_from", "<i8"),
     ("scale", "<f8"),
@@ -153,6 +156,8 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
         optional_tag(memory.purpose),
         optional_tag(None if memory.speaker is None else memory.speaker.casefold()),
         optional_tag(indexed.embedder or None),
+        0 if memory.triple is None or is_turn else slot_tag(*slot_of(memory.triple)),
+        0 if memory.root == memory.id else tag(memory.root),
         to_us(memory.created_at),
         encode_time(memory.valid_from),
         indexed.scale,
@@ -183,6 +188,16 @@ def turn_of(memory: Memory) -> tuple[str, int] | None:
     if origin.session is None or origin.turn is None:
         return None
     return origin.session, origin.turn
+
+
+def slot_of(triple: Triple) -> tuple[str, str]:
+    """Return the slot that a fact fills: subject and predicate in normal form (LT-3)."""
+    return normalise(triple.subject), normalise(triple.predicate)
+
+
+def slot_tag(subject: str, predicate: str) -> int:
+    """Return the tag that entries carry for a slot in normal form."""
+    return tag(subject, predicate)
 
 
 @lru_cache(maxsize=4096)

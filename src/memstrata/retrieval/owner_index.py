@@ -157,12 +157,12 @@ class OwnerIndex:
             for row in rows:
                 self._remove(row.id)
                 if status_of(row.state).is_live:
-                    self._add(self._current(row))
+                    self._add(self.current(row))
             self._frozen = None
             self.head = head
 
     def _load(self, rows: Sequence[StoredRow]) -> None:
-        current = [self._current(row) for row in rows]
+        current = [self.current(row) for row in rows]
         self._rows = {row.id: row for row in current}
         fixed = b"".join([row.entry[: ENTRY.size] for row in current])
         columns = np.frombuffer(fixed, ENTRY_COLUMNS)
@@ -171,7 +171,8 @@ class OwnerIndex:
             self._file(row.id, _Marks(*marks))
         self._tail_rows = dict(self._rows)
 
-    def _current(self, row: StoredRow) -> StoredRow:
+    def current(self, row: StoredRow) -> StoredRow:
+        """Return a row with an entry of the recipe, made anew if its own is of another."""
         made_by = int.from_bytes(row.entry[:8], "little") if row.entry else 0
         if made_by == self._recipe:
             return row

@@ -24,7 +24,7 @@ from memstrata.domain.recall import Cue
 from memstrata.domain.value import to_us
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.owner_index import Frozen
-from memstrata.retrieval.segment import LATEST, RECALLED, Counts, Places, Segment
+from memstrata.retrieval.segment import EVER_TRUE, LATEST, RECALLED, Counts, Places, Segment
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -209,7 +209,7 @@ def exclusions(segment: Segment, cue: Cue, now: datetime) -> list[tuple[str, Boo
     world = to_us(now if cue.valid_at is None else cue.valid_at)
     conditions = [
         ("out_of_scope", _any_equal(entry["scope"], [scope_tag(s) for s in cue.scopes])),
-        ("status", RECALLED[state["status"]]),
+        ("status", (RECALLED if cue.valid_at is None else EVER_TRUE)[state["status"]]),
         ("expired", (state["hard"] == NEVER) | (state["hard"] > to_us(now))),
         ("no_longer_valid", (state["valid_to"] == NEVER) | (state["valid_to"] > world)),
     ]

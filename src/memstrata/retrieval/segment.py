@@ -23,6 +23,9 @@ RECALLED = np.array([status.is_live for status in STATUS_CODES])
 Places: TypeAlias = NDArray[np.int32]
 Counts: TypeAlias = NDArray[np.uint16]
 
+EVER_TRUE = RECALLED | (np.arange(len(STATUS_CODES)) == code_of(STATUS_CODES, Status.SUPERSEDED))
+"""By status code, whether a row may have been true at some time of the world (ME-5)."""
+
 LATEST = 2**63 - 1
 """Stands for no end at all."""
 

@@ -27,6 +27,8 @@ class Shown(NamedTuple):
     live: tuple[Any, ...]
     rows: tuple[Any, ...]
     states: tuple[tuple[Memory, ...], ...]
+    derived: tuple[tuple[Any, ...], ...]
+    damaged: tuple[str, ...]
     held: tuple[Any, ...]
     grants: tuple[Any, ...]
     journaled: tuple[Any, ...]
@@ -34,6 +36,7 @@ class Shown(NamedTuple):
     links: tuple[Link, ...]
     chain_head: tuple[bytes, int, bytes] | None
     owners: tuple[Scope, ...]
+    strays: tuple[str, ...]
 
 
 def drive(store: MemoryStore, call: Awaitable[T]) -> T:
@@ -107,6 +110,8 @@ class ContractBase:
             live=drive(store, store.snapshot(owner)).rows,
             rows=rows,
             states=tuple(drive(store, store.states(owner, row.id)) for row in rows),
+            derived=tuple(drive(store, store.derived(owner, row.id)) for row in rows),
+            damaged=drive(store, store.damaged(owner)),
             held=drive(store, store.held(owner)),
             grants=drive(store, store.grants(owner)),
             journaled=drive(store, store.journaled(owner, limit=ALL)),
@@ -114,6 +119,7 @@ class ContractBase:
             links=drive(store, store.links(owner, limit=ALL)),
             chain_head=drive(store, store.chain_head(owner)),
             owners=drive(store, store.owners()),
+            strays=drive(store, store.strays()),
         )
 
 
@@ -159,6 +165,8 @@ def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
         "journaled": lambda: store.journaled(owner),
         "outbox": lambda: store.outbox(source=owner),
         "settle": lambda: store.settle(owner, ()),
+        "derived": lambda: store.derived(owner, "x"),
+        "damaged": lambda: store.damaged(owner),
         "links": lambda: store.links(owner),
         "chain_head": lambda: store.chain_head(owner),
     }

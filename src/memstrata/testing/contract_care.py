@@ -42,6 +42,7 @@ class CareContract(ContractBase):
             assert drive(store, store.states(stranger, memory.id)) == ()
             assert drive(store, store.as_of(stranger, self.make.clock.now_us())) == ()
             assert drive(store, store.held(stranger, session="s")) == ()
+            assert drive(store, store.derived(stranger, memory.id)) == ()
 
     def test_nothing_of_an_owner_is_seen_under_anothers_turn(self, store: MemoryStore) -> None:
         self.everything_of(store, ALICE)
@@ -67,7 +68,8 @@ class CareContract(ContractBase):
         ):
             with pytest.raises(ValueError):  # noqa: PT011 - stores word it differently
                 self.write(store, change, BOB)
-        drive(store, store.settle(BOB, [item.item.id for item in before.outbox]))
+        edges = ((memory.id, BOB, "child"),)
+        drive(store, store.settle(BOB, [item.item.id for item in before.outbox], edges=edges))
         self.write(
             store,
             self.make.change(
@@ -148,6 +150,21 @@ class CareContract(ContractBase):
         assert [link.payload is None for link in links] == [False, True, True, False]
         assert [link.salt is None for link in links] == [False, True, True, False]
         verify_chain(links, drive(store, store.chain_head(ALICE)))
+
+    def test_nothing_that_was_written_is_damaged_or_astray(self, store: MemoryStore) -> None:
+        first, gone = self.stored(store, key="k"), self.stored(store)
+        self.write(store, self.make.change(restated=(replace(first, pinned=True),)))
+        second = self.make.successor(first)
+        retired = self.make.superseded(first, second)
+        self.write(store, self.make.change(second, restated=(retired,)))
+        change = self.make.change(self.make.memory())
+        self.write(store, replace(change, added=(change.added[0]._replace(entry=b""),)))
+        self.write(store, self.make.change(forgotten=(gone.id,)))
+        drive(store, store.journal(BOB, (JournalEntry(1, "access", b"{}"),)))
+
+        assert drive(store, store.damaged(ALICE)) == ()
+        assert drive(store, store.damaged(BOB)) == ()
+        assert drive(store, store.strays()) == ()
 
     def test_a_forgotten_id_may_be_used_again(self, store: MemoryStore) -> None:
         memory = self.stored(store, key="k")

@@ -114,6 +114,8 @@ class RowsContract(ContractBase):
             assert drive(store, store.states(ALICE, name)) == ()
             assert drive(store, store.keyed(ALICE, ALICE, name)) == ()
             assert drive(store, store.held(ALICE, session=name)) == ()
+            assert drive(store, store.derived(ALICE, name)) == ()
+            drive(store, store.settle(ALICE, (name,), edges=((name, BOB, "child"),)))
 
     def test_history_has_every_version_with_its_latest_state(self, store: MemoryStore) -> None:
         first = self.stored(store)

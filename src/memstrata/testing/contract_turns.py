@@ -26,6 +26,7 @@ from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.memory import Memory
 from memstrata.ports import Capability, MemoryStore
 from memstrata.testing.contract_base import (
+    Call,
     ContractBase,
     drive,
     every_call,
@@ -257,7 +258,8 @@ class TurnsContract(ContractBase):
         drive(store, store.close())
         drive(store, store.close())
 
-        calls = {**every_call(store, ALICE), "owners": store.owners, "all": store.outbox}
+        of_all: dict[str, Call] = {"owners": store.owners, "all": store.outbox}
+        calls = {**every_call(store, ALICE), **of_all, "strays": store.strays}
         answered = [
             name for name, call in calls.items() if not is_refused(store, call(), StoreUnavailable)
         ]

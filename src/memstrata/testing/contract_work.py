@@ -7,7 +7,7 @@ from dataclasses import replace
 from memstrata.domain.change import IdempotencyRecord, JournalEntry, PendingOutbox
 from memstrata.domain.scope import Grant, Right, Scope
 from memstrata.ports import MemoryStore
-from memstrata.testing.contract_base import ContractBase, drive
+from memstrata.testing.contract_base import ContractBase, drive, is_refused
 from memstrata.testing.samples import ALICE, BOB
 
 ONE, TWO, THREE = (letter * 32 for letter in (b"1", b"2", b"3"))
@@ -115,6 +115,77 @@ class WorkContract(ContractBase):
 
         assert drive(store, store.outbox()) == (PendingOutbox(ALICE, second),)
         assert drive(store, store.heads((ALICE,))) == (head,)
+
+    def test_a_memory_is_kept_with_its_parents_of_the_same_owner(self, store: MemoryStore) -> None:
+        parent, foreign = self.stored(store), self.stored(store, scope=BOB)
+        ids = (parent.id, foreign.id, "unknown", parent.id)
+        child = self.make.memory(parents=ids)
+        grandchild = self.make.memory(parents=(child.id,))
+
+        self.add(store, grandchild, child)
+
+        assert drive(store, store.derived(ALICE, parent.id)) == ((ALICE, child.id),)
+        assert drive(store, store.derived(ALICE, child.id)) == ((ALICE, grandchild.id),)
+        assert drive(store, store.derived(ALICE, foreign.id)) == ()
+        assert drive(store, store.derived(BOB, foreign.id)) == ()
+
+    def test_who_settles_tells_what_was_derived_elsewhere(self, store: MemoryStore) -> None:
+        parent, item = self.stored(store), self.make.outbox_item()
+        head = self.write(store, self.make.change(outbox=(item,))).head
+        org = Scope.of_org("acme")
+        copy, promoted = self.stored(store, scope=BOB), self.stored(store, scope=org)
+        edges = ((parent.id, BOB, copy.id), (parent.id, org, promoted.id))
+
+        for _ in range(2):
+            drive(store, store.settle(ALICE, (item.id,), edges=edges))
+
+        by_path = ((org, promoted.id), (BOB, copy.id))
+        assert drive(store, store.derived(ALICE, parent.id)) == by_path
+        assert drive(store, store.outbox()) == ()
+        assert drive(store, store.heads((ALICE,))) == (head,)
+        for owner, id in by_path:
+            assert drive(store, store.derived(owner, id)) == ()
+
+    def test_an_edge_of_no_parent_or_to_nobody_is_not_kept(self, store: MemoryStore) -> None:
+        parent = self.stored(store)
+        nobody = Scope.of_org("nobody")
+
+        edges = (("unknown", BOB, "c"), ("\ud800", BOB, "c"), (parent.id, nobody, "c"))
+        drive(store, store.settle(ALICE, (), edges=edges))
+        drive(store, store.settle(nobody, (), edges=edges))
+
+        assert drive(store, store.derived(ALICE, parent.id)) == ()
+        assert drive(store, store.derived(ALICE, "unknown")) == ()
+        assert drive(store, store.owners()) == (ALICE,)
+
+    def test_an_edge_that_cannot_be_kept_settles_nothing(self, store: MemoryStore) -> None:
+        parent, item = self.stored(store), self.make.outbox_item()
+        self.write(store, self.make.change(outbox=(item,)))
+        fit = (parent.id, ALICE, "child")
+        task = Scope.of_task("acme", "alice", "t1")
+
+        for unfit in ((parent.id, task, "child"), (parent.id, ALICE, "\ud800")):
+            call = store.settle(ALICE, (item.id,), edges=(fit, unfit))
+            assert is_refused(store, call, ValueError)
+
+        assert drive(store, store.outbox()) == (PendingOutbox(ALICE, item),)
+        assert drive(store, store.derived(ALICE, parent.id)) == ()
+
+    def test_edges_go_with_the_parent_and_with_a_child_of_its_owner(
+        self, store: MemoryStore
+    ) -> None:
+        one, two = self.stored(store), self.stored(store)
+        copy = self.stored(store, scope=BOB)
+        child = self.stored(store, parents=(one.id, two.id))
+        drive(store, store.settle(ALICE, (), edges=((one.id, BOB, copy.id),)))
+
+        self.write(store, self.make.change(forgotten=(child.id,)))
+        assert drive(store, store.derived(ALICE, one.id)) == ((BOB, copy.id),)
+        assert drive(store, store.derived(ALICE, two.id)) == ()
+
+        self.write(store, self.make.change(forgotten=(one.id,)))
+        self.add(store, one)
+        assert drive(store, store.derived(ALICE, one.id)) == ()
 
     def test_the_newest_journal_entries_come_oldest_first(self, store: MemoryStore) -> None:
         entries = tuple(JournalEntry(9 - n, "access", b"%d" % n) for n in range(5))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -37,6 +37,9 @@ _SOURCE = {
     Role.OTHER: Source.EXTERNAL,
 }
 
+
+# What a draft calls otherwise than a line.
+_FIELDS = {"content": "text", "session": "session_id", "at": "timestamp"}
 
 NumberedDraft: TypeAlias = tuple[int, Draft]
 """A line of the file, from 1, and the turn that stands there."""
@@ -74,14 +77,29 @@ class ImportedTurn(Value):
         }
 
 
-def parse_transcript(lines: Iterable[str]) -> tuple[NumberedDraft, ...]:
+def parse_transcript(
+    lines: Iterable[str], check: Callable[[Draft], object]
+) -> tuple[NumberedDraft, ...]:
     """Read turns, each with its line.
+
+    Args:
+        lines: The file.
+        check: Raises :class:`InvalidInput` for a draft that could not be stored, so that all
+            lines are known to be right before the first is.
 
     Raises:
         InvalidInput: Naming the line and field of the first one that is wrong.
     """
-    counted: Counter[str] = Counter()
-    return tuple(_numbered(lines, counted))
+    turns = []
+    for number, draft in _numbered(lines, Counter()):
+        try:
+            check(draft)
+        except InvalidInput as error:
+            problem = str(error).removeprefix(f"{error.field}: ")
+            field = _FIELDS.get(error.field, error.field)
+            raise InvalidInput(f"line {number}: {field}", problem) from error
+        turns.append((number, draft))
+    return tuple(turns)
 
 
 def batches(turns: Sequence[NumberedDraft]) -> Iterator[Sequence[NumberedDraft]]:

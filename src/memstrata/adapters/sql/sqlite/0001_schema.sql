@@ -5,7 +5,8 @@
 -- * Tables have no row ids. Wide columns stand last: what filters is read without them.
 -- * A `*_tag` is a 16-byte digest under the store's tag key, bound to owner and field. Whoever has
 --   the file but not the key cannot try words against it.
--- * Times are µs since 1970 UTC. `key_id` and `mac` stay NULL until a key ring is set.
+-- * Times are µs since 1970 UTC. `key_id` stays NULL until a key ring is set; until then the `mac`
+--   of a memory is an unkeyed code of its content, and that of a state is NULL.
 -- * A table that no code writes yet has the columns that its feature needs at least: what
 --   describes one thing is a canonical JSON `body`, which can be sealed.
 

@@ -14,8 +14,12 @@ SELECT number, name, checksum FROM migrations ORDER BY number;
 INSERT INTO migrations (number, name, checksum) VALUES (:number, :name, :checksum);
 
 -- name: owner_names
--- For the operator: all owners.
-SELECT name FROM owners WHERE erased_at IS NULL;
+-- For the operator: all owners. As bytes: what somebody wrote there by hand may be no text.
+SELECT owner, CAST(name AS BLOB) FROM owners WHERE erased_at IS NULL;
+
+-- name: nameless
+-- For the operator: whose rows have no owner.
+SELECT owner FROM events UNION SELECT owner FROM memories EXCEPT SELECT owner FROM owners;
 
 -- name: head
 SELECT incarnation, epoch, revision, last_known_at, head_seq FROM owners WHERE owner = :owner;
@@ -97,10 +101,10 @@ SELECT max(place) FROM lookups WHERE owner = :owner AND tag = :tag;
 -- Changes nothing if the id exists; the caller counts.
 INSERT INTO memories (
     owner, id, version, revision, status, known_from, due_at, codec, scope_tag, chain_tag,
-    key_tag, hash_tag, slot_tag, session_tag, state, body)
+    key_tag, hash_tag, slot_tag, session_tag, mac, state, body)
 VALUES (
     :owner, :id, :version, :revision, :status, :known_from, :due_at, :codec, :scope_tag,
-    :chain_tag, :key_tag, :hash_tag, :slot_tag, :session_tag, :state, :body)
+    :chain_tag, :key_tag, :hash_tag, :slot_tag, :session_tag, :mac, :state, :body)
 ON CONFLICT DO NOTHING;
 
 -- name: restate_memory
@@ -126,9 +130,32 @@ INSERT INTO lookups (owner, tag, place, id) VALUES (:owner, :tag, :place, :id)
 ON CONFLICT DO NOTHING;
 
 -- name: add_derivation
+-- Only if the parent is this owner's.
 INSERT INTO derivations (owner, parent, child_owner, child)
-VALUES (:owner, :parent, :owner, :child)
+SELECT m.owner, m.id, :child_owner, :child FROM memories AS m
+WHERE m.owner = :owner AND m.id = :parent
 ON CONFLICT DO NOTHING;
+
+-- name: derived
+SELECT CAST(n.name AS BLOB), d.child FROM derivations AS d JOIN owners AS n ON n.owner = d.child_owner
+WHERE d.owner = :owner AND d.parent = :parent ORDER BY n.name, d.child;
+
+-- name: contents
+-- Every content with its code, and whether the state repeated beside it is the one in force.
+SELECT m.id, m.version, m.mac, m.body,
+    s.known_to IS NULL AND s.state IS m.state AND s.status IS m.status
+FROM memories AS m
+LEFT JOIN states AS s ON s.owner = :owner AND s.revision = m.revision AND s.id = m.id
+WHERE m.owner = :owner;
+
+-- name: bereft
+-- Parts of memories that are not there themselves.
+SELECT s.id FROM states AS s WHERE s.owner = :owner AND NOT EXISTS (
+    SELECT 1 FROM memories AS m WHERE m.owner = :owner AND m.id = s.id)
+UNION SELECT i.id FROM index_rows AS i WHERE i.owner = :owner AND NOT EXISTS (
+    SELECT 1 FROM memories AS m WHERE m.owner = :owner AND m.id = i.id)
+UNION SELECT l.id FROM lookups AS l WHERE l.owner = :owner AND l.id <> '' AND NOT EXISTS (
+    SELECT 1 FROM memories AS m WHERE m.owner = :owner AND m.id = l.id);
 
 -- name: traces
 -- What has to be known of a memory to remove everything that points at it.
@@ -228,13 +255,13 @@ INSERT INTO outbox (owner, id, target, body) VALUES (:owner, :id, :target, :body
 ON CONFLICT DO NOTHING;
 
 -- name: outbox
-SELECT n.name, o.id, o.target, o.body
+SELECT CAST(n.name AS BLOB), o.id, o.target, o.body
 FROM outbox AS o JOIN owners AS n ON n.owner = o.owner
 WHERE o.owner = :owner ORDER BY o.id LIMIT :limit;
 
 -- name: outbox_of_all
 -- For the operator: unsettled work of every owner.
-SELECT n.name, o.id, o.target, o.body
+SELECT CAST(n.name AS BLOB), o.id, o.target, o.body
 FROM outbox AS o JOIN owners AS n ON n.owner = o.owner
 ORDER BY o.id, n.name LIMIT :limit;
 

@@ -1,0 +1,36 @@
+"""Labels travel: what is derived from memories is never more than they are (FX-5)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memstrata.domain.decision import Candidate
+from memstrata.domain.trust import Label, Trust, join
+from memstrata.ports import OwnerView
+
+_UNKNOWN = Label(Trust.EXTERNAL)
+"""Label of a parent that does not stand in the owner's view: of unknown origin."""
+
+
+def inherited(candidate: Candidate, view: OwnerView) -> Candidate:
+    """Return a candidate with the label that its parents leave it.
+
+    It has the least trust, the strictest sensitivity and the narrowest audience of itself and its
+    parents, and no more confidence than the weakest of them. A parent that does not stand here
+    (unknown, forgotten, superseded, another owner's) is an unknown origin: the result is external.
+    A promoted copy is no derivation and keeps its label.
+
+    Args:
+        candidate: What is proposed.
+        view: What stands, what this turn has resolved so far included.
+    """
+    if not candidate.parents or candidate.origin.memory is not None:
+        return candidate
+    parents = [view.by_id(id) for id in candidate.parents]
+    labels = [_UNKNOWN if parent is None else parent.label for parent in parents]
+    seen = [parent.confidence for parent in parents if parent is not None]
+    return replace(
+        candidate,
+        label=join((candidate.label, *labels)),
+        confidence=min((candidate.confidence, *seen)),
+    )

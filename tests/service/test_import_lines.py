@@ -1,0 +1,69 @@
+"""Every line of a transcript is looked at before the first is stored (CO-10)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memstrata import Draft, InvalidInput
+from memstrata.blocking import Strata
+from memstrata.cli.importing import import_file
+from memstrata.settings import Settings
+from memstrata.transfer.transcript import BATCH
+from memstrata.wiring import assemble
+
+PLACE = BATCH + 51
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"timestamp": "yesterday"}, "timestamp"),
+        ({"text": "x" * (64 * 1024 + 1)}, "text"),
+        ({"text": "a\0b"}, "text"),
+        ({"turn": 2**40}, "turn"),
+        ({"speaker": "x" * 600}, "speaker"),
+        ({"session_id": "x" * 600}, "session_id"),
+    ],
+)
+def test_a_wrong_line_of_a_later_batch_stores_nothing(
+    tmp_path: Path, wrong: dict[str, Any], field: str
+) -> None:
+    lines = [{"session_id": "s", "text": f"Line {number}"} for number in range(1, PLACE + 10)]
+    lines[PLACE - 1] |= wrong
+    file = tmp_path / "turns.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+
+    with Strata(assemble(":memory:", settings=Settings(), inline=True)) as strata:
+        ana = strata.manager(user="ana")
+        with pytest.raises(InvalidInput) as caught:
+            import_file(ana, file)
+
+        assert caught.value.field == f"line {PLACE}: {field}"
+        assert str(caught.value).count(field) == 1
+        assert ana.list() == ()
+
+
+def test_the_policy_of_the_principal_says_how_long_a_text_may_be(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("callers:\n  max_content_bytes: 10\n")
+    file = tmp_path / "turns.jsonl"
+    file.write_text(json.dumps({"session_id": "s", "text": "x" * 11}), encoding="utf-8")
+
+    with (
+        Strata(assemble(":memory:", settings=Settings(policy=policy), inline=True)) as strata,
+        pytest.raises(InvalidInput, match=r"^line 1: text: "),
+    ):
+        import_file(strata.manager(user="ana"), file)
+
+
+def test_the_error_of_a_batch_names_its_field_once() -> None:
+    with (
+        Strata(assemble(":memory:", settings=Settings(), inline=True)) as strata,
+        pytest.raises(InvalidInput) as caught,
+    ):
+        strata.manager(user="ana").remember_many([Draft("Fine"), Draft("")])
+
+    assert caught.value.field == "drafts[1].content"
+    assert str(caught.value).count("content:") == 1

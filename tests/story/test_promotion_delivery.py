@@ -1,0 +1,124 @@
+"""Work between owners: never lost, harmless twice, and nobody's item hinders another (SC-6)."""
+
+from dataclasses import replace
+
+from conftest import World
+from memstrata import Memory, MemoryManager, Outcome, Principal
+from memstrata.domain.candidate_codec import encode_candidate
+from memstrata.domain.change import Change, OutboxItem, Snapshot, TurnRequest
+from memstrata.domain.codec import canonical_json
+from memstrata.domain.decision import Candidate, Proposer
+from memstrata.domain.scope import Scope
+from memstrata.domain.value import from_us
+from memstrata.manager.promotion import PAGE, promoted
+from memstrata.manager.scribe import Scribe
+
+ORG = Scope.of_org("default")
+
+
+def stored(outcome: Outcome) -> Memory:
+    assert outcome.memory is not None, outcome.reasons
+    return outcome.memory
+
+
+def contents(manager: MemoryManager) -> list[str]:
+    return sorted(memory.content for memory in manager.list())
+
+
+def leave(world: World, sender: Principal, *bodies: bytes, first: int = 0) -> None:
+    """Commit work for the org and stop before it is carried out."""
+    items = tuple(
+        OutboxItem(f"00000000-0000-7000-8000-{place:012d}", ORG.path, body)
+        for place, body in enumerate(bodies, start=first)
+    )
+
+    def decide(snapshot: Snapshot) -> Change:
+        scribe = Scribe(world.strata.services, sender, snapshot)
+        return Change(known_at=scribe.moment.known_at, outbox=items)
+
+    store = world.strata.services.store
+    world.strata._driver.run(store.commit(sender.home.owner, TurnRequest(), decide))
+
+
+def body_of(sender: Principal, candidate: Candidate) -> bytes:
+    written = encode_candidate(candidate).decode()
+    return canonical_json({"home": sender.home.path, "by": None, "candidate": written})
+
+
+def copy_of(world: World, memory: Memory) -> Candidate:
+    return promoted(memory, ORG, from_us(world.clock.now_us()))
+
+
+def pending(world: World) -> int:
+    return len(world.strata._driver.run(world.strata.services.store.outbox(limit=10_000)))
+
+
+def test_a_version_is_promoted_once_whatever_its_state_became(world: World) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana = world.strata.manager(user="ana")
+    mine = stored(ana.remember("We deploy on Friday"))
+    copy = stored(ana.promote(mine.id, "org"))
+    again = stored(ana.remember("We deploy on Friday", tags=["x"], importance="high"))
+    assert (again.id, again.tags) == (mine.id, ("x",))
+
+    assert stored(ana.promote(mine.id, "org")).id == copy.id
+
+    assert pending(world) == 0
+    with world.reopen() as strata:
+        assert contents(strata.manager(user="bob")) == ["We deploy on Friday"]
+
+
+def test_a_task_promotes_a_version_twice_whatever_its_state_became(world: World) -> None:
+    task = world.strata.manager(user="ana", task="t1")
+    mine = stored(task.remember("We deploy on Friday"))
+    copy = stored(task.promote(mine.id, "user"))
+    task.remember("We deploy on Friday", tags=["x"])
+
+    assert stored(task.promote(mine.id, "user")).id == copy.id
+
+
+def test_an_item_that_cannot_be_delivered_hinders_nobody_and_names_nobody(world: World) -> None:
+    world.strata.admin(by="root").grant("bob", "org_write")
+    ana, bob = (world.strata.manager(user=name) for name in ("ana", "bob"))
+    secret = stored(ana.remember("The merger is secret"))
+    theirs = stored(bob.remember("We deploy on Friday"))
+    broken = [b"{}"] * (PAGE + 20)
+    leave(world, ana.principal, *broken)
+    good = body_of(bob.principal, copy_of(world, theirs))
+    leave(world, bob.principal, good, first=5_000)
+
+    with world.strata as strata:
+        told = strata.manager(user="bob").status()["problems"]
+        assert contents(strata.manager(user="eve")) == ["We deploy on Friday"]
+        assert told == ["undelivered_promotion:StoreCorrupt"]
+        assert not any(word in str(told) for word in ("ana", "secret", secret.id))
+        assert pending(world) == len(broken)
+        assert strata.verify_audit().ok
+
+
+def test_a_key_that_names_another_write_leaves_the_item_pending(world: World) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana = world.strata.manager(user="ana")
+    mine = stored(ana.remember("We deploy on Friday"))
+    candidate = copy_of(world, mine)
+    taken = replace(candidate, proposer=Proposer.CALLER, content="Something else")
+    leave(world, ana.principal, body_of(ana.principal, taken))
+    assert world.strata.deliver_outbox() == 1
+    leave(world, ana.principal, body_of(ana.principal, candidate), first=1)
+
+    assert world.strata.deliver_outbox() == 0
+
+    assert pending(world) == 1
+    assert ana.status()["problems"] == ["undelivered_promotion:IdempotencyMismatch"]
+
+
+def test_a_promoter_is_told_of_the_own_item_only(world: World) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana = world.strata.manager(user="ana")
+    mine = stored(ana.remember("We deploy on Friday"))
+    leave(world, ana.principal, b"[]")
+
+    outcome = ana.promote(mine.id, "org")
+
+    assert outcome.kind == "created"
+    assert pending(world) == 1
