@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from conftest import World
 from memstrata import MemoryManager
 
+QUERY = "Where do I live? Berlin Paris Rome"
 
-def true_at(
-    memory: MemoryManager, when: str, query: str = "Where do I live? Berlin Paris Rome"
-) -> list[str]:
+
+def true_at(memory: MemoryManager, when: str) -> list[str]:
     return sorted(hit.memory.content for hit in memory.recall(QUERY, valid_at=when, limit=10))
 
 

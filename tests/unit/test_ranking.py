@@ -1,6 +1,7 @@
 """How recall orders, in every mode: components, ties, floors, bias, scopes and calibration."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,11 @@ from hypothesis import strategies as st
 import memstrata
 from memstrata.blocking import MemoryManager, Strata
 from memstrata.domain.errors import InvalidInput
+from memstrata.manager import AsyncStrata
+from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.entry import quantise
 from memstrata.retrieval.fusion import Fusion, FusionMode
+from memstrata.retrieval.indexer import Indexer
 from memstrata.retrieval.scoring import z_scores
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
@@ -229,12 +233,6 @@ class _BrokenEmbedder:
 
 
 def test_an_embedder_that_fails_degrades_recall_and_is_named() -> None:
-    from dataclasses import replace
-
-    from memstrata.manager import AsyncStrata
-    from memstrata.retrieval.cache import IndexCache
-    from memstrata.retrieval.indexer import Indexer
-
     broken = _BrokenEmbedder()
     services = replace(World().strata.services, indexes=IndexCache(Indexer(broken)))  # type: ignore[arg-type]
     memory = Strata(AsyncStrata(services)).manager(user="ana")
@@ -289,3 +287,34 @@ def test_explain_says_why_a_memory_is_not_recalled() -> None:
     assert expired.excluded == ("expired",)
     assert (unmatched.recalled, unmatched.excluded) == (False, ("no_match",))
     assert (matched.rank, matched.matched_terms) == (1, ("cat", "misha"))
+
+
+class _Unreachable:
+    """A store behind a line that can be cut."""
+
+    def __init__(self, store: object) -> None:
+        self._store = store
+        self.is_cut = False
+
+    def __getattr__(self, name: str) -> object:
+        if self.is_cut and name == "heads":
+            raise memstrata.StoreUnavailable("far away", "no answer")
+        return getattr(self._store, name)
+
+
+def test_a_store_that_does_not_answer_degrades_recall_to_what_is_warm() -> None:
+    world = World()
+    store = _Unreachable(world.strata.services.store)
+    services = replace(world.strata.services, store=store)  # type: ignore[arg-type]
+    memory = Strata(AsyncStrata(services)).manager(user="ana")
+    memory.remember("the cat is called Misha")
+    memory.recall("cat")
+    store.is_cut = True
+
+    recall = memory.recall("cat")
+
+    assert recall.degraded == ("store",)
+    assert recall.receipt.degraded == ("store",)
+    assert recall[0].memory.content == "the cat is called Misha"
+    with pytest.raises(memstrata.StoreUnavailable):
+        Strata(AsyncStrata(services)).manager(user="nobody-warm").recall("cat")
