@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from memstrata.domain.memory import Memory
+from memstrata.domain.decision import TURN_CATEGORY
+from memstrata.domain.memory import Kind, Memory
 from memstrata.domain.scope import Scope
 from memstrata.language.normalise import content_hash
 
@@ -27,12 +28,23 @@ def tombstones(memories: Iterable[Memory], *, keys: bool) -> tuple[bytes, ...]:
         memories: Every version that goes.
         keys: Whether their keys are to be blocked too, not only their texts.
     """
-    found = {
-        mark
-        for memory in memories
-        for mark in _fingerprints(memory.scope, memory.content_hash, memory.key if keys else None)
-    }
+    found = {mark for memory in memories for mark in _marks(memory, keys=keys)}
     return tuple(sorted(found))
+
+
+def turn_mark(scope: Scope, session: str, turn: int) -> bytes:
+    """Return what a verbatim turn is known by after it was forgotten: its place, not its words,
+    which other turns may share.
+    """
+    return hashlib.sha256(f"turn\0{scope.path}\0{session}\0{turn}".encode()).digest()
+
+
+def _marks(memory: Memory, *, keys: bool) -> tuple[bytes, ...]:
+    origin = memory.origin
+    verbatim = memory.kind is Kind.EPISODIC and memory.category == TURN_CATEGORY
+    if verbatim and origin.session is not None and origin.turn is not None:
+        return (turn_mark(memory.scope, origin.session, origin.turn),)
+    return _fingerprints(memory.scope, memory.content_hash, memory.key if keys else None)
 
 
 def _fingerprints(scope: Scope, text_hash: str, key: str | None) -> tuple[bytes, ...]:

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memstrata.capture.drafts import MAX_NAME_BYTES
-from memstrata.domain.change import Change, Head, Snapshot, StoredRow, TurnRequest
+from memstrata.domain.candidate_codec import decode_candidate
+from memstrata.domain.change import (
+    Change,
+    Head,
+    HeldCandidate,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
 from memstrata.domain.codec import decode
 from memstrata.domain.decision import Outcome, OutcomeKind
 from memstrata.domain.errors import InvalidInput
@@ -18,12 +26,17 @@ from memstrata.domain.trust import Source
 from memstrata.language.normalise import check_text, content_hash
 from memstrata.longterm.forgetting import tombstones
 from memstrata.longterm.versions import confirmed
+from memstrata.manager.outbox import unpacked
 from memstrata.manager.reading import Reader
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
+from memstrata.manager.turn import marks_of
 from memstrata.manager.writing import Writer
 from memstrata.retrieval.owner_index import OwnerIndex
 from memstrata.retrieval.pool import matches
+
+MAX_OUTBOX = 10_000
+"""Undelivered promotions of one owner that forgetting looks at; far above any that can wait."""
 
 NOT_FOUND = Outcome(OutcomeKind.DROPPED, reasons=("not_found",))
 
@@ -134,10 +147,20 @@ class Changer:
         chains: dict[str, StoredRow] = {}
         for root in sorted(roots):
             chains |= {row.id: row for row in await store.history(owner, root)}
-        turn = _Forgetting(self._services, self._principal, roots, by_key, chains, head)
+        held = await store.held(owner)
+        turn = _Forgetting(self._services, self._principal, roots, by_key, chains, held, head)
         await store.commit(owner, TurnRequest(since=head), turn.decide)
+        await self._withdraw(turn.gone)
         self._services.indexes.of(owner).refresh(await store.snapshot(owner))
         return turn.outcome
+
+    async def _withdraw(self, gone: frozenset[str]) -> None:
+        """Take back copies of what was forgotten that are still on their way to another owner."""
+        owner, store = self._principal.home.owner, self._services.store
+        on_their_way = await store.outbox(source=owner, limit=MAX_OUTBOX) if gone else ()
+        doomed = [p.item.id for p in on_their_way if gone & set(unpacked(p.item)[1].parents)]
+        if doomed:
+            await store.settle(owner, doomed)
 
     async def _targets(
         self, *, id: str | None, key: str | None, wanted: Mapping[str, Any]
@@ -192,8 +215,10 @@ class _Forgetting:
     roots: frozenset[str]
     by_key: bool
     chains: Mapping[str, StoredRow]
+    held: Sequence[HeldCandidate]
     head: Head | None
     outcome: Outcome | None = None
+    gone: frozenset[str] = frozenset()
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         if snapshot.complete and self.head is not None:
@@ -207,9 +232,17 @@ class _Forgetting:
         reasons = (f"count:{len(doomed)}",)
         scribe.record(EventType.FORGOTTEN, self.principal.home, reasons=reasons)
         self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, scribe.events)
+        self.gone = frozenset(doomed)
+        buried = tombstones(doomed.values(), keys=self.by_key)
         return Change(
             known_at=scribe.moment.known_at,
             forgotten=tuple(sorted(doomed)),
-            tombstones=tombstones(doomed.values(), keys=self.by_key),
+            tombstones=buried,
+            released=tuple(held.id for held in self.held if self._is_copy(held, buried)),
             events=scribe.events,
         )
+
+    @staticmethod
+    def _is_copy(held: HeldCandidate, buried: Sequence[bytes]) -> bool:
+        """Whether a candidate that waits says what is forgotten (LT-10)."""
+        return not set(buried).isdisjoint(marks_of(decode_candidate(held.body)))

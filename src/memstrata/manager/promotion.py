@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memstrata.capture.drafts import target_scope
-from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
 from memstrata.domain.change import Change, OutboxItem, PendingOutbox, Snapshot, TurnRequest
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Outcome, Proposer
-from memstrata.domain.errors import InvalidScope, MemstrataError, StoreCorrupt
+from memstrata.domain.errors import InvalidScope, MemstrataError
 from memstrata.domain.event import EventType
 from memstrata.domain.memory import Memory, Origin
 from memstrata.domain.scope import Principal, Scope, ScopeLevel
 from memstrata.domain.value import from_us
 from memstrata.manager.changes import NOT_FOUND, Changer
+from memstrata.manager.outbox import packed, unpacked
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
@@ -76,13 +74,8 @@ class Promoter:
         if target == source:
             (outcome,) = await writer.write_turn(source, [writer.judge(candidate)])
             return outcome
-        body = {
-            "home": self._principal.home.path,
-            "by": self._principal.by,
-            "candidate": encode_candidate(candidate).decode(),
-        }
         id = self._services.ids.new(self._services.clock.now_us())
-        item = OutboxItem(id, candidate.scope.path, canonical_json(body))
+        item = packed(id, self._principal, candidate)
         await self._services.store.commit(
             source, TurnRequest(), lambda snapshot: self._send(snapshot, item, candidate)
         )
@@ -134,7 +127,7 @@ async def deliver(services: Services, source: Scope | None = None) -> dict[str, 
 
 
 async def _carry_out(services: Services, pending: PendingOutbox) -> Outcome:
-    sender, candidate = _read(pending.item)
+    sender, candidate = unpacked(pending.item)
     writer = Writer(services, sender)
     judgement = writer.judge(candidate)
     (outcome,) = await writer.write_turn(candidate.scope.owner, [judgement])
@@ -150,15 +143,6 @@ def _edges(candidate: Candidate, outcome: Outcome) -> tuple[tuple[str, Scope, st
         return ()
     kin = [parent for parent in candidate.parents if parent in child.parents]
     return tuple((parent, child.scope.owner, child.id) for parent in kin)
-
-
-def _read(item: OutboxItem) -> tuple[Principal, Candidate]:
-    try:
-        body = json.loads(item.body)
-        sender = Principal(Scope.parse(body["home"]), by=body["by"])
-        return sender, decode_candidate(body["candidate"].encode())
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreCorrupt("outbox", f"an item cannot be read: {error}") from error
 
 
 def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:

@@ -39,7 +39,7 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Principal, Scope
 from memstrata.language.normalise import content_hash
 from memstrata.longterm.derivation import inherited
-from memstrata.longterm.forgetting import fingerprints
+from memstrata.longterm.forgetting import fingerprints, turn_mark
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.resolution import resolve
 from memstrata.manager.scribe import Scribe
@@ -282,8 +282,9 @@ def _settled(outcome: Outcome, final: Mapping[str, Memory]) -> Outcome:
 
 def marks_of(candidate: Candidate) -> tuple[bytes, ...]:
     """Return the fingerprints under which a candidate may have been forgotten."""
-    if candidate.is_turn and candidate.proposer is Proposer.CALLER:
-        return ()
+    origin = candidate.origin
+    if candidate.is_turn and origin.session is not None and origin.turn is not None:
+        return (turn_mark(candidate.scope, origin.session, origin.turn),)
     return fingerprints(candidate.scope, candidate.content, candidate.key)
 
 

@@ -6,7 +6,7 @@ talk a guard out of its answer. Reasons of a refusal:
 ``scope_not_own``
     The principal writes at home only; an org needs the ``org_write`` grant (SC-3).
 ``tombstoned``
-    The user had this forgotten; only a caller brings it back (FX-3).
+    The user had this forgotten; only a caller brings it back, and no turn comes back (FX-3).
 ``external_never_directive``
     External text never becomes a rule, preference, constraint or guard (FX-5).
 ``trust_above_source``
@@ -105,7 +105,9 @@ def _against_trust(candidate: Candidate, policy: Policy) -> str | None:
 
 
 def _against_tombstone(candidate: Candidate, *, tombstoned: bool) -> str | None:
-    return "tombstoned" if tombstoned and candidate.proposer is not Proposer.CALLER else None
+    # A caller may say a forgotten thing anew; a turn that comes again is the transcript, replayed.
+    revives = candidate.proposer is Proposer.CALLER and not candidate.is_turn
+    return "tombstoned" if tombstoned and not revives else None
 
 
 def _against_key(candidate: Candidate, policy: Policy) -> str | None:
