@@ -49,14 +49,15 @@ from memstrata.domain.trust import Sensitivity, Source, Trust
 if TYPE_CHECKING:
     from memstrata.audit import AuditProblem, AuditReport
     from memstrata.blocking import Admin, MemoryManager, Strata
-    from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncStrata
+    from memstrata.manager import AsyncAdmin, AsyncMemoryManager
     from memstrata.settings import Settings
+    from memstrata.strata import AsyncStrata
 
 _LAZY = {
     "Admin": "memstrata.blocking",
     "AsyncAdmin": "memstrata.manager",
     "AsyncMemoryManager": "memstrata.manager",
-    "AsyncStrata": "memstrata.manager",
+    "AsyncStrata": "memstrata.strata",
     "AuditProblem": "memstrata.audit",
     "AuditReport": "memstrata.audit",
     "MemoryManager": "memstrata.blocking",

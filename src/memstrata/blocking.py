@@ -23,9 +23,10 @@ from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal
 from memstrata.domain.trust import Source
-from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncStrata
+from memstrata.manager import AsyncAdmin, AsyncMemoryManager
 from memstrata.manager.services import Services
 from memstrata.ports import Capability
+from memstrata.strata import AsyncStrata
 
 T = TypeVar("T")
 
@@ -334,7 +335,7 @@ class Strata:
         checks: Mapping[str, Effect] | None = None,
     ) -> Agent:
         """Return the reference agent for a principal; see :class:`memstrata.agent.AsyncAgent`."""
-        agent = AsyncAgent(self.services, manager._manager, needs_model=needs_model, checks=checks)
+        agent = self._strata.agent(manager._manager, needs_model=needs_model, checks=checks)
         return Agent(agent, self._driver)
 
     def verify_audit(self) -> AuditReport:

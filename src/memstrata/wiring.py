@@ -13,12 +13,13 @@ from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.adapters.system import SystemClock, SystemIds
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.domain.value import shown
-from memstrata.manager import AsyncStrata, Services
+from memstrata.manager import Services
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import Clock, Embedder, Ids, LanguageModel, MemoryStore
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.indexer import Indexer
+from memstrata.strata import AsyncStrata
 
 if TYPE_CHECKING:
     from memstrata.settings import Settings

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 import memstrata
 from memstrata.blocking import MemoryManager, Strata
 from memstrata.domain.errors import InvalidInput
-from memstrata.manager import AsyncStrata
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.entry import quantise
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.indexer import Indexer
 from memstrata.retrieval.scoring import z_scores
 from memstrata.settings import Settings
+from memstrata.strata import AsyncStrata
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.wiring import assemble
 

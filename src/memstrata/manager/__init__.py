@@ -6,6 +6,5 @@ Rooms never import each other; the manager hands values from one to the next.
 from memstrata.manager.admin import AsyncAdmin
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.services import Services
-from memstrata.manager.strata import AsyncStrata
 
-__all__ = ["AsyncAdmin", "AsyncMemoryManager", "AsyncStrata", "Services"]
+__all__ = ["AsyncAdmin", "AsyncMemoryManager", "Services"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
+from memstrata.agent import AsyncAgent, Effect
 from memstrata.audit import AuditReport, verify
 from memstrata.domain.scope import Principal
 from memstrata.manager.admin import AsyncAdmin
@@ -56,6 +58,22 @@ class AsyncStrata:
     def admin(self, *, by: str) -> AsyncAdmin:
         """Return an administrator's handle; ``by`` is the name in the audit trail."""
         return AsyncAdmin(self._services, by)
+
+    def agent(
+        self,
+        manager: AsyncMemoryManager,
+        *,
+        needs_model: bool = False,
+        checks: Mapping[str, Effect] | None = None,
+    ) -> AsyncAgent:
+        """Return the reference agent for a principal.
+
+        Args:
+            manager: The principal's verbs.
+            needs_model: Stop with ``llm_unavailable`` instead of letting the rules work.
+            checks: Effects to verify beside the built-in ones, by key (AG-3).
+        """
+        return AsyncAgent(self._services, manager, needs_model=needs_model, checks=checks)
 
     async def verify_audit(self) -> AuditReport:
         """Recompute the audit chain of every owner (OB-1)."""
