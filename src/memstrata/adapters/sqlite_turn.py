@@ -251,13 +251,22 @@ _registry: dict[tuple[int, int], Turnstile] = {}
 _registry_lock = threading.Lock()
 
 
+def has_line(database: Path) -> bool:
+    """Whether writers have ever stood in line for a database."""
+    return _line_file(database).exists()
+
+
+def _line_file(database: Path) -> Path:
+    return database.with_name(database.name + "-turn")
+
+
 def turnstile(database: Path) -> Turnstile:
     """Return this process's turnstile of a database, made on first use; pair with ``release``.
 
     Raises:
         OSError: If the lock file beside the database cannot be opened or created.
     """
-    path = database.with_name(database.name + "-turn")
+    path = _line_file(database)
     with _registry_lock:
         # Closing any descriptor of a file drops all record locks of the process on it, so
         # the file must not be opened to find out that it is open already.

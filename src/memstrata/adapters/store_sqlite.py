@@ -29,7 +29,7 @@ from memstrata.adapters.sqlite_schema import (
     read_secrets,
 )
 from memstrata.adapters.sqlite_tags import Tag, chain_tag, key_tag, session_tag, tagger
-from memstrata.adapters.sqlite_turn import Turnstile, turnstile
+from memstrata.adapters.sqlite_turn import Turnstile, has_line, turnstile
 from memstrata.adapters.store_rules import check_edges, is_storable, owner_digest
 from memstrata.domain.change import (
     Committed,
@@ -43,7 +43,7 @@ from memstrata.domain.change import (
     TurnRequest,
 )
 from memstrata.domain.codec import decode
-from memstrata.domain.errors import InvalidScope, StoreUnavailable
+from memstrata.domain.errors import InvalidScope, StoreCorrupt, StoreUnavailable
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
@@ -67,6 +67,21 @@ class _Owner(NamedTuple):
     scope: Scope
     digest: bytes
     tag: Tag
+
+
+def _is_sound(file: Path) -> bool:
+    """Look at the file without a lock; False if it must be looked at again under the turn.
+
+    A store that another process is just making or closing may be read half-written. It has a line
+    of writers beside it, which a stranger's file has not.
+    """
+    try:
+        prepare_file(file)
+    except (StoreCorrupt, apsw.CorruptError, apsw.NotADBError):
+        if not has_line(file):
+            raise
+        return False
+    return True
 
 
 class SqliteStore:
@@ -134,11 +149,13 @@ class SqliteStore:
         # SQLite lays its own files there.
         file = Path(path).resolve()
         with Translating(str(file)):
-            prepare_file(file)
+            is_sound = _is_sound(file)
             turns = turnstile(file)
             is_first = turns.users == 1
             try:
                 with turns.turn(busy_timeout_s):
+                    if not is_sound:
+                        prepare_file(file)
                     # Another process may have forgotten something and ended before it could
                     # empty the log; of those in this process the first looks for all.
                     has_log = is_first and is_written(file)
