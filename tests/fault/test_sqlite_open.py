@@ -373,3 +373,16 @@ def test_closing_one_of_two_stores_leaves_the_other_working(store, database):
     contract.add(store, contract.make.memory())
 
     assert len(contract.shown(store, ALICE).rows) == 1
+
+
+def test_a_store_that_lost_its_keys_is_named_and_leaves_nothing_open(database):
+    drive(store := SqliteStore.open(database), store.close())
+    connection = apsw.Connection(str(database))
+    connection.execute("DELETE FROM meta")
+    connection.close()
+
+    with pytest.raises(StoreCorrupt, match="has lost its"):
+        SqliteStore.open(database)
+
+    held = {os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()}
+    assert not {path for path in held if path.startswith(str(database))}

@@ -10,6 +10,7 @@ import re
 import secrets
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
@@ -115,8 +116,9 @@ def open_writer(path: Path, *, synchronous: Synchronous, busy_timeout_s: float) 
         StoreCorrupt: If the schema is newer than this program, or not ours.
         apsw.Error: As SQLite says.
     """
-    connection = _connect(path, busy_timeout_s)
-    try:
+    with ExitStack() as undo:
+        connection = _connect(path, busy_timeout_s)
+        undo.callback(connection.close)
         if connection.readonly("main"):
             raise StoreReadOnly(str(path), "the file cannot be written")
         if connection.pragma("page_count") == 0:
@@ -129,9 +131,7 @@ def open_writer(path: Path, *, synchronous: Synchronous, busy_timeout_s: float) 
         _set(connection, "secure_delete", 1)
         _set(connection, "wal_autocheckpoint", CHECKPOINT_PAGES)
         _migrate(connection, str(path))
-    except BaseException:
-        connection.close()
-        raise
+        undo.pop_all()
     return connection
 
 
@@ -147,8 +147,15 @@ def open_reader(path: Path, *, busy_timeout_s: float) -> apsw.Connection:
 
 
 def read_secrets(connection: apsw.Connection) -> Secrets:
-    """Return the keys of the store's digests."""
+    """Return the keys of the store's digests.
+
+    Raises:
+        StoreCorrupt: If one is missing: without it no row of any owner can be found again.
+    """
     named = {name: connection.execute(SQL["meta"], {"name": name}).get for name in Secrets._fields}
+    lost = [name for name, value in named.items() if not isinstance(value, bytes)]
+    if lost:
+        raise StoreCorrupt(connection.filename, f"the store has lost its {lost[0]}; restore it")
     return Secrets(**named)
 
 
@@ -195,10 +202,9 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
         for migration in known[done:]:
             _run(connection, migration)
         connection.execute("COMMIT")
-    except BaseException:
+    finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        raise
 
 
 def _check_done(connection: apsw.Connection, location: str, known: tuple[_Migration, ...]) -> int:

@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -226,15 +226,13 @@ class Turnstile:
                 self._line.close()
 
     def _arrive(self, deadline: float) -> tuple[Place, int]:
-        with self._arrival:
+        with self._arrival, ExitStack() as undo:
             place = self._threads.stand()
-            try:
-                with self._translating:
-                    while (ticket := self._line.draw()) is None:
-                        self._sleep(SHORTEST_SLEEP_S, deadline)
-            except BaseException:
-                self._threads.leave(place)
-                raise
+            undo.callback(self._threads.leave, place)
+            with self._translating:
+                while (ticket := self._line.draw()) is None:
+                    self._sleep(SHORTEST_SLEEP_S, deadline)
+            undo.pop_all()
             return place, ticket
 
     def _sleep(self, wanted_s: float, deadline: float) -> None:

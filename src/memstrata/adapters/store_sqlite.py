@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -152,7 +152,8 @@ class SqliteStore:
             is_sound = _is_sound(file)
             turns = turnstile(file)
             is_first = turns.users == 1
-            try:
+            with ExitStack() as undo:
+                undo.callback(turns.release)
                 with turns.turn(busy_timeout_s):
                     if not is_sound:
                         prepare_file(file)
@@ -162,12 +163,11 @@ class SqliteStore:
                     writer = open_writer(
                         file, synchronous=synchronous, busy_timeout_s=busy_timeout_s
                     )
+                    undo.callback(writer.close)
                     secrets = read_secrets(writer)
                     if has_log:
                         empty_log(writer, busy_timeout_s)
-            except BaseException:
-                turns.release()
-                raise
+                undo.pop_all()
         return cls(file, writer, turns, secrets, busy_timeout_s=busy_timeout_s, inline=inline)
 
     async def close(self) -> None:
@@ -349,17 +349,17 @@ class SqliteStore:
                 connection = self._idle_readers.pop()
             except IndexError:
                 connection = open_reader(self._path, busy_timeout_s=self._busy_timeout_s)
+            is_sound = False
             try:
                 connection.execute("BEGIN")
                 yield connection
                 connection.execute("COMMIT")
-            except BaseException:
-                connection.close()
-                raise
-            if self._closed or len(self._idle_readers) >= IDLE_READERS:
-                connection.close()
-            else:
-                self._idle_readers.append(connection)
+                is_sound = True
+            finally:
+                if is_sound and not self._closed and len(self._idle_readers) < IDLE_READERS:
+                    self._idle_readers.append(connection)
+                else:
+                    connection.close()
 
     async def _writing(self, write: Callable[[], T]) -> T:
         """Run ``write`` here or, for event loops, on the writer thread."""
