@@ -32,6 +32,11 @@ _ONE, _TWO, _THREE = (code for code, status in enumerate(STATUS_CODES) if status
 LIVE = MappingProxyType({"live_1": _ONE, "live_2": _TWO, "live_3": _THREE})
 """Codes of the statuses that are live, as the statements bind them."""
 
+_OWNERS = ("owner", "owner_2", "owner_3")
+_NO_OWNERS = dict.fromkeys(_OWNERS)
+OWNERS_AT_ONCE = len(_OWNERS)
+"""How many owners the statement ``heads`` binds."""
+
 _by_revision = itemgetter(1, 0)  # of StoredRow: revision, id
 _by_id = itemgetter(0)
 
@@ -40,6 +45,16 @@ def fetch_head(connection: apsw.Connection, owner: bytes) -> Head | None:
     """Return where an owner stands."""
     found = connection.execute(SQL["head"], {"owner": owner}).fetchone()
     return None if found is None else Head._make(found)
+
+
+def fetch_heads(connection: apsw.Connection, owners: Sequence[bytes]) -> tuple[Head | None, ...]:
+    """Return where several owners stand, in the order asked."""
+    found: dict[bytes, Head] = {}
+    for start in range(0, len(owners), OWNERS_AT_ONCE):
+        asked = dict(zip(_OWNERS, owners[start:], strict=False))
+        for owner, *head in connection.execute(SQL["heads"], _NO_OWNERS | asked):
+            found[owner] = Head._make(head)
+    return tuple(map(found.get, owners))
 
 
 def fetch_snapshot(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 
 from memstrata.domain.change import Head, StoredRow
 from memstrata.domain.codec import decode, decode_all
@@ -66,7 +67,7 @@ class Reader:
         frozen, degraded = await self._columns(cue)
         query, query_degraded = self._query(cue.query)
         ranked = self._rank(frozen, query, cue)
-        hits = tuple(ranked.hit(slot) for slot in ranked.order.tolist())
+        hits = ranked.hits()
         lost = tuple(sorted({*degraded, *query_degraded}))
         receipt = Receipt(
             query=cue.query,
@@ -193,6 +194,8 @@ class Reader:
         return self.now if cue.known_at is None else cue.known_at
 
 
+# A principal asks for those of its own lineage with every read.
+@lru_cache(maxsize=4096)
 def _owners(scopes: Sequence[Scope]) -> tuple[Scope, ...]:
     return tuple(dict.fromkeys(scope.owner for scope in scopes))
 

@@ -8,9 +8,9 @@ lazily: a writer that never recalls pays for no columns.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,10 +47,13 @@ class Frozen(NamedTuple):
     Attributes:
         segments: One or two, the older first.
         alive: For each segment, which of its rows stand; None for all of them.
+        selections: What readers selected of it and may select again; kept and bounded by
+            :func:`~memstrata.retrieval.pool.gather`, gone with the next change of the owner.
     """
 
     segments: tuple[Segment, ...]
     alive: tuple[NDArray[np.bool_] | None, ...]
+    selections: dict[Hashable, Any]
 
 
 class _Marks(NamedTuple):
@@ -240,10 +243,10 @@ class OwnerIndex:
         if alive is not None:
             alive[[self._main_places[id] for id in self._dead]] = False
         if not self._tail_rows:
-            return Frozen((self._main,), (alive,))
+            return Frozen((self._main,), (alive,), {})
         if self._tail is None:
             self._tail = Segment(list(self._tail_rows.values()), self._dimensions)
-        return Frozen((self._main, self._tail), (alive, None))
+        return Frozen((self._main, self._tail), (alive, None), {})
 
     # -- what gates ask --------------------------------------------------------------------
 

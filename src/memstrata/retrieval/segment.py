@@ -119,16 +119,15 @@ class Segment:
         return len(self.rows)
 
     def postings(self, terms: NDArray[np.uint64]) -> tuple[Places, Counts, NDArray[np.int64]]:
-        """Return where the terms stand: row, how often, and which of the terms.
+        """Return where the terms stand: row, how often, and how many rows hold each term.
 
         Term by term in the order given, rows rising within each.
         """
         lows = self._terms.searchsorted(terms, "left")
-        sizes = self._terms.searchsorted(terms, "right") - lows
-        starts = np.cumsum(sizes) - sizes
-        found = np.arange(int(sizes.sum())) + np.repeat(lows - starts, sizes)
-        numbers = np.repeat(np.arange(len(terms)), sizes)
-        return self._places[found], self._counts[found], numbers
+        highs = self._terms.searchsorted(terms, "right")
+        runs = [slice(*run) for run in zip(lows.tolist(), highs.tolist(), strict=True)]
+        places = np.concatenate([self._places[run] for run in runs])
+        return places, np.concatenate([self._counts[run] for run in runs]), highs - lows
 
     def memory(self, place: int) -> Memory:
         """Return the memory of a row; what was opened lately is kept, unless a caller could change

@@ -24,6 +24,11 @@ SELECT owner FROM events UNION SELECT owner FROM memories EXCEPT SELECT owner FR
 -- name: head
 SELECT incarnation, epoch, revision, last_known_at, head_seq FROM owners WHERE owner = :owner;
 
+-- name: heads
+-- A user, its org and the root are three.
+SELECT owner, incarnation, epoch, revision, last_known_at, head_seq FROM owners
+WHERE owner IN (:owner, :owner_2, :owner_3);
+
 -- name: chain_head
 SELECT head_seq, head_mac FROM owners WHERE owner = :owner;
 
