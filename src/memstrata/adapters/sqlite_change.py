@@ -56,7 +56,8 @@ class Writing(NamedTuple):
     def run_all(self, name: str, bound: Iterable[dict[str, Any]]) -> None:
         """Run a named statement on the owner's rows once for each of many."""
         owner = {"owner": self.owner}
-        self.connection.executemany(SQL[name], ({**each, **owner} for each in bound))
+        if rows := [{**each, **owner} for each in bound]:
+            self.connection.executemany(SQL[name], rows)
 
     def one(self, name: str, /, **bound: Any) -> tuple[Any, ...] | None:
         """Return the first row of a named statement on the owner's rows."""
@@ -198,6 +199,8 @@ def _state_columns(memory: Memory, state: bytes, head: Head) -> dict[str, Any]:
 
 def _forget(writing: Writing, ids: Sequence[str]) -> None:
     """Remove memories and all that points at them, table by table."""
+    if not ids:
+        return
     states, lookups = [], []
     for id in ids:
         traces = writing.one("traces", id=id)
