@@ -187,6 +187,7 @@ class StoresInStep(RuleBasedStateMachine):
                 (
                     anonymous_snapshot(drive(store, store.snapshot(owner, since=since))),
                     drive(store, store.as_of(owner, known_at)),
+                    drive(store, store.as_of(owner, known_at, superseded=True)),
                     drive(store, store.rows(owner, after=IDS[place % len(IDS)], limit=2)),
                     [drive(store, store.history(owner, id)) for id in IDS],
                     [drive(store, store.keyed(owner, s, k)) for s in (owner, TASK) for k in KEYS],

@@ -88,10 +88,10 @@ class Kept(NamedTuple):
             and (state.known_to is None or known_at < state.known_to)
         )
 
-    def restated(self, state: State) -> "Kept":
-        """The same memory with one more state."""
+    def restated(self, state: State, entry: bytes) -> "Kept":
+        """The same memory with one more state, and the index entry that goes with it."""
         ended = self.states[-1]._replace(known_to=state.known_from)
-        return self._replace(states=(*self.states[:-1], ended, state))
+        return self._replace(states=(*self.states[:-1], ended, state), entry=entry)
 
 
 GrantName = tuple[str, str, str | None]
@@ -174,7 +174,10 @@ class Shelf:
             before.seq + len(change.events),
         )
         written = [_kept(new, self.digest, head) for new in change.added]
-        written += [self.kept[m.id].restated(_state(m, head)) for m in change.restated]
+        entries = {new.memory.id: new.entry for new in change.reindexed}
+        for memory in change.restated:
+            old = self.kept[memory.id]
+            written.append(old.restated(_state(memory, head), entries.get(old.id, old.entry)))
         written.sort()
         linked = link_events(change.events, self.digest, before.seq, self.mac)
 

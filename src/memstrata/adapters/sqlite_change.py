@@ -99,7 +99,8 @@ def write_change(
     writing = Writing(connection, owner, tag, head)
     check_chains(change.added, lambda root: _top_version(writing, root))
     _forget(writing, change.forgotten)
-    rows = [_restate(writing, memory) for memory in change.restated]
+    entries = {new.memory.id: new for new in change.reindexed}
+    rows = [_restate(writing, memory, entries.get(memory.id)) for memory in change.restated]
     rows += _add(writing, change.added)
     _derive(writing, change.added)
     mac = _link(writing, before, change)
@@ -149,8 +150,7 @@ def _add(writing: Writing, added: Iterable[NewVersion]) -> list[StoredRow]:
         if tags.key_tag is not None:
             lookups.append({"tag": tags.key_tag, "place": 0, "id": id})
         if new.entry:
-            named = {"analyser": new.analyser, "embedder": new.embedder, "entry": new.entry}
-            entries.append({"id": id, **named})
+            entries.append(_index_row(new))
         known_from = writing.head.known_at
         rows.append(StoredRow(id, writing.head.revision, body, state, new.entry, known_from, None))
     writing.run_all("add_state", states)
@@ -172,7 +172,7 @@ def _derive(writing: Writing, added: Iterable[NewVersion]) -> None:
     )
 
 
-def _restate(writing: Writing, memory: Memory) -> StoredRow:
+def _restate(writing: Writing, memory: Memory, reindexed: NewVersion | None) -> StoredRow:
     head, state = writing.head, encode_state(memory)
     columns = _state_columns(memory, state, head)
     found = writing.one("row", id=memory.id)
@@ -182,7 +182,16 @@ def _restate(writing: Writing, memory: Memory) -> StoredRow:
     writing.run("end_state", revision=old.revision, id=memory.id, known_to=head.known_at)
     writing.run("restate_memory", id=memory.id, **columns)
     writing.run("add_state", id=memory.id, previous=old.revision, **columns)
-    return old._replace(revision=head.revision, state=state, known_from=head.known_at)
+    entry = old.entry
+    if reindexed is not None:
+        entry = reindexed.entry
+        writing.run("put_index_row", **_index_row(reindexed))
+    return old._replace(revision=head.revision, state=state, entry=entry, known_from=head.known_at)
+
+
+def _index_row(new: NewVersion) -> dict[str, Any]:
+    made_by = {"analyser": new.analyser, "embedder": new.embedder}
+    return {"id": new.memory.id, "entry": new.entry, **made_by}
 
 
 def _state_columns(memory: Memory, state: bytes, head: Head) -> dict[str, Any]:

@@ -22,10 +22,10 @@ from memstrata.domain.change import (
     StoredRow,
     TurnRequest,
 )
-from memstrata.domain.codec import STATUS_CODES, decode
+from memstrata.domain.codec import STATUS_CODES, code_of, decode
 from memstrata.domain.errors import InvalidScope
 from memstrata.domain.event import Link
-from memstrata.domain.memory import Memory
+from memstrata.domain.memory import Memory, Status
 from memstrata.domain.scope import Grant, Right, Scope
 
 _ONE, _TWO, _THREE = (code for code, status in enumerate(STATUS_CODES) if status.is_live)
@@ -36,6 +36,9 @@ _OWNERS = ("owner", "owner_2", "owner_3")
 _NO_OWNERS = dict.fromkeys(_OWNERS)
 OWNERS_AT_ONCE = len(_OWNERS)
 """How many owners the statement ``heads`` binds."""
+
+# A code of its own, or one that is asked for anyway.
+_GIVEN_WAY = {True: code_of(STATUS_CODES, Status.SUPERSEDED), False: _ONE}
 
 _by_revision = itemgetter(1, 0)  # of StoredRow: revision, id
 _by_id = itemgetter(0)
@@ -92,9 +95,12 @@ def fetch_for_turn(
     return fetch_snapshot(connection, owner, request.since, more)
 
 
-def fetch_as_of(connection: apsw.Connection, owner: bytes, known_at: int) -> list[StoredRow]:
-    """Return the rows live at a system time, by id."""
-    rows = _rows(connection, "rows_as_of", {"owner": owner, "known_at": known_at, **LIVE})
+def fetch_as_of(
+    connection: apsw.Connection, owner: bytes, known_at: int, *, superseded: bool
+) -> list[StoredRow]:
+    """Return the rows live, or also those superseded, at a system time, by id."""
+    bound = {"owner": owner, "known_at": known_at, **LIVE}
+    rows = _rows(connection, "rows_as_of", bound | {"given_way": _GIVEN_WAY[superseded]})
     rows.sort(key=_by_id)
     return rows
 

@@ -190,11 +190,13 @@ class SqliteStore:
         with self._reading() as connection:
             return rows_of.fetch_snapshot(connection, digest, since)
 
-    async def as_of(self, owner: Scope, known_at: int) -> tuple[StoredRow, ...]:
+    async def as_of(
+        self, owner: Scope, known_at: int, *, superseded: bool = False
+    ) -> tuple[StoredRow, ...]:
         """See the port."""
         digest = self._owner(owner).digest
         with self._reading() as connection:
-            return tuple(rows_of.fetch_as_of(connection, digest, known_at))
+            return tuple(rows_of.fetch_as_of(connection, digest, known_at, superseded=superseded))
 
     async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
         """See the port."""

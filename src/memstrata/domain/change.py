@@ -118,7 +118,7 @@ class JournalEntry(NamedTuple):
 
 
 class NewVersion(NamedTuple):
-    """A content version to be added with its first state and its index row.
+    """A content version to be added with its first state, or one that stands, with its index row.
 
     Attributes:
         memory: The record.
@@ -182,6 +182,8 @@ class Change:
         known_at: System time of the change, µs; larger than the head's.
         added: New content versions; all of one chain number without gaps.
         restated: Memories that get a new state from ``known_at`` on; content as it was.
+        reindexed: Those of the restated that get another index entry with it, because what they
+            are found by has changed: their tags.
         forgotten: Ids whose rows, states, index and event payloads are physically removed.
         tombstones: Plain 32-byte fingerprints never to be learned again; the store keeps only a
             keyed digest of each.
@@ -198,6 +200,7 @@ class Change:
     known_at: int
     added: tuple[NewVersion, ...] = ()
     restated: tuple[Memory, ...] = ()
+    reindexed: tuple[NewVersion, ...] = ()
     forgotten: tuple[str, ...] = ()
     tombstones: tuple[bytes, ...] = ()
     revived: tuple[bytes, ...] = ()

@@ -134,7 +134,8 @@ class Reader:
     async def _columns(self, cue: Cue) -> tuple[list[Frozen], tuple[str, ...]]:
         owners = _owners(cue.scopes)
         if cue.known_at is not None:
-            return [await self._past(owner, cue.known_at) for owner in owners], ()
+            ever = cue.valid_at is not None
+            return [await self._past(owner, cue.known_at, ever=ever) for owner in owners], ()
         if cue.valid_at is not None:
             return [await self._ever(owner) for owner in owners], ()
         indexes = [self._services.indexes.of(owner) for owner in owners]
@@ -142,8 +143,8 @@ class Reader:
         written = [index for index in current if index.head is not None]
         return [index.freeze() for index in written], degraded
 
-    async def _past(self, owner: Scope, known_at: datetime) -> Frozen:
-        rows = await self._services.store.as_of(owner, to_us(known_at))
+    async def _past(self, owner: Scope, known_at: datetime, *, ever: bool) -> Frozen:
+        rows = await self._services.store.as_of(owner, to_us(known_at), superseded=ever)
         return self._services.indexes.frozen_at(rows)
 
     async def _ever(self, owner: Scope) -> Frozen:

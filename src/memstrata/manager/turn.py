@@ -136,6 +136,7 @@ class WriteTurn:
             known_at=scribe.moment.known_at,
             added=added,
             restated=pending.restated,
+            reindexed=tuple(self._new_version(memory) for memory in pending.retagged),
             held=tuple(self._held),
             events=scribe.events,
             idempotency=tuple(self._records.values()),

@@ -282,19 +282,12 @@ def _any_equal(column: NDArray[Any], wanted: Sequence[int]) -> Bools:
 def _admitted(segment: Segment, places: Ints, cue: Cue) -> Ints:
     if not cue.filter and not segment.restricted:
         return places
-    restricted = segment.entry["restricted"][places] != 0
     keep = [
-        (not closed or audible(segment.rows[place], cue.agent))
+        segment.admits(place, cue.agent)
         and (not cue.filter or matches(decode(segment.rows[place]), cue.filter))
-        for place, closed in zip(places.tolist(), restricted.tolist(), strict=True)
+        for place in places.tolist()
     ]
     return places[np.array(keep, np.bool_)]
-
-
-def audible(row: StoredRow, agent: str | None) -> bool:
-    """Return whether an agent belongs to a row's audience (SC-12)."""
-    audience = decode(row).audience
-    return audience is None or (agent is not None and agent in audience)
 
 
 def matches(memory: Memory, wanted: Mapping[str, object]) -> bool:

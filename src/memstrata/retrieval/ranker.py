@@ -15,7 +15,7 @@ from memstrata.domain.value import to_us
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.fusion import Fusion, fuse
 from memstrata.retrieval.owner_index import Frozen
-from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, audible, exclusions, matches
+from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, exclusions, matches
 from memstrata.retrieval.scoring import Signals, certainty, down_weight
 
 
@@ -151,7 +151,7 @@ def _exclusion(
                 if row.id != memory.id or (alive is not None and not alive[place]):
                     continue
                 failed = [name for name, met in exclusions(segment, cue, now) if not met[place]]
-                if not audible(row, cue.agent):
+                if not segment.admits(place, cue.agent):
                     failed.append("audience")
                 if cue.filter and not matches(memory, cue.filter):
                     failed.append("filter")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import NEVER, STATE, STATUS_CODES, code_of, decode
 from memstrata.domain.memory import Memory, Status
+from memstrata.domain.trust import Audience
 from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS
 
 STALE = code_of(STATUS_CODES, Status.STALE)
@@ -52,6 +53,7 @@ class Segment:
     """
 
     __slots__ = (
+        "_audiences",
         "_counts",
         "_opened",
         "_places",
@@ -93,6 +95,7 @@ class Segment:
         closed = (self.entry["purpose"] != 0) | (self.entry["restricted"] != 0)
         self.restricted = bool(closed.any())
         self._opened: dict[int, Memory] = {}
+        self._audiences: dict[int, Audience] = {}
         start = ENTRY.size
         if dimensions:
             packed = b"".join([row.entry[start : start + dimensions] for row in rows])
@@ -128,6 +131,18 @@ class Segment:
         runs = [slice(*run) for run in zip(lows.tolist(), highs.tolist(), strict=True)]
         places = np.concatenate([self._places[run] for run in runs])
         return places, np.concatenate([self._counts[run] for run in runs]), highs - lows
+
+    def admits(self, place: int, agent: str | None) -> bool:
+        """Return whether an agent belongs to the audience of a row (SC-12).
+
+        Who may hear is read from the row itself, once; a tag of it could be another's.
+        """
+        if not self.entry["restricted"][place]:
+            return True
+        if place not in self._audiences:
+            self._audiences[place] = decode(self.rows[place]).audience
+        audience = self._audiences[place]
+        return audience is None or (agent is not None and agent in audience)
 
     def memory(self, place: int) -> Memory:
         """Return the memory of a row; what was opened lately is kept, unless a caller could change

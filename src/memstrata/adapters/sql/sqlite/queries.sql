@@ -64,7 +64,7 @@ CROSS JOIN memories AS m ON m.owner = :owner AND m.id = s.id
 LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = s.id
 WHERE s.owner = :owner AND s.known_from <= :known_at
   AND (s.known_to IS NULL OR s.known_to > :known_at)
-  AND s.status IN (:live_1, :live_2, :live_3);
+  AND s.status IN (:live_1, :live_2, :live_3, :given_way);
 
 -- name: row
 SELECT m.id, m.revision, m.body, m.state, ifnull(i.entry, x''), m.known_from, NULL
@@ -128,6 +128,10 @@ WHERE owner = :owner AND revision = :revision AND id = :id;
 
 -- name: add_index_row
 INSERT INTO index_rows (owner, id, analyser, embedder, entry)
+VALUES (:owner, :id, :analyser, :embedder, :entry);
+
+-- name: put_index_row
+REPLACE INTO index_rows (owner, id, analyser, embedder, entry)
 VALUES (:owner, :id, :analyser, :embedder, :entry);
 
 -- name: add_lookup
