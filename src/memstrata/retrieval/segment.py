@@ -104,8 +104,9 @@ class Segment:
         else:
             self.vectors = np.zeros((len(rows), 0), np.float32)
         self._index_terms(start + dimensions)
-        bodies = sum(len(row.body) + len(row.entry) + len(row.state) for row in rows)
-        self.nbytes = bodies + self.vectors.nbytes + self._terms.nbytes * 2 + len(fixed) * 2
+        bodies = sum([len(row.body) for row in rows])
+        packed_bytes = len(fixed) + len(states) + self._terms.nbytes
+        self.nbytes = bodies + self.vectors.nbytes + 2 * packed_bytes
 
     def _index_terms(self, start: int) -> None:
         sizes = self.entry["terms"].astype(np.int64)
