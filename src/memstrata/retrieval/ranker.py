@@ -178,6 +178,8 @@ def _biased(pool: Pool, cue: Cue) -> Bools | None:
 def _shadowed(pool: Pool, cue: Cue) -> Bools:
     """Rows whose key stands in a nearer scope too."""
     shadowed = np.zeros(len(pool), np.bool_)
+    if not len(pool):
+        return shadowed
     keyed = np.flatnonzero(pool.entry["key"])
     nearness = {scope_tag(scope): place for place, scope in enumerate(cue.scopes)}
     keys = pool.entry["key"][keyed].tolist()

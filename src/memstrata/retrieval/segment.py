@@ -129,7 +129,8 @@ class Segment:
         """
         lows = self._terms.searchsorted(terms, "left")
         highs = self._terms.searchsorted(terms, "right")
-        runs = [slice(*run) for run in zip(lows.tolist(), highs.tolist(), strict=True)]
+        # An empty run first: there may be no terms.
+        runs = [slice(0), *map(slice, lows.tolist(), highs.tolist())]
         places = np.concatenate([self._places[run] for run in runs])
         return places, np.concatenate([self._counts[run] for run in runs]), highs - lows
 
