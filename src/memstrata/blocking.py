@@ -8,6 +8,7 @@ the network it runs on one private event-loop thread. A test compares the signat
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -19,6 +20,7 @@ from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.errors import StoreUnavailable
+from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal
@@ -293,6 +295,10 @@ class Admin:
     def remember(self, draft: Draft, *, scope: str = "/global/") -> Outcome:
         """See :meth:`memstrata.AsyncAdmin.remember`."""
         return self._driver.run(self._admin.remember(draft, scope=scope))
+
+    def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
+        """See :meth:`memstrata.AsyncAdmin.dry_run`."""
+        return self._driver.run(self._admin.dry_run(policy, org=org))
 
 
 class Strata:

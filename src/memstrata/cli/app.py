@@ -21,6 +21,7 @@ from memstrata.domain.errors import (
     MemstrataError,
     OwnerRequired,
 )
+from memstrata.domain.scope import DEFAULT_ORG
 
 if TYPE_CHECKING:
     from memstrata.blocking import MemoryManager, Strata
@@ -322,6 +323,19 @@ def check_policy(context: typer.Context, file: Annotated[Path, typer.Argument()]
         typer.echo(f"memstrata: {problem}", err=True)
     _refuse_if(bool(found))
     chosen.show(summary(file), render.fields)
+
+
+@policy_app.command("dry-run")
+def dry_run(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A policy file, or a directory of them.")],
+) -> None:
+    """Show what another policy would have done to past writes; changes nothing."""
+    chosen: Options = context.obj
+    org = DEFAULT_ORG if chosen.org is None else chosen.org
+    with chosen.open() as strata:
+        report = strata.admin(by="policy dry-run").dry_run(file, org=org)
+    chosen.show(report, render.dry_run)
 
 
 @agent_app.command("capture")

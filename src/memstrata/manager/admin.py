@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from memstrata.domain.change import Change, Snapshot, TurnRequest
 from memstrata.domain.decision import Outcome
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.event import EventType
+from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Right, Scope, checked_id
 from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
+from memstrata.manager.hindsight import dry_run
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
+from memstrata.policy.book import PolicyBook
 
 
 class AsyncAdmin:
@@ -58,6 +62,25 @@ class AsyncAdmin:
         candidate = writer.candidate(replace(draft, scope=scope))
         (outcome,) = await writer.write([candidate])
         return outcome
+
+    async def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
+        """Say what another policy would have done to an org's past writes; writes nothing (PO-3).
+
+        Each write that the trail tells of is judged again: by the boundaries, the judge and the
+        guards, not by the gates that compare it with what stood, and each on its own, so that
+        ``max_items`` of one turn does not count. Of what was dropped or blocked no content is
+        kept, so it cannot be judged again, and the answer says so.
+
+        Args:
+            policy: A policy file or a directory of them, as in the settings; an org's own file is
+                laid over ``default.yaml`` in a directory only.
+            org: Whose writes; those that belong to all orgs are the default org's.
+
+        Raises:
+            InvalidScope: If the org's name is malformed.
+            PolicyInvalid: If the policy is broken, with file and line.
+        """
+        return await dry_run(self._services, PolicyBook(policy).policy_for(org), org)
 
     async def _change_grants(self, org: str, grant: Grant, *, given: bool) -> bool:
         owner, changed = Scope.of_org(org), False

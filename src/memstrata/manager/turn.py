@@ -35,6 +35,7 @@ from memstrata.domain.decision import (
 )
 from memstrata.domain.errors import IdempotencyMismatch
 from memstrata.domain.event import EventType
+from memstrata.domain.hindsight import how_proposed
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Principal, Scope
 from memstrata.language.normalise import content_hash
@@ -49,17 +50,6 @@ from memstrata.policy.judge import is_blocked
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
 from memstrata.retrieval.owner_index import IndexView, OwnerIndex
-
-# What a boundary or a missing right refuses is blocked, not dropped (PO-1, PO-2, SC-3).
-_DENIED = frozenset(
-    {
-        "key_denied_execution",
-        "scope_denied_execution",
-        "memory_key_not_allowed_policy",
-        "invalid_memory_candidates",
-        "scope_not_own",
-    }
-)
 
 
 @dataclass(slots=True)
@@ -154,9 +144,7 @@ class WriteTurn:
             case Repeat():
                 return self._keep_back(judgement, OutcomeKind.REPEAT, snapshot, scribe)
             case Drop():
-                named = {reason.partition(":")[0] for reason in judgement.reasons}
-                denied = not _DENIED.isdisjoint(named) or is_blocked(judgement)
-                kind = OutcomeKind.BLOCKED if denied else OutcomeKind.DROPPED
+                kind = OutcomeKind.BLOCKED if is_blocked(judgement) else OutcomeKind.DROPPED
                 return self._refuse(judgement.candidate, kind, judgement.reasons, scribe)
 
     def _commit(
@@ -235,7 +223,7 @@ class WriteTurn:
 
     def _details(self, candidate: Candidate) -> dict[str, Any]:
         named = {"key": candidate.key, "category": candidate.category}
-        return {**named, "policy": self.policy_hash}
+        return {**named, "policy": self.policy_hash, **how_proposed(candidate)}
 
     def _new_version(self, memory: Memory) -> NewVersion:
         make = self.services.indexes.indexer
