@@ -23,6 +23,7 @@ from memstrata.domain.errors import InvalidInput, ScopeDenied
 from memstrata.domain.memory import Draft
 from memstrata.domain.scope import Principal, Scope, ScopeLevel
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
+from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.services import Services
 from memstrata.manager.turn import WriteTurn, marks_of
 from memstrata.policy.guards import may_write
@@ -184,6 +185,7 @@ class Writer:
         """
         services = self._services
         policy = self.policy(owner)
+        await note_policy(services, owner, policy)
         texts = [index_text(j.candidate) for j in judgements if isinstance(j, Commit)]
         prepared = self._prepare(texts)
         index = services.indexes.of(owner)
