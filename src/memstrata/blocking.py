@@ -200,6 +200,18 @@ class MemoryManager:
         """See :meth:`memstrata.AsyncMemoryManager.promote`."""
         return self._driver.run(self._manager.promote(id, to))
 
+    def grant(self, user: str, right: str) -> Grant:
+        """See :meth:`memstrata.AsyncMemoryManager.grant`."""
+        return self._driver.run(self._manager.grant(user, right))
+
+    def revoke(self, user: str, right: str) -> bool:
+        """See :meth:`memstrata.AsyncMemoryManager.revoke`."""
+        return self._driver.run(self._manager.revoke(user, right))
+
+    def grants(self) -> Sequence[Grant]:
+        """See :meth:`memstrata.AsyncMemoryManager.grants`."""
+        return self._driver.run(self._manager.grants())
+
     def recall(
         self,
         query: str,
@@ -230,23 +242,27 @@ class MemoryManager:
             )
         )
 
-    def explain(self, id: str, query: str) -> Explanation:
+    def explain(self, id: str, query: str, *, scopes: Sequence[str] | None = None) -> Explanation:
         """See :meth:`memstrata.AsyncMemoryManager.explain`."""
-        return self._driver.run(self._manager.explain(id, query))
+        return self._driver.run(self._manager.explain(id, query, scopes=scopes))
 
-    def get(self, id: str) -> Memory | None:
+    def get(self, id: str, *, scopes: Sequence[str] | None = None) -> Memory | None:
         """See :meth:`memstrata.AsyncMemoryManager.get`."""
-        return self._driver.run(self._manager.get(id))
+        return self._driver.run(self._manager.get(id, scopes=scopes))
 
     def list(
-        self, *, filter: Mapping[str, Any] | None = None, limit: int = 100
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = 100,
+        scopes: Sequence[str] | None = None,
     ) -> tuple[Memory, ...]:
         """See :meth:`memstrata.AsyncMemoryManager.list`."""
-        return self._driver.run(self._manager.list(filter=filter, limit=limit))
+        return self._driver.run(self._manager.list(filter=filter, limit=limit, scopes=scopes))
 
-    def history(self, which: str) -> tuple[Memory, ...]:
+    def history(self, which: str, *, scopes: Sequence[str] | None = None) -> tuple[Memory, ...]:
         """See :meth:`memstrata.AsyncMemoryManager.history`."""
-        return self._driver.run(self._manager.history(which))
+        return self._driver.run(self._manager.history(which, scopes=scopes))
 
     def status(self) -> dict[str, Any]:
         """See :meth:`memstrata.AsyncMemoryManager.status`."""

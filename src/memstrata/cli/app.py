@@ -102,6 +102,9 @@ def _version(asked: bool) -> None:
 
 
 Key = Annotated[str | None, typer.Option(help="Name of the fact.")]
+Scopes = Annotated[
+    list[str] | None, typer.Option("--scope", help="Only this scope; a path or a name.")
+]
 
 
 @app.callback()
@@ -179,12 +182,19 @@ def recall(
     known_at: Annotated[str | None, typer.Option(help="As believed then, ISO 8601.")] = None,
     valid_at: Annotated[str | None, typer.Option(help="As true then, ISO 8601.")] = None,
     floor: Annotated[float | None, typer.Option(help="Least relevance, 0 to 1.")] = None,
+    scope: Scopes = None,
 ) -> None:
     """Show the memories that serve a query, best first, with the reasons."""
     chosen: Options = context.obj
     with chosen.open() as strata:
         found = chosen.manager(strata).recall(
-            query, limit=limit, kinds=kind, known_at=known_at, valid_at=valid_at, floor=floor
+            query,
+            limit=limit,
+            kinds=kind,
+            known_at=known_at,
+            valid_at=valid_at,
+            floor=floor,
+            scopes=scope,
         )
     chosen.show(found, render.recall)
 
@@ -194,33 +204,36 @@ def list_memories(
     context: typer.Context,
     limit: Annotated[int, typer.Option("--limit", "-k")] = 100,
     category: Annotated[str | None, typer.Option(help="Only this category.")] = None,
+    scope: Scopes = None,
 ) -> None:
     """Show what the principal may read, newest first."""
     chosen: Options = context.obj
     wanted = None if category is None else {"category": category}
     with chosen.open() as strata:
-        memories = chosen.manager(strata).list(filter=wanted, limit=limit)
+        memories = chosen.manager(strata).list(filter=wanted, limit=limit, scopes=scope)
     chosen.show(memories, render.memories)
 
 
 @app.command()
-def get(context: typer.Context, id: Annotated[str, typer.Argument()]) -> None:
+def get(context: typer.Context, id: Annotated[str, typer.Argument()], scope: Scopes = None) -> None:
     """Show one memory in full."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        memory = chosen.manager(strata).get(id)
+        memory = chosen.manager(strata).get(id, scopes=scope)
     chosen.show(memory, render.memory)
     _refuse_if(memory is None)
 
 
 @app.command()
 def history(
-    context: typer.Context, which: Annotated[str, typer.Argument(help="Key or id.")]
+    context: typer.Context,
+    which: Annotated[str, typer.Argument(help="Key or id.")],
+    scope: Scopes = None,
 ) -> None:
     """Show every version under a key or of an id, oldest first."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        versions = chosen.manager(strata).history(which)
+        versions = chosen.manager(strata).history(which, scopes=scope)
     chosen.show(versions, render.history)
     _refuse_if(not versions)
 
@@ -230,11 +243,12 @@ def explain(
     context: typer.Context,
     id: Annotated[str, typer.Argument()],
     query: Annotated[str, typer.Argument()],
+    scope: Scopes = None,
 ) -> None:
     """Say why a memory would or would not be recalled for a query."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        explanation = chosen.manager(strata).explain(id, query)
+        explanation = chosen.manager(strata).explain(id, query, scopes=scope)
     chosen.show(explanation, render.explanation)
     _refuse_if(explanation.excluded == ("not_found",))
 

@@ -37,7 +37,7 @@ from memstrata.domain.errors import IdempotencyMismatch
 from memstrata.domain.event import EventType
 from memstrata.domain.hindsight import how_proposed
 from memstrata.domain.memory import Memory
-from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.language.normalise import content_hash
 from memstrata.longterm.derivation import inherited
 from memstrata.longterm.forgetting import fingerprints, turn_mark
@@ -67,6 +67,7 @@ class WriteTurn:
         prepared: Index text to its analysed and embedded form.
         standing: The tombstones that bind; None for all. Those that this very operation set do
             not bind what is said after it.
+        granted: Grants of the org that governs the owner, where that is another owner.
         kept: What is held back for this owner already.
         outcomes: One per judgement, after :meth:`decide`.
         repeated: Place in the batch to the id of the memory that an earlier write under the same
@@ -82,6 +83,7 @@ class WriteTurn:
     judgements: Sequence[Judgement]
     prepared: Mapping[str, Indexed]
     standing: frozenset[bytes] | None = None
+    granted: tuple[Grant, ...] = ()
     kept: Sequence[HeldCandidate] = ()
     outcomes: list[Outcome] = field(default_factory=list)
     repeated: dict[int, str] = field(default_factory=dict)
@@ -157,7 +159,7 @@ class WriteTurn:
             judgement,
             policy=self.policy,
             principal=self.principal,
-            grants=snapshot.grants,
+            grants=(*snapshot.grants, *self.granted),
             tombstoned=self._binds(buried),
         )
         if isinstance(verdict, Refused):

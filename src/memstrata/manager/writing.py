@@ -21,12 +21,12 @@ from memstrata.domain.decision import (
 )
 from memstrata.domain.errors import InvalidInput, ScopeDenied
 from memstrata.domain.memory import Draft
-from memstrata.domain.scope import Principal, Scope, ScopeLevel
+from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
 from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.services import Services
 from memstrata.manager.turn import WriteTurn, marks_of
-from memstrata.policy.guards import may_write
+from memstrata.policy.guards import governing, may_write
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
 
@@ -160,15 +160,19 @@ class Writer:
         principal = self._principal
         if scope == principal.home or principal.by is not None:
             return
-        own_org = scope.level is ScopeLevel.ORG and scope.org == principal.home.org
-        grants = await self._services.store.grants(scope) if own_org else ()
-        if not may_write(principal, scope, grants):
+        if not may_write(principal, scope, await self._grants_over(scope)):
             raise ScopeDenied(
                 scope.path,
                 "write",
                 "a principal writes to its own scope; org scope takes the org_write grant, "
                 "global an administrator",
             )
+
+    async def _grants_over(self, scope: Scope) -> tuple[Grant, ...]:
+        """Return the grants of the principal's own org, if that org governs a scope."""
+        org = governing(scope)
+        own = org is not None and org.org == self._principal.home.org
+        return await self._services.store.grants(org) if org is not None and own else ()
 
     async def write_turn(
         self,
@@ -200,6 +204,8 @@ class Writer:
             judgements,
             prepared,
             standing=standing,
+            # A global write goes by grants that stand with another owner than whose turn it is.
+            granted=await self._grants_over(owner) if owner.org is None else (),
             kept=await services.store.held(owner) if waits else (),
         )
         committed = await services.store.commit(owner, turn.request, turn.decide)
