@@ -187,14 +187,17 @@ class MemoryManager:
 
     def forget(
         self,
-        *,
         id: str | None = None,
+        *,
         key: str | None = None,
+        scope: str | None = None,
         filter: Mapping[str, Any] | None = None,
         source: str | None = None,
     ) -> Outcome:
         """See :meth:`memstrata.AsyncMemoryManager.forget`."""
-        return self._driver.run(self._manager.forget(id=id, key=key, filter=filter, source=source))
+        return self._driver.run(
+            self._manager.forget(id, key=key, scope=scope, filter=filter, source=source)
+        )
 
     def promote(self, id: str, to: str) -> Outcome:
         """See :meth:`memstrata.AsyncMemoryManager.promote`."""

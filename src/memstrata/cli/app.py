@@ -282,12 +282,15 @@ def forget(
     context: typer.Context,
     id: Annotated[str | None, typer.Option(help="One memory.")] = None,
     key: Key = None,
+    scope: Annotated[
+        str | None, typer.Option(help="Where; alone it means everything there.")
+    ] = None,
     source: Annotated[str | None, typer.Option(help="Everything of one source.")] = None,
 ) -> None:
     """Delete memories with all their versions and keep them from being learned again."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        outcome = chosen.manager(strata).forget(id=id, key=key, source=source)
+        outcome = chosen.manager(strata).forget(id, key=key, scope=scope, source=source)
     chosen.show(outcome, render.outcome)
     _refuse_if(outcome.kind is not OutcomeKind.FORGOTTEN)
 

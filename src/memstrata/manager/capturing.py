@@ -17,7 +17,7 @@ from memstrata.domain.proposal import Violation
 from memstrata.domain.scope import Principal
 from memstrata.domain.turn import Role, Turn
 from memstrata.language.normalise import check_text
-from memstrata.manager.changes import Changer
+from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.writing import Writer
 from memstrata.policy.boundary import check_candidates
 from memstrata.policy.rules import OnViolation, Policy
@@ -139,7 +139,7 @@ async def propose_by_all(
 
 
 async def carry_out(
-    writer: Writer, changer: Changer, candidates: Sequence[Candidate]
+    writer: Writer, forgetter: Forgetter, candidates: Sequence[Candidate]
 ) -> tuple[tuple[Judgement, ...], tuple[Outcome, ...]]:
     """Take candidates through policy into the store, in their order; both results in it too.
 
@@ -157,7 +157,7 @@ async def carry_out(
     outcomes: list[Outcome] = []
     for retracts, run in groupby(judged, key=lambda one: one.candidate.retracts is not None):
         if retracts:
-            outcomes += [await changer.retract(str(one.candidate.retracts)) for one in run]
+            outcomes += [await forgetter.retract(str(one.candidate.retracts)) for one in run]
         else:
             outcomes += await writer.write_judged(tuple(run), standing)
     return judged, tuple(outcomes)

@@ -20,6 +20,7 @@ from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker, between, checked_filter, sequence
 from memstrata.manager.capturing import carry_out, propose_by_all, turn_of
 from memstrata.manager.changes import Changer
+from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.reading import Reader, unlimited
@@ -43,6 +44,7 @@ class AsyncMemoryManager:
         self._asker = Asker(services, principal, self._reader)
         self._writer = Writer(services, principal)
         self._changer = Changer(services, principal)
+        self._forgetter = Forgetter(services, principal)
 
     @property
     def principal(self) -> Principal:
@@ -161,7 +163,7 @@ class AsyncMemoryManager:
         proposed = await propose_by_all(
             self._services.model, said, self._principal, policy, policy.budgets.seconds
         )
-        judged, outcomes = await carry_out(self._writer, self._changer, proposed.candidates)
+        judged, outcomes = await carry_out(self._writer, self._forgetter, proposed.candidates)
         return CaptureReport(
             proposed=proposed.candidates,
             judged=judged,
@@ -183,7 +185,7 @@ class AsyncMemoryManager:
             StoreError: If the store could not; what stands before it in the order is done.
         """
         checked = [self._writer.checked(c) for c in sequence("candidates", candidates)]
-        _, outcomes = await carry_out(self._writer, self._changer, checked)
+        _, outcomes = await carry_out(self._writer, self._forgetter, checked)
         return list(outcomes)
 
     async def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
@@ -202,33 +204,39 @@ class AsyncMemoryManager:
 
     async def forget(
         self,
-        *,
         id: str | None = None,
+        *,
         key: str | None = None,
+        scope: str | None = None,
         filter: Mapping[str, Any] | None = None,
         source: str | None = None,
     ) -> Outcome:
-        """Delete memories of this principal's own scope with all their versions (LT-10).
+        """Delete memories of this principal with all their versions (LT-10).
 
-        Content, vectors, index terms and audit payloads go; a tombstone without content keeps
-        what was forgotten from being learned again.
+        Content, vectors, index terms, audit payloads and copies that are held back go; a tombstone
+        without content keeps what was forgotten from being learned again.
 
         Args:
             id: One memory.
             key: The fact under a key; the key is blocked too.
+            scope: Where: this principal's own scope, or one of its tasks, as a name or a path;
+                None means its own. Alone it means everything there that this agent may see, and
+                every candidate that is held back for it.
             filter: All that match, see :meth:`list`.
             source: All of one source.
 
         Returns:
-            ``forgotten``, with ``count:N`` among the reasons, or ``dropped`` with ``not_found``.
+            ``forgotten``, with ``count:N`` versions and, where candidates were held back,
+            ``held:N`` among the reasons; or ``dropped`` with ``not_found``.
 
         Raises:
             InvalidInput: If nothing was named: forgetting everything is not a default.
+            ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
         """
         wanted = dict(checked_filter(filter) or {})
         if source is not None:
             wanted["source"] = enum_member(Source, "source", source)
-        return await self._changer.forget(id=id, key=key, wanted=wanted)
+        return await self._forgetter.forget(id=id, key=key, scope=scope, wanted=wanted)
 
     async def promote(self, id: str, to: str) -> Outcome:
         """Copy a memory upward, to ``user``, ``org`` or an ancestor's path (SC-6).
