@@ -209,3 +209,40 @@ def test_what_comes_while_a_scope_is_being_forgotten_goes_too(
 
     assert ana.forget(scope="user").reasons == ("count:2",)
     assert ana.list() == ()
+
+
+def test_a_write_that_is_tried_again_after_it_was_forgotten_says_so(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    first = ana.remember(SAID, idempotency_key="k").memory
+    assert first
+    ana.remember("Another", idempotency_key="l")
+    ana.forget(first.id)
+    events = world.strata.verify_audit().events
+
+    for reopened in (False, True):
+        strata = world.reopen() if reopened else world.strata
+        again, other = strata.manager(user="ana").remember_many(
+            [Draft(SAID, idempotency_key="k"), Draft("Another", idempotency_key="l")]
+        )
+
+        assert (again.kind, again.memory, again.stored) == ("forgotten", None, False)
+        assert again.reasons[:2] == ("forgotten_since", "was:created")
+        assert (other.kind, other.stored) == ("created", True)
+    assert [m.content for m in world.strata.manager(user="ana").list()] == ["Another"]
+    assert world.strata.verify_audit().events == events
+
+
+def test_a_promotion_that_is_tried_again_after_the_copy_was_forgotten_says_so(
+    world: World,
+) -> None:
+    task, ana = world.strata.manager(user="ana", task="t1"), world.strata.manager(user="ana")
+    learned = task.remember("Blue deploys work").memory
+    assert learned
+    copy = task.promote(learned.id, "user").memory
+    assert copy
+    ana.forget(copy.id)
+
+    again = task.promote(learned.id, "user")
+
+    assert (again.kind, again.memory) == ("forgotten", None)
+    assert again.reasons[0] == "forgotten_since"

@@ -15,12 +15,13 @@ from memstrata.domain.decision import (
     Hold,
     Judgement,
     Outcome,
+    OutcomeKind,
     Proposer,
     Repeat,
     Usage,
 )
 from memstrata.domain.errors import InvalidInput, ScopeDenied
-from memstrata.domain.memory import Draft
+from memstrata.domain.memory import Draft, Memory
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
 from memstrata.manager.policy_trail import note_policy
@@ -29,6 +30,9 @@ from memstrata.manager.turn import WriteTurn, marks_of
 from memstrata.policy.guards import governing, may_write
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
+
+FORGOTTEN_SINCE = "forgotten_since"
+"""Reason: the write was done under this idempotency key, and what it left was forgotten later."""
 
 MAX_BATCH = 10_000
 """Most drafts of one transaction; chosen: larger imports come in several."""
@@ -224,11 +228,21 @@ class Writer:
         rows = await self._services.store.get(owner, list(turn.repeated.values()))
         found = {row.id: decode(row) for row in rows}
         return tuple(
-            replace(outcome, memory=found.get(turn.repeated.get(place, "")))
+            _as_it_is(outcome, found.get(turn.repeated[place]))
             if place in turn.repeated
             else outcome
             for place, outcome in enumerate(turn.outcomes)
         )
+
+
+def _as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
+    """Return what a write that was done before has come to: its first answer with the memory as it
+    is now, or that the memory was forgotten since, for "created" would say that it is there.
+    """
+    if memory is not None:
+        return replace(first, memory=memory)
+    reasons = (FORGOTTEN_SINCE, f"was:{first.kind}", *first.reasons)
+    return replace(first, kind=OutcomeKind.FORGOTTEN, reasons=reasons)
 
 
 def _charged(outcomes: tuple[Outcome, ...], embedded: int) -> tuple[Outcome, ...]:
