@@ -303,6 +303,8 @@ class LanguageModel(Protocol):
             ModelTimeout: Time-out, connection failure, 429 or 5xx after the allowed retries.
             ModelUnavailable: Credentials refused.
             ModelGarbled: Empty, not JSON, or off the schema after the repair attempt.
+
+        Each of them carries the usage of all that was asked before it.
         """
 
     async def close(self) -> None:

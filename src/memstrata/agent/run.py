@@ -21,7 +21,7 @@ from memstrata.agent.result import AgentResult, AppliedMemory, MemoryState, Trac
 from memstrata.capture.intent import model_intent, rule_intent
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Outcome, OutcomeKind, Usage
-from memstrata.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
+from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
 from memstrata.domain.memory import Memory
 from memstrata.domain.proposal import Intent, ScopeName, Violation
 from memstrata.domain.recall import Hit
@@ -171,8 +171,8 @@ class _Run:
             proposed = await propose_by_model(
                 model, turn, principal, self._policy, OnViolation.STOP, left_s
             )
-        except (ModelTimeout, ModelUnavailable, ModelGarbled) as error:
-            self._stop(_reason(error, "invalid_memory_candidates:not_object"), "capture")
+        except ModelError as error:
+            self._fail(error, "invalid_memory_candidates:not_object", "capture")
         self._usage += proposed.usage
         if proposed.violation is not None:
             self._stop(proposed.violation, "capture", raw_capture=proposed.raw)
@@ -223,8 +223,8 @@ class _Run:
             names = tuple(scope.value for scope in allowed_scopes(self._policy))
             try:
                 planned = await model_intent(model, request, scopes=names, deadline_s=left_s)
-            except (ModelTimeout, ModelUnavailable, ModelGarbled) as error:
-                self._stop(_reason(error, "invalid_retrieval_intent:not_object"), "retrieve_plan")
+            except ModelError as error:
+                self._fail(error, "invalid_retrieval_intent:not_object", "retrieve_plan")
             raw = planned.value
             self._usage += planned.usage
         intent = check_intent(raw, self._policy)
@@ -280,8 +280,8 @@ class _Run:
                 name="answer",
                 deadline_s=left_s,
             )
-        except (ModelTimeout, ModelUnavailable, ModelGarbled) as error:
-            self._stop(_reason(error, "llm_invalid_json"), "apply", **facts)
+        except ModelError as error:
+            self._fail(error, "llm_invalid_json", "apply", **facts)
         self._usage += given.usage
         return given.value
 
@@ -302,6 +302,11 @@ class _Run:
         self._trace.append(TraceStep(phase=name, step=len(self._trace) + 1, ok=False))
         self._note(f"stopped:{reason}")
         raise _Stopped(reason, phase, **facts)
+
+    def _fail(self, error: ModelError, unusable: str, phase: str, **facts: Any) -> Never:
+        """Stop because the model did; what it cost until then counts."""
+        self._usage += error.usage or Usage()
+        self._stop(_reason(error, unusable), phase, **facts)
 
     def _note(self, action: str, **fields: Any) -> None:
         session = self._manager.principal.session
@@ -351,10 +356,10 @@ def _state(memory: Memory, now: datetime) -> MemoryState:
     )
 
 
-def _reason(error: ModelTimeout | ModelUnavailable | ModelGarbled, unusable: str) -> str:
+def _reason(error: ModelError, unusable: str) -> str:
     if isinstance(error, ModelTimeout):
         return "llm_timeout"
-    if isinstance(error, ModelUnavailable):
+    if not isinstance(error, ModelGarbled):
         return "llm_unavailable"
     if error.reason == "empty":
         return "llm_empty"

@@ -126,7 +126,11 @@ async def propose_by_all(
             model, turn, principal, policy, OnViolation.REFUSE, deadline_s
         )
     except ModelError as error:
-        return Proposed(by_rules.candidates, diagnostics=(*by_rules.diagnostics, _failure(error)))
+        return Proposed(
+            by_rules.candidates,
+            diagnostics=(*by_rules.diagnostics, _failure(error)),
+            usage=error.usage or NO_USAGE,
+        )
     known = {candidate.key for candidate in by_rules.candidates}
     added = tuple(c for c in by_model.candidates if c.key not in known)
     return Proposed(
