@@ -168,9 +168,12 @@ class MemoryManager:
         role: str = "user",
         at: datetime | str | None = None,
         turn: int | None = None,
+        before: Sequence[str] = (),
     ) -> CaptureReport:
         """See :meth:`memstrata.AsyncMemoryManager.capture`."""
-        work = self._manager.capture(text, speaker=speaker, role=role, at=at, turn=turn)
+        work = self._manager.capture(
+            text, speaker=speaker, role=role, at=at, turn=turn, before=before
+        )
         return self._driver.run(work, asks_model=True)
 
     def propose(self, candidates: Sequence[Candidate]) -> list[Outcome]:

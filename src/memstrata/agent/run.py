@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -29,7 +30,14 @@ from memstrata.domain.scope import Scope, ScopeLevel
 from memstrata.domain.value import from_us
 from memstrata.language.normalise import check_text
 from memstrata.manager import AsyncMemoryManager
-from memstrata.manager.capturing import Proposed, propose_by_model, propose_by_rules, turn_of
+from memstrata.manager.capturing import (
+    EARLIER_TURNS,
+    Proposed,
+    propose_by_model,
+    propose_by_rules,
+    turn_of,
+    turns_before,
+)
 from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
 from memstrata.policy.boundary import check_intent
@@ -45,7 +53,11 @@ _REFRESHED = (OutcomeKind.REFRESHED, OutcomeKind.BUMPED, OutcomeKind.TOUCHED)
 
 
 class AsyncAgent:
-    """Runs the reference loop for one principal, over any language model or none."""
+    """Runs the reference loop for one principal, over any language model or none.
+
+    An agent is one conversation: it knows the last messages that it was given to capture, so that
+    "no, it's Berlin" is about what was said before.
+    """
 
     def __init__(
         self,
@@ -67,10 +79,11 @@ class AsyncAgent:
         self._manager = manager
         self._needs_model = needs_model
         self._checks = {**DEFAULT_CHECKS, **(checks or {})}
+        self._said: deque[str] = deque(maxlen=EARLIER_TURNS)
 
     async def capture(self, message: str) -> AgentResult:
         """Store what a message gives to remember; the phases ``capture`` and ``store``."""
-        return await self._run(_Run.capture, message)
+        return await self._heard(message, _Run.capture, message)
 
     async def answer(self, request: str) -> AgentResult:
         """Answer a request with what is remembered: plan, retrieve, apply."""
@@ -78,12 +91,23 @@ class AsyncAgent:
 
     async def run(self, message: str, request: str) -> AgentResult:
         """Both, in one run and under one budget."""
-        return await self._run(_Run.both, message, request)
+        return await self._heard(message, _Run.both, message, request)
+
+    async def _heard(self, message: str, work: Any, *texts: str) -> AgentResult:
+        result = await self._run(work, *texts)
+        self._said.append(message)
+        return result
 
     async def _run(self, work: Any, *texts: str) -> AgentResult:
         for text in texts:
             check_text("message", text, 64 * 1024)
-        run = _Run(self._services, self._manager, self._checks, needs_model=self._needs_model)
+        run = _Run(
+            self._services,
+            self._manager,
+            self._checks,
+            tuple(self._said),
+            needs_model=self._needs_model,
+        )
         try:
             await work(run, *texts)
         except _Stopped as stop:
@@ -109,12 +133,14 @@ class _Run:
         services: Services,
         manager: AsyncMemoryManager,
         checks: Mapping[str, Effect],
+        before: Sequence[str],
         *,
         needs_model: bool,
     ) -> None:
         self._services = services
         self._manager = manager
         self._checks = checks
+        self._before = before
         self._needs_model = needs_model
         home = manager.principal.home
         self._policy: Policy = services.policies.policy_for(home.org)
@@ -165,11 +191,12 @@ class _Run:
         model, left_s = self._spend("capture")
         principal = self._manager.principal
         turn = turn_of(message, principal, role="user")
+        before = turns_before(self._before, principal)
         if model is None:
-            return propose_by_rules(turn, principal)
+            return propose_by_rules(turn, principal, before)
         try:
             proposed = await propose_by_model(
-                model, turn, principal, self._policy, OnViolation.STOP, left_s
+                model, turn, principal, self._policy, OnViolation.STOP, left_s, before
             )
         except ModelError as error:
             self._fail(error, "invalid_memory_candidates:not_object", "capture")

@@ -165,11 +165,17 @@ def remember(
 
 
 @app.command()
-def capture(context: typer.Context, text: Annotated[str, typer.Argument()]) -> None:
+def capture(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument()],
+    before: Annotated[
+        list[str] | None, typer.Option(help="What the user said before; may be repeated.")
+    ] = None,
+) -> None:
     """Find what is worth remembering in what a user said, and store it as policy allows."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        report = chosen.manager(strata).capture(text)
+        report = chosen.manager(strata).capture(text, before=before or ())
     chosen.show(report, render.capture)
 
 

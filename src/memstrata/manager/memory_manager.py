@@ -18,7 +18,7 @@ from memstrata.domain.trust import Source
 from memstrata.domain.value import shown, to_us
 from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker, between, checked_filter, sequence
-from memstrata.manager.capturing import carry_out, propose_by_all, turn_of
+from memstrata.manager.capturing import carry_out, propose_by_all, turn_of, turns_before
 from memstrata.manager.changes import Changer
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
@@ -142,6 +142,7 @@ class AsyncMemoryManager:
         role: str = "user",
         at: datetime | str | None = None,
         turn: int | None = None,
+        before: Sequence[str] = (),
     ) -> CaptureReport:
         """Find what is worth remembering in one turn and store it as policy allows.
 
@@ -153,6 +154,9 @@ class AsyncMemoryManager:
             role: ``user``, ``assistant``, ``tool`` or ``other``; only users speak for the user.
             at: When it was said.
             turn: Place in the session, from 0.
+            before: What the user said before in this conversation, oldest first, of which the last
+                three turns count. They tell what "no, it's Berlin" is about; nothing is stored of
+                them.
 
         Raises:
             InvalidInput: If a value is not storable.
@@ -161,7 +165,12 @@ class AsyncMemoryManager:
         said = turn_of(text, self._principal, role=role, speaker=speaker, at=at, number=turn)
         policy = self._writer.policy(self._principal.home)
         proposed = await propose_by_all(
-            self._services.model, said, self._principal, policy, policy.budgets.seconds
+            self._services.model,
+            said,
+            self._principal,
+            policy,
+            policy.budgets.seconds,
+            turns_before(before, self._principal),
         )
         judged, outcomes = await carry_out(self._writer, self._forgetter, proposed.candidates)
         return CaptureReport(
