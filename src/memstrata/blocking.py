@@ -214,7 +214,7 @@ class MemoryManager:
         """See :meth:`memstrata.AsyncMemoryManager.revoke`."""
         return self._driver.run(self._manager.revoke(user, right))
 
-    def grants(self) -> Sequence[Grant]:
+    def grants(self) -> tuple[Grant, ...]:
         """See :meth:`memstrata.AsyncMemoryManager.grants`."""
         return self._driver.run(self._manager.grants())
 

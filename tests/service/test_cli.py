@@ -274,3 +274,5 @@ def test_a_dry_run_shows_what_another_policy_would_have_done(cli: Run, tmp_path:
     assert "1 cannot be judged again: 1 blocked, content_not_kept" in done.stdout
     assert done.stdout.splitlines()[-1] == "under 'next': 1 otherwise, 0 as they were"
     assert [write["changed"] for write in found["writes"]] == [True, False]
+    every = cli("policy", "dry-run", str(file), "--all", user=None).stdout
+    assert "- - [speculation]  blocked -> ?  (content_not_kept)" in every

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -352,13 +353,16 @@ def check_policy(context: typer.Context, file: Annotated[Path, typer.Argument()]
 def dry_run(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A policy file, or a directory of them.")],
+    every: Annotated[
+        bool, typer.Option("--all", help="Show the writes that would have gone as they did too.")
+    ] = False,
 ) -> None:
     """Show what another policy would have done to past writes; changes nothing."""
     chosen: Options = context.obj
     org = DEFAULT_ORG if chosen.org is None else chosen.org
     with chosen.open() as strata:
         report = strata.admin(by="policy dry-run").dry_run(file, org=org)
-    chosen.show(report, render.dry_run)
+    chosen.show(report, partial(render.dry_run, every=every))
 
 
 @agent_app.command("capture")

@@ -112,9 +112,9 @@ def audit(value: AuditReport) -> str:
     return "\n".join([*lines, summary])
 
 
-def dry_run(value: DryRun) -> str:
-    """Return a line for each write that would have gone otherwise, then the counts."""
-    lines = [_rejudged(write) for write in value.changed]
+def dry_run(value: DryRun, *, every: bool = False) -> str:
+    """Return a line for each write, or for each that would have gone otherwise; then the counts."""
+    lines = [_rejudged(write) for write in (value.writes if every else value.changed)]
     if value.unknown:
         lines.append(f"{len(value.unknown)} cannot be judged again: {_counts(value.unknown)}")
     if value.erased:
@@ -126,8 +126,8 @@ def dry_run(value: DryRun) -> str:
 
 def _rejudged(value: Rejudged) -> str:
     write = value.write
-    turn = f"{write.then} -> {value.now}"
-    if value.now == write.then:
+    turn = f"{write.then} -> {value.now or '?'}"
+    if value.now == write.then and value.changed:
         turn = f"{write.then}, {_life(value.life_then)} -> {_life(value.life_now)} days"
     named = f"{write.subject or '-'} {write.key or '-'} [{write.category}]"
     return f"{write.at:%F %H:%M}  {write.scope}  {named}  {turn}  ({', '.join(value.reasons)})"

@@ -37,7 +37,7 @@ class Granter:
         """Take a right away; returns whether there was one. Raises as :meth:`grant` does."""
         return await self._change(org, _grant(user, right, ""), given=False)
 
-    async def seen(self, org: Scope) -> Sequence[Grant]:
+    async def seen(self, org: Scope) -> tuple[Grant, ...]:
         """Return the grants that the principal may see, by user, then right."""
         grants = await self._services.store.grants(org)
         if administers(self._principal, org, grants):

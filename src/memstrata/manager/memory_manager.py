@@ -278,7 +278,7 @@ class AsyncMemoryManager:
         """
         return await Granter(self._services, self._principal).revoke(self._org, user, right)
 
-    async def grants(self) -> Sequence[Grant]:
+    async def grants(self) -> tuple[Grant, ...]:
         """Return the grants of this org, by user, then right: all to who administers it, to others
         those that they hold and those that let somebody read their memories.
         """
