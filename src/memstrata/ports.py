@@ -116,7 +116,8 @@ class MemoryStore(Protocol):
         Forgetting erases salt and payload of the events so far that have the id among their
         subjects; the change's own events stay. What a change lifts (``revived``, ``revoked``,
         ``released``; unknown ones are ignored) is lifted before the rest is set. A held
-        candidate replaces one of its id, a grant one of its grantee, right and subject.
+        candidate replaces one of its id, a grant one of its grantee, right and subject. A policy is
+        kept behind those recorded before it, be it one of them or not.
 
         An added memory is kept as derived from those of its parents that are this owner's own;
         of parents elsewhere :meth:`settle` tells their owner.
@@ -308,6 +309,8 @@ class LanguageModel(Protocol):
             ModelTimeout: Time-out, connection failure, 429 or 5xx after the allowed retries.
             ModelUnavailable: Credentials refused.
             ModelGarbled: Empty, not JSON, or off the schema after the repair attempt.
+
+        Each of them carries the usage of all that was asked before it.
         """
 
     async def close(self) -> None:

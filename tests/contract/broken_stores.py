@@ -142,6 +142,16 @@ class Amnesiac(DictStore):
         return await super().commit(owner, request, blind)
 
 
+class OldPolicies(DictStore):
+    """Shows the first policy for the last."""
+
+    async def commit(self, owner, request, decide):
+        committed = await super().commit(owner, request, decide)
+        if owner in self._shelves:
+            del self._shelves[owner].policies[1:]
+        return committed
+
+
 class SharedOutbox(DictStore):
     """Settles whatever it is told, whoever's it is."""
 
@@ -179,6 +189,7 @@ BROKEN = (
     Immortal,
     LeakingGets,
     LeakingSnapshots,
+    OldPolicies,
     OutOfTurn,
     PrefixOwners,
     SharedOutbox,

@@ -20,6 +20,7 @@ SEEN_BY = {
     "Immortal": "test_a_closed_store_refuses_every_call",
     "LeakingGets": "test_nothing_of_an_owner_is_shown_to_another",
     "LeakingSnapshots": "test_nothing_of_an_owner_is_shown_to_another",
+    "OldPolicies": "test_the_policy_recorded_last_is_shown_to_who_asks",
     "OutOfTurn": "test_writers_of_one_key_wait_for_each_other",
     "PrefixOwners": "test_nothing_of_an_owner_is_shown_to_another",
     "SharedOutbox": "test_nothing_of_an_owner_is_changed_by_another",

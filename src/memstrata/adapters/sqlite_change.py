@@ -283,7 +283,7 @@ def _write_bans(writing: Writing, change: Change) -> None:
 
 
 def _write_work(writing: Writing, change: Change) -> None:
-    """Held candidates, idempotency records and the outbox."""
+    """Held candidates, idempotency records, the outbox, and the policy that came into force."""
     for id in change.released:
         writing.run("drop_held", id=id)
     for held in change.held:
@@ -299,6 +299,8 @@ def _write_work(writing: Writing, change: Change) -> None:
         )
         if not writing.changed():
             raise ValueError(f"idempotency key {key} exists")
+    if change.policy is not None:
+        writing.run("add_policy", **change.policy._asdict())
     for item in change.outbox:
         writing.run("add_outbox", **item._asdict())
         if not writing.changed():

@@ -18,6 +18,7 @@ from memstrata.domain.change import (
     JournalEntry,
     OutboxItem,
     PendingOutbox,
+    PolicyRecord,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -90,6 +91,7 @@ def fetch_for_turn(
             "idempotent": _idempotent(connection, owner, tag, request.idempotency_keys),
             "tombstoned": _tombstoned(connection, owner, tag, request.tombstones),
             "grants": fetch_grants(connection, owner) if request.grants else (),
+            "policy": fetch_policy(connection, owner) if request.policy else None,
         }
 
     return fetch_snapshot(connection, owner, request.since, more)
@@ -156,6 +158,12 @@ def fetch_grants(connection: apsw.Connection, owner: bytes) -> tuple[Grant, ...]
         Grant(named["grantee"], Right(named["right"]), named["subject"], named["by"])
         for named in written
     )
+
+
+def fetch_policy(connection: apsw.Connection, owner: bytes) -> PolicyRecord | None:
+    """Return the policy recorded last with an owner."""
+    found = connection.execute(SQL["last_policy"], {"owner": owner}).fetchone()
+    return None if found is None else PolicyRecord._make(found)
 
 
 def fetch_journal(

@@ -263,7 +263,9 @@ class Draft(Value):
         ttl_days: Days until hard expiry; None takes the category's.
         pinned: Keep before the unpinned.
         quote: Evidence, verbatim.
-        idempotency_key: Writing twice under one key writes once.
+        idempotency_key: Writing twice under one key writes once. The second time answers as the
+            first, with the memory as it is now; if that was forgotten since, ``forgotten`` with
+            ``forgotten_since`` and ``was:created`` (or whatever it was) among the reasons.
         speaker: Who said it.
         session: Conversation; None takes the principal's.
         turn: Place in the session, from 0. With ``session`` it makes a verbatim turn (CO-10).

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from memstrata.domain.change import Head, StoredRow
 from memstrata.domain.codec import decode, decode_all
+from memstrata.domain.decision import Candidate
 from memstrata.domain.errors import ModelError, ScopeDenied, StoreUnavailable
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Cue, Explanation, Recall, Receipt
@@ -127,9 +128,9 @@ class Reader:
             return False
         return self.hears(memory) and not memory.is_expired(self.now)
 
-    def hears(self, memory: Memory) -> bool:
-        """Whether this reader's agent belongs to a memory's audience (SC-12)."""
-        return memory.audience is None or self._principal.agent in memory.audience
+    def hears(self, said: Memory | Candidate) -> bool:
+        """Whether this reader's agent belongs to the audience of what was said (SC-12)."""
+        return said.audience is None or self._principal.agent in said.audience
 
     async def _columns(self, cue: Cue) -> tuple[list[Frozen], tuple[str, ...]]:
         owners = _owners(cue.scopes)

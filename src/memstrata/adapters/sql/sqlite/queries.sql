@@ -258,6 +258,14 @@ INSERT OR REPLACE INTO grants (owner, tag, body) VALUES (:owner, :tag, :body);
 -- name: drop_grant
 DELETE FROM grants WHERE owner = :owner AND tag = :tag;
 
+-- name: last_policy
+SELECT hash, at, body FROM policies WHERE owner = :owner ORDER BY version DESC LIMIT 1;
+
+-- name: add_policy
+INSERT INTO policies (owner, version, hash, at, body)
+SELECT :owner, coalesce(max(version), 0) + 1, :hash, :at, :body
+FROM policies WHERE owner = :owner;
+
 -- name: add_outbox
 -- Changes nothing if the id exists; the caller counts.
 INSERT INTO outbox (owner, id, target, body) VALUES (:owner, :id, :target, :body)
