@@ -5,13 +5,14 @@ The checks are those that :meth:`memstrata.ports.MemoryStore.commit` promises.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from memstrata.domain.change import Change, Head, NewVersion
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.event import Event, Link, chain, commit_to
 from memstrata.domain.scope import Grant, Scope
+from memstrata.domain.session import Observation, SessionEntry
 
 OWNER_BYTES = 16
 
@@ -25,10 +26,46 @@ def owner_digest(salt: bytes, owner: Scope) -> bytes:
     Raises:
         ValueError: If the scope is not its own owner: a task's rows live with its user.
     """
-    if owner.task is not None:
-        raise ValueError(f"{owner.path} is no owner: its rows live with {owner.owner.path}")
+    check_owner(owner)
     path = owner.path.encode("utf-8")
     return hashlib.blake2b(path, key=salt, digest_size=OWNER_BYTES).digest()
+
+
+def check_owner(scope: Scope) -> None:
+    """Check that a scope is its own owner.
+
+    Raises:
+        ValueError: If it is a task: a task's rows live with its user.
+    """
+    if scope.task is not None:
+        raise ValueError(f"{scope.path} is no owner: its rows live with {scope.owner.path}")
+
+
+def next_number(
+    length: int,
+    observations: Sequence[Observation],
+    first: int | None,
+    standing: Sequence[SessionEntry],
+) -> tuple[int, Sequence[Observation]]:
+    """Return the number of the first observation, and those of them that are still to be written.
+
+    Args:
+        length: How many entries the session has.
+        observations: What is appended.
+        first: The number that the first must get, or None for the next.
+        standing: The entries from ``first`` on; need not be more than there are observations.
+
+    Raises:
+        ValueError: If that would leave a gap, or something else stands there.
+    """
+    if first is None:
+        return length, observations
+    if not 0 <= first <= length:
+        raise ValueError(f"entry {first} comes where {length} is next")
+    said = [Observation(entry.at, entry.body) for entry in standing[: len(observations)]]
+    if said != list(observations[: len(said)]):
+        raise ValueError(f"something else stands at entry {first} or after it")
+    return first, observations[len(said) :]
 
 
 def check_change(owner: Scope, head: Head | None, change: Change) -> None:

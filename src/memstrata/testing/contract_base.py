@@ -11,7 +11,7 @@ from memstrata.domain.change import Change, Committed, Decide, Head, Snapshot, T
 from memstrata.domain.event import CHAIN_START, Link, chain, commit_to
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope
-from memstrata.ports import Capability, MemoryStore
+from memstrata.ports import Capability, MemoryStore, SessionStore
 from memstrata.testing.samples import ALICE, Samples
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class Shown(NamedTuple):
     strays: tuple[str, ...]
 
 
-def drive(store: MemoryStore, call: Awaitable[T]) -> T:
+def drive(store: MemoryStore | SessionStore, call: Awaitable[T]) -> T:
     """Complete a call of a store: in one step if it is INLINE, else on an event loop."""
     if Capability.INLINE not in store.capabilities:
         return asyncio.run(_awaited(call))
@@ -56,7 +56,9 @@ async def _awaited(call: Awaitable[T]) -> T:
     return await call
 
 
-def is_refused(store: MemoryStore, call: Awaitable[object], error: type[Exception]) -> bool:
+def is_refused(
+    store: MemoryStore | SessionStore, call: Awaitable[object], error: type[Exception]
+) -> bool:
     """Make a call that should fail, and tell whether it did so in the right way."""
     try:
         drive(store, call)
