@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
@@ -10,6 +11,9 @@ from memstrata.blocking import Strata
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.wiring import IN_MEMORY, assemble
+
+NO_SKIPS = "NO_SKIPS"
+"""Set where every test must run; a skip for want of a server is then a failure."""
 
 
 class World:
@@ -52,6 +56,37 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("MEMSTRATA_", "OPENAI_")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    """A PostgreSQL server for the whole session, started when the first test wants it."""
+    try:
+        from postgres_server import NoServer, Server
+    except ImportError as error:
+        _skip(f"no PostgreSQL driver ({error}): pip install 'psycopg[binary,pool]'")
+    try:
+        server = Server()
+        server.start()
+    except NoServer as error:
+        _skip(str(error))
+    yield server
+    server.stop()
+
+
+def _skip(reason: str) -> NoReturn:
+    """Skip a test for want of a server; where nothing may be skipped, fail it."""
+    if NO_SKIPS in os.environ:
+        pytest.fail(f"{NO_SKIPS} is set and this would be skipped: {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture
+def database(postgres: Any) -> Iterator[str]:
+    """The name of a prepared database of the test's own."""
+    name = postgres.new_database()
+    yield name
+    postgres.drop_database(name)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
