@@ -15,12 +15,26 @@ from memstrata.wiring import IN_MEMORY, assemble
 NO_SKIPS = "NO_SKIPS"
 """Set where every test must run; a skip for want of a server is then a failure."""
 
+ON_POSTGRES = frozenset(
+    {
+        "test_forgetting",
+        "test_hostile_ids",
+        "test_leaks",
+        "test_promotion_delivery",
+        "test_rights",
+        "test_same_answers",
+        "test_world_time",
+    }
+)
+"""Stories about what a store shows, to whom, and in what order. The others are about what is done
+before and after it; a database for each would cost minutes."""
+
 
 class World:
     """One store with time and ids under the test's control.
 
     Attributes:
-        target: ``:memory:`` or a path.
+        target: ``:memory:``, a path, or a URL.
         clock: Stands still until it is moved.
         strata: The open memstrata.
     """
@@ -31,6 +45,11 @@ class World:
         self._ids = CountingIds()
         self._settings = settings
         self.strata = self._open()
+
+    @property
+    def location(self) -> str:
+        """What the store says of where it is."""
+        return self.strata.services.store.location
 
     @property
     def is_durable(self) -> bool:
@@ -89,20 +108,37 @@ def database(postgres: Any) -> Iterator[str]:
     postgres.drop_database(name)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tell each story over memory and SQLite; over PostgreSQL those where the store may matter."""
+    if "new_world" in metafunc.fixturenames:
+        also = ["postgres"] if metafunc.module.__name__ in ON_POSTGRES else []
+        metafunc.parametrize("new_world", ["memory", "sqlite", *also], indirect=True)
+
+
+@pytest.fixture
 def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., World]]:
     """A maker of empty worlds over one kind of store; ``settings`` may be given by name."""
     made: list[World] = []
+    databases: list[str] = []
+
+    def target() -> str:
+        if request.param == "memory":
+            return IN_MEMORY
+        if request.param == "sqlite":
+            return str(tmp_path / f"world-{len(made)}.db")
+        server = request.getfixturevalue("postgres")
+        databases.append(server.new_database())
+        return str(server.url("memstrata_app", databases[-1]))
 
     def make(**settings: object) -> World:
-        path = tmp_path / f"world-{len(made)}.db"
-        target = IN_MEMORY if request.param == "memory" else str(path)
-        made.append(World(target, Settings(**settings)))  # type: ignore[arg-type]
+        made.append(World(target(), Settings(**settings)))  # type: ignore[arg-type]
         return made[-1]
 
     yield make
     for world in made:
         world.strata.close()
+    for name in databases:
+        request.getfixturevalue("postgres").drop_database(name)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import os
 import select
 import socket
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeAlias
 
 import psycopg
@@ -23,7 +23,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from memstrata.adapters.postgres_errors import Translating
 from memstrata.adapters.postgres_schema import SQL, Address
-from memstrata.domain.errors import StoreUnavailable
+from memstrata.domain.errors import StoreError, StoreUnavailable
 
 Row: TypeAlias = tuple[Any, ...]
 Connection: TypeAlias = psycopg.AsyncConnection[Row]
@@ -60,55 +60,86 @@ def _ms(seconds: float) -> int:
 
 
 class Line:
-    """One connection for the length of one call."""
+    """One connection for the length of one call.
+
+    Attributes:
+        is_hung_up: Whether the server did not answer in time and was not waited for.
+    """
 
     def __init__(self, connection: Connection, location: str) -> None:
+        self.is_hung_up = False
         self._connection = connection
         self._location = location
         self._translating = Translating(location)
+        self._pipeline = AsyncExitStack()
+        self._open: psycopg.AsyncPipeline | None = None
 
-    async def run(self, *statements: Statement, timeout_s: float) -> list[list[Row]]:
+    async def run(
+        self, *statements: Statement, timeout_s: float, more: bool = False
+    ) -> list[list[Row]]:
         """Send statements in one go and return the rows of each.
 
         Args:
             statements: In their order; the first that fails ends all.
             timeout_s: Seconds after which the connection is given up.
+            more: Whether statements of the same transaction follow. The pipeline then stays open:
+                the driver closes it with a message after which the server no longer counts how
+                long the client is idle.
 
         Raises:
             StoreError: As the server says, or if it says nothing in time.
             ValueError: If a value does not fit.
         """
-        loop = asyncio.get_running_loop()
-        hang_up = loop.call_later(timeout_s + GRACE_S, _hang_up, self._connection)
+        hang_up = asyncio.get_running_loop().call_later(timeout_s + GRACE_S, self._hang_up)
         try:
             with self._translating:
-                async with self._connection.pipeline():
-                    sent = [
-                        await self._connection.execute(SQL[name], bound, prepare=False, binary=True)
-                        for name, bound in statements
-                    ]
-                return [await cursor.fetchall() if cursor.description else [] for cursor in sent]
+                return await self._sent(statements, more=more)
+        except StoreUnavailable:
+            if self.is_hung_up:
+                raise StoreUnavailable(
+                    self._location, f"no answer within {timeout_s:g} s"
+                ) from None
+            raise
         finally:
             hang_up.cancel()
 
+    async def _sent(self, statements: Iterable[Statement], *, more: bool) -> list[list[Row]]:
+        if self._open is None:
+            self._open = await self._pipeline.enter_async_context(self._connection.pipeline())
+        sent = [
+            await self._connection.execute(SQL[name], bound, prepare=False, binary=True)
+            for name, bound in statements
+        ]
+        if more:
+            await self._open.sync()
+        else:
+            await self._end_pipeline()
+        return [await cursor.fetchall() if cursor.description else [] for cursor in sent]
+
+    async def _end_pipeline(self) -> None:
+        self._open = None
+        await self._pipeline.aclose()
+
     async def give_up(self, timeout_s: float) -> None:
         """Roll back what is open, if the connection still can; else it goes with it."""
-        if self._connection.info.transaction_status is TransactionStatus.IDLE:
-            return
         try:
-            await self.run(("rollback", None), timeout_s=timeout_s)
-        except StoreUnavailable:
+            with self._translating:
+                await self._end_pipeline()
+            if self._connection.info.transaction_status is not TransactionStatus.IDLE:
+                await self.run(("rollback", None), timeout_s=timeout_s)
+        except (StoreError, ValueError):
+            # What went wrong was told when it did.
             await self._connection.close()
 
-
-def _hang_up(connection: Connection) -> None:
-    """Make whoever waits for an answer see the end of the connection, now."""
-    try:
-        with socket.socket(fileno=os.dup(connection.fileno())) as line:
-            line.shutdown(socket.SHUT_RDWR)
-    except (OSError, psycopg.Error):
-        # It is gone already.
-        return
+    def _hang_up(self) -> None:
+        """Make whoever waits for an answer see the end of the connection, now."""
+        self.is_hung_up = True
+        try:
+            with socket.socket(fileno=os.dup(self._connection.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
+        except (OSError, psycopg.Error):
+            # It is gone already.
+            return
 
 
 def _is_alive(connection: Connection) -> bool:
@@ -157,6 +188,9 @@ class Pool:
                 await line.give_up(self.timeout_s)
             finally:
                 await pool.putconn(connection)
+                if line.is_hung_up:
+                    # The others were opened over the same way and may lead nowhere too.
+                    await pool.drain()
 
     async def ask(self, readable: Sequence[str], *statements: Statement) -> list[list[Row]]:
         """Run reads about some owners in one round trip, and return the rows of each."""

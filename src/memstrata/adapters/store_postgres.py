@@ -219,7 +219,7 @@ class PostgresStore:
             name, bound = add_edges(kept, {scope: self._owner(scope).name for _, scope, _ in kept})
             sent.append((name, {**(bound or {}), "owner": known.name}))
         async with self._turn(known) as line:
-            await line.run(*self._begin_turn(known), timeout_s=self._turn_timeout_s)
+            await line.run(*self._begin_turn(known), timeout_s=self._turn_timeout_s, more=True)
             await line.run(*sent, ("commit", None), timeout_s=self._pool.timeout_s)
 
     async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
@@ -328,7 +328,8 @@ class PostgresStore:
         if lock is None:
             lock = self._turns[owner.name] = asyncio.Lock()
         try:
-            await asyncio.wait_for(lock.acquire(), self._busy_timeout_s)
+            async with asyncio.timeout(self._busy_timeout_s):
+                await lock.acquire()
         except TimeoutError:
             raise StoreUnavailable(
                 self.location, "the write turn did not come within the time-out"
@@ -361,7 +362,7 @@ class PostgresStore:
         begun = self._begin_turn(owner)
         asked = meaning.wanted_under_turn(owner.name, owner.tag, request)
         rows = meaning.rows_since(owner.name, since)
-        found = await line.run(*begun, rows, *asked, timeout_s=self._turn_timeout_s)
+        found = await line.run(*begun, rows, *asked, timeout_s=self._turn_timeout_s, more=True)
         stood, changed, others = found[len(begun) - 1], found[len(begun)], found[len(begun) + 1 :]
         if not stood:
             return Snapshot(head=None, complete=True, rows=()), b""
@@ -369,7 +370,7 @@ class PostgresStore:
         if since is not None and not meaning.is_since(since, head):
             since = None
             live = meaning.rows_since(owner.name, None)
-            (changed,) = await line.run(live, timeout_s=self._pool.timeout_s)
+            (changed,) = await line.run(live, timeout_s=self._pool.timeout_s, more=True)
         more = meaning.found_under_turn(owner.tag, request, asked, others)
         return meaning.snapshot_of(head, since, changed, more), mac
 

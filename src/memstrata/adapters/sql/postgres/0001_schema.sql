@@ -97,16 +97,17 @@ CREATE TABLE memstrata.lookups (
     PRIMARY KEY (owner, tag, place, id)
 );
 
--- Terms and vector of a memory as retrieval packed them; rebuilt without touching the memory.
+-- Terms and vector of a memory as retrieval packed them; rebuilt without touching the memory. What
+-- fits a page stays in it as it is, for all of an owner's are read at once; PLAIN storage would say
+-- the same, and refuse the few that do not fit.
 CREATE TABLE memstrata.index_rows (
     owner text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
     analyser text COLLATE "C" NOT NULL,
     embedder text COLLATE "C" NOT NULL,
-    entry bytea NOT NULL,
+    entry bytea STORAGE MAIN NOT NULL,
     PRIMARY KEY (owner, id)
-);
-ALTER TABLE memstrata.index_rows ALTER COLUMN entry SET STORAGE PLAIN;
+) WITH (toast_tuple_target = 8160);
 
 -- The audit chain. Rows are only ever appended.
 CREATE TABLE memstrata.events (
