@@ -22,7 +22,16 @@ APP, OWNER, OPERATOR = "memstrata_app", "memstrata_owner", "memstrata_app_operat
 OF_NO_OWNER = {"meta", "migrations"}
 ABOUT_NO_OWNER = {
     *("above_policies", "add_meta", "add_migration", "begin", "begin_view", "bind"),
-    *("bind_operator", "commit", "lock_schema", "may_use", "meta", "migrations", "operator"),
+    *(
+        "is_member",
+        "bind_operator",
+        "commit",
+        "lock_schema",
+        "may_use",
+        "meta",
+        "migrations",
+        "operator",
+    ),
     *("queue", "role", "rollback", "server", "unguarded"),
     # For the operator, or about several owners at a time.
     *("existing", "heads", "nameless", "outbox_of_all", "owner_names"),

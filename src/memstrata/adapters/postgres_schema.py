@@ -294,3 +294,7 @@ def _give_rights(connection: psycopg.Connection[tuple[Any, ...]], app_role: str)
     # The file is ours; names of roles go in as identifiers.
     lines = [line for line in rights.splitlines() if not line.startswith("--")]
     connection.execute(sql.SQL("\n".join(lines)).format(**named))
+    if not _one(connection, "is_member", role=app_role, of=operator)[0]:
+        # Who did not make the operator's role may still find it given by who did.
+        given = "GRANT {operator} TO {app} WITH INHERIT FALSE, SET TRUE, ADMIN FALSE"
+        connection.execute(sql.SQL(given).format(**named))

@@ -25,4 +25,3 @@ CREATE POLICY {operator} ON memstrata.owners FOR SELECT TO {operator} USING (tru
 CREATE POLICY {operator} ON memstrata.events FOR SELECT TO {operator} USING (true);
 CREATE POLICY {operator} ON memstrata.memories FOR SELECT TO {operator} USING (true);
 CREATE POLICY {operator} ON memstrata.outbox FOR SELECT TO {operator} USING (true);
-GRANT {operator} TO {app} WITH INHERIT FALSE, SET TRUE, ADMIN FALSE;

@@ -42,6 +42,9 @@ SELECT pg_has_role(session_user, r.oid, 'MEMBER') FROM pg_roles AS r WHERE r.rol
 -- name: role
 SELECT rolsuper OR rolbypassrls, rolname = session_user FROM pg_roles WHERE rolname = %(role)s;
 
+-- name: is_member
+SELECT pg_has_role(%(role)s::name, %(of)s::name, 'MEMBER');
+
 -- name: meta
 SELECT value FROM memstrata.meta WHERE name = %(name)s;
 
