@@ -32,7 +32,7 @@ ABOUT_NO_OWNER = {
         "migrations",
         "operator",
     ),
-    *("queue", "role", "rollback", "server", "unguarded"),
+    *("bind_turn", "role", "rollback", "server", "unguarded"),
     # For the operator, or about several owners at a time.
     *("existing", "heads", "nameless", "outbox_of_all", "owner_names"),
 }

@@ -74,15 +74,14 @@ def write_change(owner: Owner, before: Head | None, mac: bytes, change: Change) 
     check_change(owner.scope, before, change)
     head = next_head(before, change)
     rows, added = _added(owner, head, change.added)
-    mac, linked = _linked(owner, before, mac if before else CHAIN_START, change)
     statements = [
-        *_required(owner, change),
+        *_required(change),
+        # Before anything goes: a chain goes on from its highest version, forgotten now or not.
+        *added,
         *_forgotten(owner, change.forgotten),
         *_restated(head, change.restated),
-        *added,
         *_derived(owner, change.added),
-        *linked,
-        _owner_row(owner, before, head, mac),
+        _moved(owner, before, head, mac, change),
         *_bans(owner, change),
         *_work(owner, head, change),
     ]
@@ -90,25 +89,35 @@ def write_change(owner: Owner, before: Head | None, mac: bytes, change: Change) 
     return Written(head, rows, [(name, {**(bound or {}), **named}) for name, bound in statements])
 
 
-def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the columns of rows that have the same."""
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def _required(owner: Owner, change: Change) -> Iterable[Statement]:
-    """What must hold of the rows that stand, before anything is written."""
-    if change.added:
-        tops: dict[str, int] = {}
-        for new in change.added:
-            root, below = new.memory.root, new.memory.version - 1
-            tops[root] = min(below, tops.get(root, below))
-        check_chains(change.added, tops.__getitem__)
-        tags = [chain_tag(owner.tag, root) for root in tops]
-        yield "require_chains", {"roots": [*tops], "tags": tags, "tops": [*tops.values()]}
+def _required(change: Change) -> Iterable[Statement]:
+    """What must stand to be restated or forgotten, before anything is written."""
     restated = [memory.id for memory in change.restated]
     for ids, done in ((restated, "restated"), ([*change.forgotten], "forgotten")):
         if ids:
             yield "require_memories", {"ids": ids, "done": done}
+
+
+def _chains(owner: Owner, added: Sequence[NewVersion]) -> dict[str, list[Any]]:
+    """Return each chain that goes on, with the highest version that must stand of it.
+
+    Raises:
+        ValueError: If the versions added to one do not follow each other.
+    """
+    tops: dict[str, int] = {}
+    for new in added:
+        root, below = new.memory.root, new.memory.version - 1
+        tops[root] = min(below, tops.get(root, below))
+    check_chains(added, tops.__getitem__)
+    return {
+        "chain_roots": [*tops],
+        "chain_tags": [chain_tag(owner.tag, root) for root in tops],
+        "chain_tops": [*tops.values()],
+    }
 
 
 def _forgotten(owner: Owner, ids: Sequence[str]) -> Iterable[Statement]:
@@ -158,7 +167,9 @@ def _added(
         stored.append(
             StoredRow(memory.id, head.revision, body, state, new.entry, head.known_at, None)
         )
-    return stored, [("add_memories", _columns(rows))] if rows else []
+    if not rows:
+        return stored, []
+    return stored, [("add_memories", {**_columns(rows), **_chains(owner, added)})]
 
 
 def _derived(owner: Owner, added: Iterable[NewVersion]) -> Iterable[Statement]:
@@ -183,30 +194,28 @@ def add_edges(edges: Sequence[tuple[str, Scope, str]], names: dict[Scope, str]) 
     }
 
 
-def _linked(
-    owner: Owner, before: Head | None, mac: bytes, change: Change
-) -> tuple[bytes, list[Statement]]:
-    """Return the last code of the chain, and the statement that appends the events to it."""
-    linked = link_events(change.events, owner.digest, before.seq if before else 0, mac)
-    if not linked:
-        return mac, []
+def _moved(owner: Owner, before: Head | None, head: Head, mac: bytes, change: Change) -> Statement:
+    """Return the statement that appends the events to the chain and moves the owner there."""
+    seq, mac = (before.seq, mac) if before else (0, CHAIN_START)
+    linked = link_events(change.events, owner.digest, seq, mac)
     subjects = [
         (subject_tag(owner.tag, subject), link.seq)
         for event, link in linked
         for subject in event.subjects
     ]
     columns = ("seq", "commitment", "mac", "salt", "payload")
-    bound: dict[str, Any] = {name: [getattr(link, name) for _, link in linked] for name in columns}
-    bound["subject_tags"] = [tag for tag, _ in subjects]
-    bound["subject_seqs"] = [seq for _, seq in subjects]
-    return linked[-1][1].mac, [("add_events", bound)]
-
-
-def _owner_row(owner: Owner, before: Head | None, head: Head, mac: bytes) -> Statement:
-    columns = {**head._asdict(), "mac": mac}
-    if before is None:
-        return "add_owner", {"name": owner.scope.path, **columns}
-    return "move_owner", columns
+    return "move_owner", {
+        "name": owner.scope.path,
+        "incarnation": head.incarnation,
+        "epoch": head.epoch,
+        "revision": head.revision,
+        "known_at": head.known_at,
+        "head_seq": head.seq,
+        "head_mac": linked[-1][1].mac if linked else mac,
+        **{name: [getattr(link, name) for _, link in linked] for name in columns},
+        "subject_tags": [tag for tag, _ in subjects],
+        "subject_seqs": [seq for _, seq in subjects],
+    }
 
 
 def _bans(owner: Owner, change: Change) -> Iterable[Statement]:

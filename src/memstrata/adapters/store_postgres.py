@@ -342,7 +342,7 @@ class PostgresStore:
             lock.release()
 
     def _begin_turn(self, owner: Owner) -> list[Statement]:
-        bound = bind(
+        _, bound = bind(
             [owner.name],
             writable=owner.name,
             timeout_s=self._pool.timeout_s,
@@ -351,8 +351,8 @@ class PostgresStore:
         # Advisory locks have numbers of 64 bits. Two owners of one number would wait for each
         # other and no more.
         key = int.from_bytes(owner.digest[:8], "big", signed=True)
-        named = {"owner": owner.name}
-        return [("begin", None), bound, ("queue", {"key": key}), ("turn", named)]
+        queued = {**(bound or {}), "key": key}
+        return [("begin", None), ("bind_turn", queued), ("turn", {"owner": owner.name})]
 
     async def _take_turn(
         self, line: Line, owner: Owner, request: TurnRequest

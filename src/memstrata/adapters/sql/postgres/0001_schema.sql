@@ -323,11 +323,12 @@ $$;
 
 -- Ends the transaction unless something holds, so that a check and what depends on it travel
 -- together in one round trip.
-CREATE FUNCTION memstrata.require(holds boolean, problem text) RETURNS void
+CREATE FUNCTION memstrata.require(holds boolean, problem text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
     IF holds IS NOT TRUE THEN
         RAISE EXCEPTION USING ERRCODE = 'MS001', MESSAGE = problem;
     END IF;
+    RETURN true;
 END
 $$;

@@ -67,6 +67,16 @@ SELECT set_config('memstrata.readable', %(readable)s, true),
     set_config('lock_timeout', %(lock)s, true),
     set_config('idle_in_transaction_session_timeout', %(idle)s, true);
 
+-- name: bind_turn
+-- As bind, and then stands in the line for the turn. The row lock that follows lets whoever happens
+-- to ask next barge in; this one is served in order, over all processes and machines.
+SELECT set_config('memstrata.readable', %(readable)s, true),
+    set_config('memstrata.writable', %(writable)s, true),
+    set_config('statement_timeout', %(statement)s, true),
+    set_config('lock_timeout', %(lock)s, true),
+    set_config('idle_in_transaction_session_timeout', %(idle)s, true),
+    pg_advisory_xact_lock(%(key)s);
+
 -- name: bind_operator
 SELECT set_config('role', %(role)s, true), set_config('statement_timeout', %(statement)s, true);
 
@@ -82,11 +92,6 @@ COMMIT;
 
 -- name: rollback
 ROLLBACK;
-
--- name: queue
--- The row lock below lets whoever happens to ask next barge in. This one is served in order, over
--- all processes and machines.
-SELECT pg_advisory_xact_lock(%(key)s);
 
 -- name: turn
 SELECT incarnation, epoch, revision, last_known_at, head_seq, head_mac
@@ -107,18 +112,6 @@ FROM memstrata.owners WHERE owner = ANY (%(owners)s::text[]);
 
 -- name: chain_head
 SELECT head_seq, head_mac FROM memstrata.owners WHERE owner = %(owner)s;
-
--- name: add_owner
-INSERT INTO memstrata.owners
-    (owner, name, incarnation, epoch, revision, last_known_at, head_seq, head_mac)
-VALUES (%(owner)s, %(name)s, %(incarnation)s, %(epoch)s, %(revision)s, %(known_at)s, %(seq)s,
-    %(mac)s);
-
--- name: move_owner
-UPDATE memstrata.owners
-SET epoch = %(epoch)s, revision = %(revision)s, last_known_at = %(known_at)s,
-    head_seq = %(seq)s, head_mac = %(mac)s
-WHERE owner = %(owner)s;
 
 -- name: live_rows
 -- All rows of these three statuses. Sorted by the caller: a sort in here would carry the blobs.
@@ -180,14 +173,6 @@ WITH RECURSIVE story (revision, previous, state, known_from, known_to) AS (
 )
 SELECT revision, state, known_from, known_to FROM story ORDER BY revision;
 
--- name: require_chains
--- Each chain's highest version is the one that the added versions go on from.
-SELECT memstrata.require(c.top = coalesce((
-        SELECT max(l.place) FROM memstrata.lookups AS l
-        WHERE l.owner = %(owner)s AND l.tag = c.tag), 0),
-    format('chain %%s: version %%s does not come next', c.root, c.top + 1))
-FROM unnest(%(roots)s::text[], %(tags)s::bytea[], %(tops)s::bigint[]) AS c (root, tag, top);
-
 -- name: require_memories
 SELECT memstrata.require(EXISTS (
         SELECT FROM memstrata.memories AS m WHERE m.owner = %(owner)s AND m.id = i.id),
@@ -195,7 +180,8 @@ SELECT memstrata.require(EXISTS (
 FROM unnest(%(ids)s::text[]) AS i (id);
 
 -- name: add_memories
--- New versions with their first states, what they are looked up by, and their index rows.
+-- New versions with their first states, what they are looked up by, and their index rows; if each
+-- chain's highest version is the one that they go on from.
 WITH added AS MATERIALIZED (
     SELECT * FROM unnest(
         %(id)s::text[], %(version)s::bigint[], %(revision)s::bigint[], %(status)s::smallint[],
@@ -212,6 +198,13 @@ WITH added AS MATERIALIZED (
         key_tag, hash_tag, slot_tag, session_tag, mac, state, body)
     SELECT %(owner)s, id, version, revision, status, known_from, due_at, codec, scope_tag,
         chain_tag, key_tag, hash_tag, slot_tag, session_tag, mac, state, body FROM added
+    WHERE (
+        SELECT bool_and(memstrata.require(c.top = coalesce((
+                SELECT max(l.place) FROM memstrata.lookups AS l
+                WHERE l.owner = %(owner)s AND l.tag = c.tag), 0),
+            format('chain %%s: version %%s does not come next', c.root, c.top + 1)))
+        FROM unnest(%(chain_roots)s::text[], %(chain_tags)s::bytea[], %(chain_tops)s::bigint[])
+            AS c (root, tag, top))
 ), begun AS (
     INSERT INTO memstrata.states (owner, revision, id, status, known_from, state)
     SELECT %(owner)s, revision, id, status, known_from, state FROM added
@@ -331,9 +324,19 @@ DELETE FROM memstrata.index_rows WHERE owner = %(owner)s AND id = ANY (%(ids)s::
 -- name: drop_memories
 DELETE FROM memstrata.memories WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[]);
 
--- name: add_events
--- Links of the chain, what they commit to, and whom they are about.
-WITH linked AS MATERIALIZED (
+-- name: move_owner
+-- Where the owner stands now, with the links of the chain that lead there, what they commit to, and
+-- whom they are about. Nobody else can have moved it: this is the turn.
+WITH moved AS (
+    INSERT INTO memstrata.owners AS o
+        (owner, name, incarnation, epoch, revision, last_known_at, head_seq, head_mac)
+    VALUES (%(owner)s, %(name)s, %(incarnation)s, %(epoch)s, %(revision)s, %(known_at)s,
+        %(head_seq)s, %(head_mac)s)
+    ON CONFLICT (owner) DO UPDATE SET epoch = excluded.epoch, revision = excluded.revision,
+        last_known_at = excluded.last_known_at, head_seq = excluded.head_seq,
+        head_mac = excluded.head_mac
+    WHERE memstrata.require(o.revision = excluded.revision - 1, 'the owner moved on')
+), linked AS MATERIALIZED (
     SELECT * FROM unnest(%(seq)s::bigint[], %(commitment)s::bytea[], %(mac)s::bytea[],
         %(salt)s::bytea[], %(payload)s::bytea[]) AS l (seq, commitment, mac, salt, payload)
 ), kept AS (
