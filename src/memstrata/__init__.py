@@ -41,6 +41,7 @@ from memstrata.domain.errors import (
     StoreUnavailable,
 )
 from memstrata.domain.event import Event, EventType
+from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
 from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
 from memstrata.domain.recall import Explanation, Hit, Recall, Receipt
 from memstrata.domain.scope import Grant, Principal, Right, Scope
@@ -123,9 +124,11 @@ __all__ = [
     "CaptureReport",
     "ConfigurationError",
     "Draft",
+    "DryRun",
     "Event",
     "EventType",
     "Explanation",
+    "Fate",
     "Grant",
     "Hit",
     "IdempotencyMismatch",
@@ -145,10 +148,12 @@ __all__ = [
     "Outcome",
     "OutcomeKind",
     "OwnerRequired",
+    "PastWrite",
     "PolicyInvalid",
     "Principal",
     "Recall",
     "Receipt",
+    "Rejudged",
     "Right",
     "Scope",
     "ScopeDenied",

@@ -8,6 +8,7 @@ the network it runs on one private event-loop thread. A test compares the signat
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -19,6 +20,7 @@ from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.errors import StoreUnavailable
+from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal
@@ -166,9 +168,12 @@ class MemoryManager:
         role: str = "user",
         at: datetime | str | None = None,
         turn: int | None = None,
+        before: Sequence[str] = (),
     ) -> CaptureReport:
         """See :meth:`memstrata.AsyncMemoryManager.capture`."""
-        work = self._manager.capture(text, speaker=speaker, role=role, at=at, turn=turn)
+        work = self._manager.capture(
+            text, speaker=speaker, role=role, at=at, turn=turn, before=before
+        )
         return self._driver.run(work, asks_model=True)
 
     def propose(self, candidates: Sequence[Candidate]) -> list[Outcome]:
@@ -185,18 +190,33 @@ class MemoryManager:
 
     def forget(
         self,
-        *,
         id: str | None = None,
+        *,
         key: str | None = None,
+        scope: str | None = None,
         filter: Mapping[str, Any] | None = None,
         source: str | None = None,
     ) -> Outcome:
         """See :meth:`memstrata.AsyncMemoryManager.forget`."""
-        return self._driver.run(self._manager.forget(id=id, key=key, filter=filter, source=source))
+        return self._driver.run(
+            self._manager.forget(id, key=key, scope=scope, filter=filter, source=source)
+        )
 
     def promote(self, id: str, to: str) -> Outcome:
         """See :meth:`memstrata.AsyncMemoryManager.promote`."""
         return self._driver.run(self._manager.promote(id, to))
+
+    def grant(self, user: str, right: str) -> Grant:
+        """See :meth:`memstrata.AsyncMemoryManager.grant`."""
+        return self._driver.run(self._manager.grant(user, right))
+
+    def revoke(self, user: str, right: str) -> bool:
+        """See :meth:`memstrata.AsyncMemoryManager.revoke`."""
+        return self._driver.run(self._manager.revoke(user, right))
+
+    def grants(self) -> tuple[Grant, ...]:
+        """See :meth:`memstrata.AsyncMemoryManager.grants`."""
+        return self._driver.run(self._manager.grants())
 
     def recall(
         self,
@@ -228,23 +248,27 @@ class MemoryManager:
             )
         )
 
-    def explain(self, id: str, query: str) -> Explanation:
+    def explain(self, id: str, query: str, *, scopes: Sequence[str] | None = None) -> Explanation:
         """See :meth:`memstrata.AsyncMemoryManager.explain`."""
-        return self._driver.run(self._manager.explain(id, query))
+        return self._driver.run(self._manager.explain(id, query, scopes=scopes))
 
-    def get(self, id: str) -> Memory | None:
+    def get(self, id: str, *, scopes: Sequence[str] | None = None) -> Memory | None:
         """See :meth:`memstrata.AsyncMemoryManager.get`."""
-        return self._driver.run(self._manager.get(id))
+        return self._driver.run(self._manager.get(id, scopes=scopes))
 
     def list(
-        self, *, filter: Mapping[str, Any] | None = None, limit: int = 100
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = 100,
+        scopes: Sequence[str] | None = None,
     ) -> tuple[Memory, ...]:
         """See :meth:`memstrata.AsyncMemoryManager.list`."""
-        return self._driver.run(self._manager.list(filter=filter, limit=limit))
+        return self._driver.run(self._manager.list(filter=filter, limit=limit, scopes=scopes))
 
-    def history(self, which: str) -> tuple[Memory, ...]:
+    def history(self, which: str, *, scopes: Sequence[str] | None = None) -> tuple[Memory, ...]:
         """See :meth:`memstrata.AsyncMemoryManager.history`."""
-        return self._driver.run(self._manager.history(which))
+        return self._driver.run(self._manager.history(which, scopes=scopes))
 
     def status(self) -> dict[str, Any]:
         """See :meth:`memstrata.AsyncMemoryManager.status`."""
@@ -293,6 +317,10 @@ class Admin:
     def remember(self, draft: Draft, *, scope: str = "/global/") -> Outcome:
         """See :meth:`memstrata.AsyncAdmin.remember`."""
         return self._driver.run(self._admin.remember(draft, scope=scope))
+
+    def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
+        """See :meth:`memstrata.AsyncAdmin.dry_run`."""
+        return self._driver.run(self._admin.dry_run(policy, org=org))
 
 
 class Strata:

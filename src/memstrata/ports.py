@@ -88,10 +88,14 @@ class MemoryStore(Protocol):
         :attr:`~memstrata.domain.memory.Status.is_live`. Order: revision, then id.
         """
 
-    async def as_of(self, owner: Scope, known_at: int) -> tuple[StoredRow, ...]:
+    async def as_of(
+        self, owner: Scope, known_at: int, *, superseded: bool = False
+    ) -> tuple[StoredRow, ...]:
         """Return the rows that were live at system time ``known_at`` (µs), each with the state
         then in force, its ``revision`` and its times: ``known_from <= known_at < known_to``.
-        Order: id. Rows purged or forgotten since are not among them.
+        With ``superseded`` also those that had been superseded by then: they may have been true
+        at an earlier time of the world. Order: id. Rows purged or forgotten since are not among
+        them.
         """
 
     async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
@@ -106,12 +110,14 @@ class MemoryStore(Protocol):
         The owner is created with its first change. Each change raises the revision by one; one
         with ``forgotten`` ids raises the epoch too. Events are linked in order; a link's payload
         is the canonical JSON of the event. States: a restated memory's open state ends at
-        ``known_at`` and the new one begins there; its body stays as it was.
+        ``known_at`` and the new one begins there; its body stays as it was, and so does its
+        index entry unless the change brings another (``reindexed``).
 
         Forgetting erases salt and payload of the events so far that have the id among their
         subjects; the change's own events stay. What a change lifts (``revived``, ``revoked``,
         ``released``; unknown ones are ignored) is lifted before the rest is set. A held
-        candidate replaces one of its id, a grant one of its grantee, right and subject.
+        candidate replaces one of its id, a grant one of its grantee, right and subject. A policy is
+        kept behind those recorded before it, be it one of them or not.
 
         An added memory is kept as derived from those of its parents that are this owner's own;
         of parents elsewhere :meth:`settle` tells their owner.
@@ -119,7 +125,8 @@ class MemoryStore(Protocol):
         Raises:
             ValueError: The caller is wrong and nothing was written. ``known_at`` is not after
                 the head's; an added id, an outbox id or an idempotency key exists; a restated
-                or forgotten id does not; an id stands twice among these; a memory's scope lives
+                or forgotten id does not; an id stands twice among these; what is reindexed is not
+                restated; a memory's scope lives
                 with another owner; the versions added to a chain do not go on by one from the
                 highest that is left of it; or a value cannot be written as JSON.
         """
@@ -302,6 +309,8 @@ class LanguageModel(Protocol):
             ModelTimeout: Time-out, connection failure, 429 or 5xx after the allowed retries.
             ModelUnavailable: Credentials refused.
             ModelGarbled: Empty, not JSON, or off the schema after the repair attempt.
+
+        Each of them carries the usage of all that was asked before it.
         """
 
     async def close(self) -> None:

@@ -101,8 +101,19 @@ class Unordered(DictStore):
 class ForeverPresent(DictStore):
     """Answers every question about the past with the present."""
 
-    async def as_of(self, owner, known_at):
-        return await super().as_of(owner, 2**62)
+    async def as_of(self, owner, known_at, *, superseded=False):
+        return await super().as_of(owner, 2**62, superseded=superseded)
+
+
+class StaleEntries(DictStore):
+    """Keeps the first index entry of a memory for good."""
+
+    async def commit(self, owner, request, decide):
+        def without_entries(snapshot):
+            change = decide(snapshot)
+            return None if change is None else replace(change, reindexed=())
+
+        return await super().commit(owner, request, without_entries)
 
 
 class WholeDeltas(DictStore):
@@ -129,6 +140,16 @@ class Amnesiac(DictStore):
             return decide(replace(snapshot, idempotent={}))
 
         return await super().commit(owner, request, blind)
+
+
+class OldPolicies(DictStore):
+    """Shows the first policy for the last."""
+
+    async def commit(self, owner, request, decide):
+        committed = await super().commit(owner, request, decide)
+        if owner in self._shelves:
+            del self._shelves[owner].policies[1:]
+        return committed
 
 
 class SharedOutbox(DictStore):
@@ -168,6 +189,7 @@ BROKEN = (
     Immortal,
     LeakingGets,
     LeakingSnapshots,
+    OldPolicies,
     OutOfTurn,
     PrefixOwners,
     SharedOutbox,

@@ -21,7 +21,13 @@ from hypothesis.stateful import (
 
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.domain.change import Change, IdempotencyRecord, JournalEntry, TurnRequest
+from memstrata.domain.change import (
+    Change,
+    IdempotencyRecord,
+    JournalEntry,
+    PolicyRecord,
+    TurnRequest,
+)
 from memstrata.domain.codec import decode
 from memstrata.domain.memory import Status
 from memstrata.domain.scope import Grant, Right, Scope
@@ -142,8 +148,9 @@ class StoresInStep(RuleBasedStateMachine):
         granted=st.lists(grants, max_size=2).map(tuple),
         revoked=st.lists(grants, max_size=2).map(tuple),
         keys=st.lists(names, max_size=2).map(tuple),
+        policy=st.sampled_from((None, b"1" * 32, b"2" * 32)),
     )
-    def change_the_rest(self, owner, tombstones, revived, granted, revoked, keys):
+    def change_the_rest(self, owner, tombstones, revived, granted, revoked, keys, policy):
         change = self.make.change(
             tombstones=tombstones,
             revived=revived,
@@ -152,10 +159,11 @@ class StoresInStep(RuleBasedStateMachine):
             idempotency=tuple(IdempotencyRecord(key, b"r", b"{}") for key in keys),
             held=(self.make.held(session=keys[0] if keys else None),),
             outbox=(self.make.outbox_item(),),
+            policy=None if policy is None else PolicyRecord(policy, 1, b"{}"),
         )
         asked = {"idempotency_keys": ("a", "b"), "tombstones": (b"1" * 32,), "grants": True}
 
-        self.commit(owner, change, **asked)
+        self.commit(owner, change, policy=True, **asked)
 
     @rule(owner=owners, places=st.lists(st.integers(0, 5), max_size=2), parent=ids, child=ids)
     def let_go(self, owner, places, parent, child):
@@ -193,6 +201,7 @@ class StoresInStep(RuleBasedStateMachine):
                 (
                     anonymous_snapshot(drive(store, store.snapshot(owner, since=since))),
                     drive(store, store.as_of(owner, known_at)),
+                    drive(store, store.as_of(owner, known_at, superseded=True)),
                     drive(store, store.rows(owner, after=IDS[place % len(IDS)], limit=2)),
                     [drive(store, store.history(owner, id)) for id in IDS],
                     [drive(store, store.keyed(owner, s, k)) for s in (owner, TASK) for k in KEYS],

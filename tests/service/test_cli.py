@@ -258,3 +258,21 @@ def test_a_key_without_the_extra_leaves_the_rules_at_work_and_says_so(tmp_path: 
     assert done.returncode == 0, done.stderr
     assert "memstrata[openai]" in done.stdout
     assert "test-key" not in done.stdout
+
+
+def test_a_dry_run_shows_what_another_policy_would_have_done(cli: Run, tmp_path: Path) -> None:
+    cli("remember", "The app crashed", "--category", "feedback")
+    cli("remember", "Maybe it rains", "--category", "speculation")
+    file = tmp_path / "next.yaml"
+    file.write_text("version: next\ncategories:\n  feedback: {admit: false}\n")
+
+    done = cli("policy", "dry-run", str(file), user=None)
+    found = json.loads(cli("--json", "policy", "dry-run", str(file), user=None).stdout)
+
+    assert done.returncode == 0, done.stderr
+    assert "stored -> blocked  (category_not_admitted:feedback)" in done.stdout
+    assert "1 cannot be judged again: 1 blocked, content_not_kept" in done.stdout
+    assert done.stdout.splitlines()[-1] == "under 'next': 1 otherwise, 0 as they were"
+    assert [write["changed"] for write in found["writes"]] == [True, False]
+    every = cli("policy", "dry-run", str(file), "--all", user=None).stdout
+    assert "- - [speculation]  blocked -> ?  (content_not_kept)" in every

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from memstrata.adapters.model_openai import MAX_BODY_BYTES, OpenAIModel
+from memstrata.domain.decision import Usage
 from memstrata.domain.errors import (
     MissingExtra,
     ModelError,
@@ -394,6 +395,36 @@ def test_usage_is_summed_over_rungs_retries_and_repair() -> None:
     assert answer.usage.model_calls == 4
     assert answer.usage.input_tokens == 120
     assert answer.usage.output_tokens == 3
+
+
+WITHOUT_CHOICE = b'{"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}'
+
+
+@pytest.mark.parametrize(
+    ("script", "spent"),
+    [
+        ([saying("no", tokens=(100, 1)), saying("no", tokens=(20, 2))], (2, 120, 3)),
+        ([saying("no", tokens=(100, 1)), failing(401)], (2, 100, 1)),
+        ([saying("no", tokens=(100, 1)), *[failing(503)] * 4], (5, 100, 1)),
+        ([Reply(body=WITHOUT_CHOICE)], (1, 9, 4)),
+        ([Reply(body=b"[]")], (1, 0, 0)),
+    ],
+)
+def test_an_error_says_what_was_spent_before_it(
+    script: list[Reply], spent: tuple[int, int, int]
+) -> None:
+    with ModelServer(script) as server:
+        usage = failure_of(model_of(server)).usage
+
+    assert usage is not None
+    assert (usage.model_calls, usage.input_tokens, usage.output_tokens) == spent
+
+
+def test_a_question_that_was_not_asked_cost_nothing() -> None:
+    with ModelServer([]) as server:
+        usage = failure_of(model_of(server), deadline_s=0).usage
+
+    assert usage == Usage()
 
 
 @pytest.mark.parametrize("usage", ["null", "{}", '{"prompt_tokens": -1}', '{"prompt_tokens": "9"}'])

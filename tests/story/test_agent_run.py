@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memstrata import Draft
+from memstrata import Draft, Usage
 from memstrata.agent import AgentResult
 from memstrata.blocking import Agent, Strata
 from memstrata.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
@@ -250,6 +250,27 @@ def test_a_bad_answer_stops_the_run_with_its_reason(raw: Any, reason: str) -> No
     assert set(result.retrieved_keys or ()) == {"language", "response_style", "update_channel"}
     if reason.endswith("out_of_context"):
         assert result.invalid_used_memory_keys == ("salary",)
+
+
+COST = Usage(model_calls=2, input_tokens=30, output_tokens=4)
+
+
+@pytest.mark.parametrize("before", [(), (CANDIDATES,), (CANDIDATES, INTENT)])
+def test_what_a_failing_model_has_cost_counts(before: tuple[Any, ...]) -> None:
+    run = Run(ScriptedModel(*before, ModelGarbled("empty", "nothing", usage=COST)))
+
+    result = run.agent.run(FIRST, SECOND)
+
+    assert result.status == "stopped"
+    assert result.usage == Usage(model_calls=len(before)) + COST
+
+
+def test_what_a_failing_model_has_cost_counts_in_the_report_of_capture_too() -> None:
+    report = Run(ScriptedModel(ModelTimeout("late", usage=COST))).manager.capture(FIRST)
+
+    assert report.diagnostics[-1] == "llm_timeout"
+    assert report.stored, "the rules' findings are not lost with the model"
+    assert report.usage == COST
 
 
 FAILURES: list[tuple[Exception, dict[str, str]]] = [

@@ -3,7 +3,7 @@
 import pytest
 
 from conftest import World
-from memstrata import Draft, StoreUnavailable
+from memstrata import Draft, InvalidInput, InvalidScope, ScopeDenied, StoreUnavailable
 
 SAID = "The door code is 4711"
 
@@ -89,3 +89,160 @@ def test_forgetting_overtakes_a_promotion_that_is_on_its_way(
 
     assert world.strata._driver.run(store.outbox()) == ()
     assert ben.recall("door code").hits == ()
+
+
+def test_an_id_may_be_named_without_saying_that_it_is_one(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    kept = ana.remember(SAID).memory
+    assert kept
+
+    assert ana.forget(kept.id).reasons == ("count:1",)
+    assert ana.get(kept.id) is None
+
+
+def rows(world: World) -> int:
+    store = world.strata.services.store
+    run, owners = world.strata._driver.run, world.strata._driver.run(store.owners())
+    return sum(len(run(store.rows(owner))) + len(run(store.held(owner))) for owner in owners)
+
+
+def test_everything_in_a_scope_goes_with_its_versions_and_what_waits(world: World) -> None:
+    ana = world.strata.manager(user="ana", session="s1")
+    task, beside = (world.strata.manager(user="ana", task=name) for name in ("t1", "t2"))
+    ana.remember("blue", key="color")
+    ana.correct("color", "green")
+    ana.remember(SAID, ttl_days=1)
+    ana.capture("Be concise.")
+    task.remember("Blue deploys work", key="deploys")
+    beside.remember("Red deploys do not")
+    world.clock.advance(days=2)
+
+    outcome = ana.forget(scope="user")
+
+    assert (outcome.kind, outcome.reasons) == ("forgotten", ("count:3", "held:1"))
+    assert ana.list() == ana.history("color") == ()
+    assert [m.content for m in task.list()] == ["Blue deploys work"]
+    assert ana.forget(scope="user").reasons == ("not_found",)
+    assert ana.capture("Be concise.").outcomes[0].kind == "held", "only what was stored is banned"
+    assert rows(world) == 3
+    assert world.strata.verify_audit().ok
+    assert world.reopen().manager(user="ana").list() == ()
+
+
+def test_what_was_forgotten_with_its_scope_is_not_learned_again(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.capture("I live in Munich.")
+
+    ana.forget(scope="/user/ana/")
+
+    assert ana.capture("I live in Munich.").outcomes[0].reasons == ("tombstoned",)
+    assert ana.capture("I live in Berlin.").outcomes[0].kind == "created", "its key is not banned"
+
+
+def test_a_user_forgets_a_task_and_in_a_task(world: World) -> None:
+    ana, task = world.strata.manager(user="ana"), world.strata.manager(user="ana", task="t1")
+    place = "/user/ana/task/t1/"
+    for manager in (ana, task):
+        manager.remember("blue", key="color")
+        manager.remember("Deploy on Friday")
+    mine = ana.list()
+
+    assert ana.forget(key="color", scope=place).reasons == ("count:1",)
+    assert ana.forget(ana.list()[0].id, scope=place).reasons == ("not_found",)
+    assert [m.content for m in task.list() if m.scope.task] == ["Deploy on Friday"]
+    assert ana.forget(scope=place).reasons == ("count:1",)
+    assert [m for m in task.list() if m.scope.task] == []
+    assert ana.list() == mine
+    assert task.forget(scope="task").reasons == ("not_found",)
+
+
+@pytest.mark.parametrize(
+    "scope", ["org", "global", "/user/bob/", "/user/bob/task/t1/", "/user/ana/task/t2/", "user"]
+)
+def test_nobody_forgets_elsewhere(world: World, scope: str) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    world.strata.manager(user="ana").remember(SAID)
+    task = world.strata.manager(user="ana", task="t1")
+
+    with pytest.raises(ScopeDenied):
+        task.forget(scope=scope)
+    if scope not in ("user", "/user/ana/task/t2/"):
+        with pytest.raises(ScopeDenied):
+            world.strata.manager(user="ana").forget(scope=scope)
+    assert len(world.strata.manager(user="ana").list()) == 1
+
+
+def test_a_scope_that_is_none_forgets_nothing(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.remember(SAID)
+
+    for scope in ("", "task", "/", "/user/", "/user/*/"):
+        with pytest.raises((InvalidInput, InvalidScope)):
+            ana.forget(scope=scope)
+    with pytest.raises(InvalidInput):
+        ana.forget()
+    assert len(ana.list()) == 1
+
+
+def test_what_is_for_another_agent_stays_when_a_scope_is_forgotten(world: World) -> None:
+    ours = world.strata.manager(user="ana", agent="a")
+    ours.remember("Only for a", audience=["a"])
+    ours.remember("For all")
+
+    assert world.strata.manager(user="ana", agent="b").forget(scope="user").reasons == ("count:1",)
+    assert [m.content for m in ours.list()] == ["Only for a"]
+
+
+def test_what_comes_while_a_scope_is_being_forgotten_goes_too(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana, store = world.strata.manager(user="ana"), world.strata.services.store
+    ana.remember(SAID)
+    held = store.held
+
+    async def and_then(owner: object, **rest: object) -> object:
+        monkeypatch.undo()
+        ana.remember("Said at the very last")
+        return await held(owner, **rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "held", and_then)
+
+    assert ana.forget(scope="user").reasons == ("count:2",)
+    assert ana.list() == ()
+
+
+def test_a_write_that_is_tried_again_after_it_was_forgotten_says_so(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    first = ana.remember(SAID, idempotency_key="k").memory
+    assert first
+    ana.remember("Another", idempotency_key="l")
+    ana.forget(first.id)
+    events = world.strata.verify_audit().events
+
+    for reopened in (False, True):
+        strata = world.reopen() if reopened else world.strata
+        again, other = strata.manager(user="ana").remember_many(
+            [Draft(SAID, idempotency_key="k"), Draft("Another", idempotency_key="l")]
+        )
+
+        assert (again.kind, again.memory, again.stored) == ("forgotten", None, False)
+        assert again.reasons[:2] == ("forgotten_since", "was:created")
+        assert (other.kind, other.stored) == ("created", True)
+    assert [m.content for m in world.strata.manager(user="ana").list()] == ["Another"]
+    assert world.strata.verify_audit().events == events
+
+
+def test_a_promotion_that_is_tried_again_after_the_copy_was_forgotten_says_so(
+    world: World,
+) -> None:
+    task, ana = world.strata.manager(user="ana", task="t1"), world.strata.manager(user="ana")
+    learned = task.remember("Blue deploys work").memory
+    assert learned
+    copy = task.promote(learned.id, "user").memory
+    assert copy
+    ana.forget(copy.id)
+
+    again = task.promote(learned.id, "user")
+
+    assert (again.kind, again.memory) == ("forgotten", None)
+    assert again.reasons[0] == "forgotten_since"

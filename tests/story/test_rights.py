@@ -132,15 +132,30 @@ def test_a_grant_survives_a_restart(world: World) -> None:
 
 
 def test_only_an_administrator_writes_for_all_and_under_its_name(world: World) -> None:
-    world.strata.admin(by="root").grant("ana", "org_write")
-    world.strata.admin(by="root").grant("ana", "admin")
+    root = world.strata.admin(by="root")
+    ana = world.strata.manager(user="ana")
+    root.grant("ana", "org_write")
 
-    outcome = world.strata.admin(by="root").remember(Draft("Be kind", kind="procedural"))
+    outcome = root.remember(Draft("Be kind", kind="procedural"))
 
     assert outcome.events[0].actor == "admin:root"
     assert [m.content for m in world.strata.manager(user="x", org="y").list()] == ["Be kind"]
     with pytest.raises(ScopeDenied):
-        world.strata.manager(user="ana").remember("Be kinder", scope="global")
+        ana.remember("Be kinder", scope="global")
+    root.grant("ana", "admin")
+    assert ana.remember("Be kinder", scope="global").events[0].actor == ana.principal.name
+    root.revoke("ana", "admin")
+    with pytest.raises(ScopeDenied):
+        ana.remember("Be kindest", scope="global")
+
+
+def test_who_administers_one_org_does_not_write_for_all(world: World) -> None:
+    world.strata.admin(by="root").grant("ana", "admin", org="acme")
+    ana = world.strata.manager(user="ana", org="acme")
+
+    for scope in ("global", "org", "/org/default/"):
+        with pytest.raises(ScopeDenied):
+            ana.remember("Mine to say?", scope=scope)
 
 
 def test_reading_another_user_takes_a_grant_for_that_user(world: World, ana: MemoryManager) -> None:

@@ -50,3 +50,21 @@ def test_a_weaker_guess_was_never_true(world: World) -> None:
     ana.remember("I live in Rome", key="home", source="agent_inferred", valid_from="2021-01-01")
 
     assert true_at(ana, "2022-06-01") == ["I live in Berlin"]
+
+
+def test_belief_and_truth_are_asked_together(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.remember("I live in Berlin", key="home", valid_from="2020-01-01")
+    world.clock.set(datetime(2026, 2, 1, tzinfo=UTC))
+    ana.remember("I live in Paris", key="home", valid_from="2023-06-01")
+    world.clock.set(datetime(2026, 3, 1, tzinfo=UTC))
+    ana.correct("home", "I live in Rome")
+
+    def asked(known_at: str, valid_at: str) -> list[str]:
+        hits = ana.recall(QUERY, known_at=known_at, valid_at=valid_at, limit=10)
+        return [hit.memory.content for hit in hits]
+
+    assert asked("2026-01-31", "2024-01-01") == ["I live in Berlin"]
+    assert asked("2026-02-02", "2024-01-01") == ["I live in Paris"]
+    assert asked("2026-02-02", "2021-01-01") == ["I live in Berlin"]
+    assert asked("2026-03-02", "2024-01-01") == ["I live in Rome"]

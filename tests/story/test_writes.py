@@ -389,3 +389,14 @@ def test_system_time_rises_though_the_wall_clock_falls_back(
     assert second.known_from == first.known_from + timedelta(microseconds=1)
     assert standing(ana) == ["two"]
     assert [memory.content for memory in ana.history(KEY)] == ["one", "two"]
+
+
+def test_a_tag_that_a_repeat_brings_is_searched_at_once(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.remember("The gate code is 4711")
+    before = ana.recall("holidays")
+    ana.remember("The gate code is 4711", tags=["holidays"])
+
+    assert not before
+    assert [hit.memory.tags for hit in ana.recall("holidays")] == [("holidays",)]
+    assert len(world.reopen().manager(user="ana").recall("holidays")) == 1

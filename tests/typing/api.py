@@ -52,7 +52,8 @@ def blocking() -> None:
         assert_type(memory.history("deploy_region"), tuple[memstrata.Memory, ...])
         assert_type(memory.explain("id", "query"), memstrata.Explanation)
         assert_type(memory.correct("deploy_region", "eu-west-1"), memstrata.Outcome)
-        assert_type(memory.forget(key="deploy_region"), memstrata.Outcome)
+        assert_type(memory.forget("id"), memstrata.Outcome)
+        assert_type(memory.forget(key="deploy_region", scope="user"), memstrata.Outcome)
         assert_type(memory.promote("id", to="org"), memstrata.Outcome)
         assert_type(strata.admin(by="root").grant("alice", "org_write"), memstrata.Grant)
 

@@ -265,3 +265,21 @@ def test_a_models_plan_is_passed_on_as_it_is() -> None:
 def test_a_scripted_model_that_is_asked_too_often_says_so() -> None:
     with pytest.raises(AssertionError, match="no answer left"):
         ask(ScriptedModel(), turn())
+
+
+@pytest.mark.parametrize(
+    ("text", "quote", "source"),
+    [
+        ("No, it's Berlin.", "it's Berlin", Source.IN_SESSION_CORRECTION),
+        ("That's wrong. It's Berlin.", "It's Berlin", Source.USER_CORRECTION),
+        ("I moved to Berlin.", "I moved to Berlin", Source.USER_STATED),
+        ("I have a cat. No, it's Berlin.", "I have a cat. No, it's Berlin", Source.USER_STATED),
+        ("No, it's Berlin.", "it is Rome", Source.AGENT_INFERRED),
+    ],
+)
+def test_what_stands_in_a_repair_alone_is_a_correction(
+    text: str, quote: str, source: Source
+) -> None:
+    candidate = anchored(item(key="location", value="Berlin", quote=quote), turn(text))
+
+    assert candidate.source is source

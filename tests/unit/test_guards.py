@@ -91,6 +91,7 @@ def test_a_task_does_not_write_to_its_user() -> None:
         (MAY_WRITE_ORG, Scope.of_user("acme", "bob"), False),
         (Grant("bob", Right.ORG_WRITE), Scope.of_org("acme"), False),
         (Grant("ana", Right.ADMIN), Scope.of_org("acme"), False),
+        (Grant("ana", Right.ADMIN), Scope.of_global(), False),
         (Grant("ana", Right.READ_USER, "bob"), Scope.of_user("acme", "bob"), False),
     ],
 )

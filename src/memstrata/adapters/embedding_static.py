@@ -96,9 +96,9 @@ class StaticEmbedder:
             tokens = tokenizer.encode(text[:MAX_CHARS])
             if not tokens:
                 continue
-            # int64: a character gives at most three tokens and a token at most 127 in each
-            # dimension, so neither the sum nor its squared length can overflow.
-            total = table.take(tokens, axis=0).sum(axis=0, dtype=np.int64)
+            # A character gives at most three tokens and a token at most 127 in each dimension, so
+            # neither the sum nor its squared length can overflow.
+            total = np.add.reduce(table[tokens], axis=0, dtype=np.int32).astype(np.int64)
             squared_length = int(total @ total)
             # Special tokens, "[UNK]" among them, have zero rows: the sum may be zero.
             if squared_length:

@@ -25,6 +25,7 @@ from memstrata.domain.change import (
     IdempotencyRecord,
     NewVersion,
     OutboxItem,
+    PolicyRecord,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -88,10 +89,10 @@ class Kept(NamedTuple):
             and (state.known_to is None or known_at < state.known_to)
         )
 
-    def restated(self, state: State) -> "Kept":
-        """The same memory with one more state."""
+    def restated(self, state: State, entry: bytes) -> "Kept":
+        """The same memory with one more state, and the index entry that goes with it."""
         ended = self.states[-1]._replace(known_to=state.known_from)
-        return self._replace(states=(*self.states[:-1], ended, state))
+        return self._replace(states=(*self.states[:-1], ended, state), entry=entry)
 
 
 GrantName = tuple[str, str, str | None]
@@ -118,6 +119,7 @@ class Shelf:
         held: By id.
         grants: By grantee, right and subject.
         outbox: By id.
+        policies: In the order in which they came into force.
         children: Owner and id of what was derived from a memory, by the parent's id.
         parents: Ids of the memories from which a memory of this owner was derived, by its id.
     """
@@ -135,6 +137,7 @@ class Shelf:
     held: dict[str, HeldCandidate] = field(default_factory=dict)
     grants: dict[GrantName, Grant] = field(default_factory=dict)
     outbox: dict[str, OutboxItem] = field(default_factory=dict)
+    policies: list[PolicyRecord] = field(default_factory=list)
     children: dict[str, set[tuple[Scope, str]]] = field(default_factory=dict)
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -154,6 +157,7 @@ class Shelf:
             idempotent=MappingProxyType({key: self.idempotent[key] for key in keys}),
             tombstoned=frozenset(self.tombstones.intersection(request.tombstones)),
             grants=in_grant_order(self.grants.values()) if request.grants else (),
+            policy=self.policies[-1] if request.policy and self.policies else None,
         )
 
     def write(self, change: Change) -> tuple[StoredRow, ...]:
@@ -174,7 +178,10 @@ class Shelf:
             before.seq + len(change.events),
         )
         written = [_kept(new, self.digest, head) for new in change.added]
-        written += [self.kept[m.id].restated(_state(m, head)) for m in change.restated]
+        entries = {new.memory.id: new.entry for new in change.reindexed}
+        for memory in change.restated:
+            old = self.kept[memory.id]
+            written.append(old.restated(_state(memory, head), entries.get(old.id, old.entry)))
         written.sort()
         linked = link_events(change.events, self.digest, before.seq, self.mac)
 
@@ -257,6 +264,8 @@ class Shelf:
         for grant in change.revoked:
             self.grants.pop(_grant_name(grant), None)
         self.grants.update({_grant_name(grant): grant for grant in change.granted})
+        if change.policy is not None:
+            self.policies.append(change.policy)
 
 
 def _kept(new: NewVersion, owner: bytes, head: Head) -> Kept:

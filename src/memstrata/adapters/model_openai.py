@@ -22,9 +22,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from memstrata.adapters.json_schema import is_strict
-from memstrata.adapters.model_reply import Reply, checked_json, parse_completion
+from memstrata.adapters.model_reply import Reply, checked_json, counted, parse_body, reply_in
 from memstrata.domain.decision import Usage
-from memstrata.domain.errors import MissingExtra, ModelGarbled, ModelTimeout, ModelUnavailable
+from memstrata.domain.errors import (
+    MissingExtra,
+    ModelError,
+    ModelGarbled,
+    ModelTimeout,
+    ModelUnavailable,
+)
 from memstrata.domain.value import plain
 from memstrata.ports import Capability, ModelAnswer
 
@@ -122,10 +128,21 @@ class OpenAIModel:
     ) -> ModelAnswer:
         """Ask for JSON that follows a schema; see :meth:`memstrata.ports.LanguageModel`.
 
-        Retries, rungs and repair share ``deadline_s``. Usage counts every request that was sent.
+        Retries, rungs and repair share ``deadline_s``. Usage counts every request that was sent,
+        and an error carries it too.
         """
         question = _Question(system, user, plain(schema), name)
         call = _Call(self._monotonic() + deadline_s)
+        try:
+            return await self._answered(question, call, schema)
+        except ModelError as error:
+            error.usage = call.usage
+            raise
+
+    async def _answered(
+        self, question: _Question, call: _Call, schema: Mapping[str, Any]
+    ) -> ModelAnswer:
+        """Ask, and once more with what is wrong with the answer."""
         reply = await self._ask(question, call)
         try:
             value = checked_json(reply.text, schema)
@@ -196,9 +213,9 @@ class OpenAIModel:
             raise _Transient(f"no answer within {limit_s:.1f} s") from None
         except (openai.APIConnectionError, httpx2.TransportError, httpx2.StreamError):
             raise _Transient("the connection failed") from None
-        reply = parse_completion(body)
-        call.usage += reply.usage
-        return reply
+        completion = parse_body(body)
+        call.usage += counted(completion)
+        return reply_in(completion)
 
     async def _body(self, question: _Question, rung: Rung, limit_s: float) -> bytes:
         """Send one request and read its body, but never more of it than is allowed."""

@@ -18,36 +18,52 @@ class Reply:
 
     Attributes:
         text: The model's words; empty where there were none.
-        usage: Tokens as the provider counted them.
         model: Name of the model, empty where the endpoint names none.
     """
 
     text: str
-    usage: Usage
     model: str
 
 
-def parse_completion(body: bytes) -> Reply:
-    """Read a chat completion; nothing of it is believed.
+def parse_body(body: bytes) -> Any:
+    """Return the JSON of a chat completion; nothing of it is believed.
 
     Raises:
-        ModelGarbled: If the body is no chat completion.
+        ModelGarbled: If the body is not JSON.
     """
     try:
-        completion = json.loads(body)
-        choice = completion["choices"][0]["message"]
-        said = choice.get("content")
-        counted = completion.get("usage") or {}
-        usage = Usage(
-            input_tokens=_tokens(counted, "prompt_tokens"),
-            output_tokens=_tokens(counted, "completion_tokens"),
-        )
-        model = completion.get("model")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        raise ModelGarbled("invalid_json", "the endpoint's reply is no chat completion") from None
-    return Reply(
-        said if isinstance(said, str) else "", usage, model if isinstance(model, str) else ""
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise _no_completion() from None
+
+
+def counted(completion: Any) -> Usage:
+    """Return the tokens that a completion says it took, whether or not it can be used."""
+    said = completion.get("usage") if isinstance(completion, dict) else None
+    if not isinstance(said, dict):
+        return Usage()
+    return Usage(
+        input_tokens=_tokens(said, "prompt_tokens"),
+        output_tokens=_tokens(said, "completion_tokens"),
     )
+
+
+def reply_in(completion: Any) -> Reply:
+    """Return what a completion answers.
+
+    Raises:
+        ModelGarbled: If it is no chat completion.
+    """
+    try:
+        said = completion["choices"][0]["message"].get("content")
+        model = completion.get("model")
+    except (LookupError, TypeError, AttributeError):
+        raise _no_completion() from None
+    return Reply(said if isinstance(said, str) else "", model if isinstance(model, str) else "")
+
+
+def _no_completion() -> ModelGarbled:
+    return ModelGarbled("invalid_json", "the endpoint's reply is no chat completion")
 
 
 def _tokens(counted: Mapping[str, Any], name: str) -> int:

@@ -79,6 +79,7 @@ def write_change(owner: Owner, before: Head | None, mac: bytes, change: Change) 
         # Before anything goes: a chain goes on from its highest version, forgotten now or not.
         *added,
         *_forgotten(owner, change.forgotten),
+        *_reindexed(change.reindexed),
         *_restated(head, change.restated),
         *_derived(owner, change.added),
         _moved(owner, before, head, mac, change),
@@ -133,6 +134,20 @@ def _forgotten(owner: Owner, ids: Sequence[str]) -> Iterable[Statement]:
     yield "drop_derivations", named
     yield "drop_index_rows", named
     yield "drop_memories", named
+
+
+def _reindexed(entries: Sequence[NewVersion]) -> Iterable[Statement]:
+    """Give restated memories other index entries; before they are restated and read again."""
+    if entries:
+        yield (
+            "reindex",
+            {
+                "ids": [new.memory.id for new in entries],
+                "analysers": [new.analyser for new in entries],
+                "embedders": [new.embedder for new in entries],
+                "entries": [new.entry for new in entries],
+            },
+        )
 
 
 def _restated(head: Head, memories: Sequence[Memory]) -> Iterable[Statement]:
@@ -236,7 +251,7 @@ def _bans(owner: Owner, change: Change) -> Iterable[Statement]:
 
 
 def _work(owner: Owner, head: Head, change: Change) -> Iterable[Statement]:
-    """Held candidates, idempotency records and the outbox."""
+    """Held candidates, idempotency records, the policy that came into force, and the outbox."""
     if change.released:
         yield "drop_held", {"ids": list(filter(is_text, change.released))}
     if change.held:
@@ -251,6 +266,8 @@ def _work(owner: Owner, head: Head, change: Change) -> Iterable[Statement]:
                 "answers": [done.answer for done in change.idempotency],
             },
         )
+    if change.policy is not None:
+        yield "add_policy", change.policy._asdict()
     if change.outbox:
         yield (
             "add_outbox",

@@ -15,6 +15,7 @@ from memstrata.domain.change import (
     IdempotencyRecord,
     OutboxItem,
     PendingOutbox,
+    PolicyRecord,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -68,7 +69,7 @@ def snapshot_of(
 
 
 def wanted_under_turn(owner: str, tag: Tag, request: TurnRequest) -> list[Statement]:
-    """Return the questions of a writer beside the rows; three, of which most ask nothing."""
+    """Return the questions of a writer beside the one for the rows."""
     asked: list[Statement] = []
     if request.idempotency_keys:
         tags = [idempotency_tag(tag, key) for key in request.idempotency_keys]
@@ -78,6 +79,8 @@ def wanted_under_turn(owner: str, tag: Tag, request: TurnRequest) -> list[Statem
         asked.append(("tombstoned", {"owner": owner, "tags": tags}))
     if request.grants:
         asked.append(("grants", {"owner": owner}))
+    if request.policy:
+        asked.append(("last_policy", {"owner": owner}))
     return asked
 
 
@@ -87,6 +90,7 @@ def found_under_turn(
     """Return the fields of a snapshot that :func:`wanted_under_turn` asked for."""
     rows = {name: rows for (name, _), rows in zip(asked, found, strict=True)}
     keys = {idempotency_tag(tag, key): key for key in request.idempotency_keys}
+    policies = [PolicyRecord._make(row) for row in rows.get("last_policy", ())]
     plain = {tombstone_tag(tag, fingerprint): fingerprint for fingerprint in request.tombstones}
     return {
         "idempotent": MappingProxyType(
@@ -97,6 +101,7 @@ def found_under_turn(
         ),
         "tombstoned": frozenset(plain[named] for (named,) in rows.get("tombstoned", ())),
         "grants": read_grants(body for (body,) in rows.get("grants", ())),
+        "policy": policies[0] if policies else None,
     }
 
 

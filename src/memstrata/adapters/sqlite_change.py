@@ -52,7 +52,8 @@ class Writing(NamedTuple):
     def run_all(self, name: str, bound: Iterable[dict[str, Any]]) -> None:
         """Run a named statement on the owner's rows once for each of many."""
         owner = {"owner": self.owner}
-        self.connection.executemany(SQL[name], ({**each, **owner} for each in bound))
+        if rows := [{**each, **owner} for each in bound]:
+            self.connection.executemany(SQL[name], rows)
 
     def one(self, name: str, /, **bound: Any) -> tuple[Any, ...] | None:
         """Return the first row of a named statement on the owner's rows."""
@@ -94,7 +95,8 @@ def write_change(
     writing = Writing(connection, owner, tag, head)
     check_chains(change.added, lambda root: _top_version(writing, root))
     _forget(writing, change.forgotten)
-    rows = [_restate(writing, memory) for memory in change.restated]
+    entries = {new.memory.id: new for new in change.reindexed}
+    rows = [_restate(writing, memory, entries.get(memory.id)) for memory in change.restated]
     rows += _add(writing, change.added)
     _derive(writing, change.added)
     mac = _link(writing, before, change)
@@ -133,8 +135,7 @@ def _add(writing: Writing, added: Iterable[NewVersion]) -> list[StoredRow]:
         if tags.key_tag is not None:
             lookups.append({"tag": tags.key_tag, "place": 0, "id": id})
         if new.entry:
-            named = {"analyser": new.analyser, "embedder": new.embedder, "entry": new.entry}
-            entries.append({"id": id, **named})
+            entries.append(_index_row(new))
         known_from = writing.head.known_at
         rows.append(StoredRow(id, writing.head.revision, body, state, new.entry, known_from, None))
     writing.run_all("add_state", states)
@@ -156,7 +157,7 @@ def _derive(writing: Writing, added: Iterable[NewVersion]) -> None:
     )
 
 
-def _restate(writing: Writing, memory: Memory) -> StoredRow:
+def _restate(writing: Writing, memory: Memory, reindexed: NewVersion | None) -> StoredRow:
     head, state = writing.head, encode_state(memory)
     columns = state_columns(memory, state, head)
     found = writing.one("row", id=memory.id)
@@ -166,11 +167,22 @@ def _restate(writing: Writing, memory: Memory) -> StoredRow:
     writing.run("end_state", revision=old.revision, id=memory.id, known_to=head.known_at)
     writing.run("restate_memory", id=memory.id, **columns)
     writing.run("add_state", id=memory.id, previous=old.revision, **columns)
-    return old._replace(revision=head.revision, state=state, known_from=head.known_at)
+    entry = old.entry
+    if reindexed is not None:
+        entry = reindexed.entry
+        writing.run("put_index_row", **_index_row(reindexed))
+    return old._replace(revision=head.revision, state=state, entry=entry, known_from=head.known_at)
+
+
+def _index_row(new: NewVersion) -> dict[str, Any]:
+    made_by = {"analyser": new.analyser, "embedder": new.embedder}
+    return {"id": new.memory.id, "entry": new.entry, **made_by}
 
 
 def _forget(writing: Writing, ids: Sequence[str]) -> None:
     """Remove memories and all that points at them, table by table."""
+    if not ids:
+        return
     states, lookups = [], []
     for id in ids:
         traces = writing.one("traces", id=id)
@@ -244,7 +256,7 @@ def _write_bans(writing: Writing, change: Change) -> None:
 
 
 def _write_work(writing: Writing, change: Change) -> None:
-    """Held candidates, idempotency records and the outbox."""
+    """Held candidates, idempotency records, the outbox, and the policy that came into force."""
     for id in change.released:
         writing.run("drop_held", id=id)
     for held in change.held:
@@ -260,6 +272,8 @@ def _write_work(writing: Writing, change: Change) -> None:
         )
         if not writing.changed():
             raise ValueError(f"idempotency key {key} exists")
+    if change.policy is not None:
+        writing.run("add_policy", **change.policy._asdict())
     for item in change.outbox:
         writing.run("add_outbox", **item._asdict())
         if not writing.changed():

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from memstrata.adapters.sqlite_schema import SQL
-from memstrata.adapters.store_columns import LIVE, read_grants, scope_named
+from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named
 from memstrata.adapters.store_rules import content_code, is_storable
 from memstrata.adapters.store_tags import Tag, idempotency_tag, tombstone_tag
 from memstrata.domain.change import (
@@ -18,6 +18,7 @@ from memstrata.domain.change import (
     JournalEntry,
     OutboxItem,
     PendingOutbox,
+    PolicyRecord,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -27,6 +28,11 @@ from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
 
+_OWNERS = ("owner", "owner_2", "owner_3")
+_NO_OWNERS = dict.fromkeys(_OWNERS)
+OWNERS_AT_ONCE = len(_OWNERS)
+"""How many owners the statement ``heads`` binds."""
+
 _by_revision = itemgetter(1, 0)  # of StoredRow: revision, id
 _by_id = itemgetter(0)
 
@@ -35,6 +41,16 @@ def fetch_head(connection: apsw.Connection, owner: bytes) -> Head | None:
     """Return where an owner stands."""
     found = connection.execute(SQL["head"], {"owner": owner}).fetchone()
     return None if found is None else Head._make(found)
+
+
+def fetch_heads(connection: apsw.Connection, owners: Sequence[bytes]) -> tuple[Head | None, ...]:
+    """Return where several owners stand, in the order asked."""
+    found: dict[bytes, Head] = {}
+    for start in range(0, len(owners), OWNERS_AT_ONCE):
+        asked = dict(zip(_OWNERS, owners[start:], strict=False))
+        for owner, *head in connection.execute(SQL["heads"], _NO_OWNERS | asked):
+            found[owner] = Head._make(head)
+    return tuple(map(found.get, owners))
 
 
 def fetch_snapshot(
@@ -67,14 +83,18 @@ def fetch_for_turn(
             "idempotent": _idempotent(connection, owner, tag, request.idempotency_keys),
             "tombstoned": _tombstoned(connection, owner, tag, request.tombstones),
             "grants": fetch_grants(connection, owner) if request.grants else (),
+            "policy": fetch_policy(connection, owner) if request.policy else None,
         }
 
     return fetch_snapshot(connection, owner, request.since, more)
 
 
-def fetch_as_of(connection: apsw.Connection, owner: bytes, known_at: int) -> list[StoredRow]:
-    """Return the rows live at a system time, by id."""
-    rows = _rows(connection, "rows_as_of", {"owner": owner, "known_at": known_at, **LIVE})
+def fetch_as_of(
+    connection: apsw.Connection, owner: bytes, known_at: int, *, superseded: bool
+) -> list[StoredRow]:
+    """Return the rows live, or also those superseded, at a system time, by id."""
+    bound = {"owner": owner, "known_at": known_at, **LIVE}
+    rows = _rows(connection, "rows_as_of", bound | {"given_way": GIVEN_WAY[superseded]})
     rows.sort(key=_by_id)
     return rows
 
@@ -127,6 +147,12 @@ def fetch_grants(connection: apsw.Connection, owner: bytes) -> tuple[Grant, ...]
     """Return the grants kept with an owner."""
     found = connection.execute(SQL["grants"], {"owner": owner})
     return read_grants(body for (body,) in found)
+
+
+def fetch_policy(connection: apsw.Connection, owner: bytes) -> PolicyRecord | None:
+    """Return the policy recorded last with an owner."""
+    found = connection.execute(SQL["last_policy"], {"owner": owner}).fetchone()
+    return None if found is None else PolicyRecord._make(found)
 
 
 def fetch_journal(

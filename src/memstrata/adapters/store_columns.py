@@ -10,7 +10,7 @@ from memstrata.adapters.store_rules import in_grant_order
 from memstrata.domain.change import Change, Head
 from memstrata.domain.codec import STATUS_CODES, code_of
 from memstrata.domain.errors import InvalidScope
-from memstrata.domain.memory import Memory
+from memstrata.domain.memory import Memory, Status
 from memstrata.domain.scope import Grant, Right, Scope
 from memstrata.domain.value import to_us
 
@@ -20,6 +20,9 @@ CODEC = 1
 _ONE, _TWO, _THREE = (code for code, status in enumerate(STATUS_CODES) if status.is_live)
 LIVE = MappingProxyType({"live_1": _ONE, "live_2": _TWO, "live_3": _THREE})
 """Codes of the statuses that are live, as the statements bind them."""
+
+GIVEN_WAY = MappingProxyType({True: code_of(STATUS_CODES, Status.SUPERSEDED), False: _ONE})
+"""Code of the superseded where they are wanted too; else one that is asked for anyway."""
 
 
 def next_head(before: Head | None, change: Change) -> Head:

@@ -27,7 +27,7 @@ from memstrata.domain.change import (
 from memstrata.domain.codec import decode, status_of
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.event import Link
-from memstrata.domain.memory import Memory
+from memstrata.domain.memory import Memory, Status
 from memstrata.domain.scope import Grant, Scope
 from memstrata.ports import Capability
 
@@ -68,14 +68,17 @@ class DictStore:
         with self._open():
             return self._snapshot(owner, TurnRequest(since=since))
 
-    async def as_of(self, owner: Scope, known_at: int) -> tuple[StoredRow, ...]:
+    async def as_of(
+        self, owner: Scope, known_at: int, *, superseded: bool = False
+    ) -> tuple[StoredRow, ...]:
         """See the port."""
         with self._open():
             rows = [
                 kept.row_in(state)
                 for kept in self._kept(owner)
                 for state in kept.states_at(known_at)
-                if status_of(state.packed).is_live
+                if (status := status_of(state.packed)).is_live
+                or (superseded and status is Status.SUPERSEDED)
             ]
         return _by_id(rows)
 

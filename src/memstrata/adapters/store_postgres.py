@@ -14,7 +14,7 @@ from memstrata.adapters import postgres_rows as meaning
 from memstrata.adapters.postgres_change import Owner, add_edges, write_change
 from memstrata.adapters.postgres_pool import Line, Pool, Row, Statement, bind
 from memstrata.adapters.postgres_schema import Address, Secrets, check_database
-from memstrata.adapters.store_columns import LIVE, read_grants, scope_named
+from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named
 from memstrata.adapters.store_rules import check_edges, owner_digest
 from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag, tagger
 from memstrata.domain.change import (
@@ -125,9 +125,12 @@ class PostgresStore:
             return await self.snapshot(owner)
         return meaning.snapshot_of(head, since, found, {})
 
-    async def as_of(self, owner: Scope, known_at: int) -> tuple[StoredRow, ...]:
+    async def as_of(
+        self, owner: Scope, known_at: int, *, superseded: bool = False
+    ) -> tuple[StoredRow, ...]:
         """See the port."""
-        return meaning.by_id(await self._ask_of(owner, "rows_as_of", known_at=known_at, **LIVE))
+        bound = {"known_at": known_at, "given_way": GIVEN_WAY[superseded], **LIVE}
+        return meaning.by_id(await self._ask_of(owner, "rows_as_of", **bound))
 
     async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
         """See the port."""

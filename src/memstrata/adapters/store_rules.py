@@ -36,7 +36,8 @@ def check_change(owner: Scope, head: Head | None, change: Change) -> None:
 
     Raises:
         ValueError: If ``known_at`` is not after the head's, an id stands twice among the added,
-            restated and forgotten, or an added memory belongs to another owner.
+            restated and forgotten, what is reindexed is not restated, or an added memory belongs
+            to another owner.
     """
     if head is not None and change.known_at <= head.known_at:
         raise ValueError(f"known_at {change.known_at} is not after {head.known_at}")
@@ -47,6 +48,9 @@ def check_change(owner: Scope, head: Head | None, change: Change) -> None:
     if len(set(ids)) < len(ids):
         twice = sorted(id for id, times in Counter(ids).items() if times > 1)
         raise ValueError(f"named twice in one change: {', '.join(twice)}")
+    unstated = {new.memory.id for new in change.reindexed} - {m.id for m in change.restated}
+    if unstated:
+        raise ValueError(f"reindexed but not restated: {', '.join(sorted(unstated))}")
     for new in change.added:
         if new.memory.scope.owner != owner:
             raise ValueError(f"memory {new.memory.id} belongs to {new.memory.scope.path}")

@@ -180,9 +180,9 @@ class SqliteStore:
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
-        known = [self._owner(owner) for owner in owners]
-        with self._reading() as connection:
-            return tuple(rows_of.fetch_head(connection, owner.digest) for owner in known)
+        digests = [self._owner(owner).digest for owner in owners]
+        with self._reading(is_transaction=len(digests) > rows_of.OWNERS_AT_ONCE) as connection:
+            return rows_of.fetch_heads(connection, digests)
 
     async def snapshot(self, owner: Scope, *, since: Head | None = None) -> Snapshot:
         """See the port."""
@@ -190,11 +190,13 @@ class SqliteStore:
         with self._reading() as connection:
             return rows_of.fetch_snapshot(connection, digest, since)
 
-    async def as_of(self, owner: Scope, known_at: int) -> tuple[StoredRow, ...]:
+    async def as_of(
+        self, owner: Scope, known_at: int, *, superseded: bool = False
+    ) -> tuple[StoredRow, ...]:
         """See the port."""
         digest = self._owner(owner).digest
         with self._reading() as connection:
-            return tuple(rows_of.fetch_as_of(connection, digest, known_at))
+            return tuple(rows_of.fetch_as_of(connection, digest, known_at, superseded=superseded))
 
     async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
         """See the port."""
@@ -341,8 +343,8 @@ class SqliteStore:
             raise StoreUnavailable(self.location, "opened before a fork; open it in this process")
 
     @contextmanager
-    def _reading(self) -> Iterator[apsw.Connection]:
-        """One connection in one short read transaction."""
+    def _reading(self, *, is_transaction: bool = True) -> Iterator[apsw.Connection]:
+        """One connection in one short read transaction; a single statement is one by itself."""
         self._check_usable()
         with self._translating:
             try:
@@ -351,9 +353,11 @@ class SqliteStore:
                 connection = open_reader(self._path, busy_timeout_s=self._busy_timeout_s)
             is_sound = False
             try:
-                connection.execute("BEGIN")
+                if is_transaction:
+                    connection.execute("BEGIN")
                 yield connection
-                connection.execute("COMMIT")
+                if is_transaction:
+                    connection.execute("COMMIT")
                 is_sound = True
             finally:
                 if is_sound and not self._closed and len(self._idle_readers) < IDLE_READERS:

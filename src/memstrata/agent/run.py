@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -21,7 +22,7 @@ from memstrata.agent.result import AgentResult, AppliedMemory, MemoryState, Trac
 from memstrata.capture.intent import model_intent, rule_intent
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Outcome, OutcomeKind, Usage
-from memstrata.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
+from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
 from memstrata.domain.memory import Memory
 from memstrata.domain.proposal import Intent, ScopeName, Violation
 from memstrata.domain.recall import Hit
@@ -29,7 +30,14 @@ from memstrata.domain.scope import Scope, ScopeLevel
 from memstrata.domain.value import from_us
 from memstrata.language.normalise import check_text
 from memstrata.manager import AsyncMemoryManager
-from memstrata.manager.capturing import Proposed, propose_by_model, propose_by_rules, turn_of
+from memstrata.manager.capturing import (
+    EARLIER_TURNS,
+    Proposed,
+    propose_by_model,
+    propose_by_rules,
+    turn_of,
+    turns_before,
+)
 from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
 from memstrata.policy.boundary import check_intent
@@ -45,7 +53,11 @@ _REFRESHED = (OutcomeKind.REFRESHED, OutcomeKind.BUMPED, OutcomeKind.TOUCHED)
 
 
 class AsyncAgent:
-    """Runs the reference loop for one principal, over any language model or none."""
+    """Runs the reference loop for one principal, over any language model or none.
+
+    An agent is one conversation: it knows the last messages that it was given to capture, so that
+    "no, it's Berlin" is about what was said before.
+    """
 
     def __init__(
         self,
@@ -67,10 +79,11 @@ class AsyncAgent:
         self._manager = manager
         self._needs_model = needs_model
         self._checks = {**DEFAULT_CHECKS, **(checks or {})}
+        self._said: deque[str] = deque(maxlen=EARLIER_TURNS)
 
     async def capture(self, message: str) -> AgentResult:
         """Store what a message gives to remember; the phases ``capture`` and ``store``."""
-        return await self._run(_Run.capture, message)
+        return await self._heard(message, _Run.capture, message)
 
     async def answer(self, request: str) -> AgentResult:
         """Answer a request with what is remembered: plan, retrieve, apply."""
@@ -78,12 +91,23 @@ class AsyncAgent:
 
     async def run(self, message: str, request: str) -> AgentResult:
         """Both, in one run and under one budget."""
-        return await self._run(_Run.both, message, request)
+        return await self._heard(message, _Run.both, message, request)
+
+    async def _heard(self, message: str, work: Any, *texts: str) -> AgentResult:
+        result = await self._run(work, *texts)
+        self._said.append(message)
+        return result
 
     async def _run(self, work: Any, *texts: str) -> AgentResult:
         for text in texts:
             check_text("message", text, 64 * 1024)
-        run = _Run(self._services, self._manager, self._checks, needs_model=self._needs_model)
+        run = _Run(
+            self._services,
+            self._manager,
+            self._checks,
+            tuple(self._said),
+            needs_model=self._needs_model,
+        )
         try:
             await work(run, *texts)
         except _Stopped as stop:
@@ -109,12 +133,14 @@ class _Run:
         services: Services,
         manager: AsyncMemoryManager,
         checks: Mapping[str, Effect],
+        before: Sequence[str],
         *,
         needs_model: bool,
     ) -> None:
         self._services = services
         self._manager = manager
         self._checks = checks
+        self._before = before
         self._needs_model = needs_model
         home = manager.principal.home
         self._policy: Policy = services.policies.policy_for(home.org)
@@ -165,14 +191,15 @@ class _Run:
         model, left_s = self._spend("capture")
         principal = self._manager.principal
         turn = turn_of(message, principal, role="user")
+        before = turns_before(self._before, principal)
         if model is None:
-            return propose_by_rules(turn, principal)
+            return propose_by_rules(turn, principal, before)
         try:
             proposed = await propose_by_model(
-                model, turn, principal, self._policy, OnViolation.STOP, left_s
+                model, turn, principal, self._policy, OnViolation.STOP, left_s, before
             )
-        except (ModelTimeout, ModelUnavailable, ModelGarbled) as error:
-            self._stop(_reason(error, "invalid_memory_candidates:not_object"), "capture")
+        except ModelError as error:
+            self._fail(error, "invalid_memory_candidates:not_object", "capture")
         self._usage += proposed.usage
         if proposed.violation is not None:
             self._stop(proposed.violation, "capture", raw_capture=proposed.raw)
@@ -223,8 +250,8 @@ class _Run:
             names = tuple(scope.value for scope in allowed_scopes(self._policy))
             try:
                 planned = await model_intent(model, request, scopes=names, deadline_s=left_s)
-            except (ModelTimeout, ModelUnavailable, ModelGarbled) as error:
-                self._stop(_reason(error, "invalid_retrieval_intent:not_object"), "retrieve_plan")
+            except ModelError as error:
+                self._fail(error, "invalid_retrieval_intent:not_object", "retrieve_plan")
             raw = planned.value
             self._usage += planned.usage
         intent = check_intent(raw, self._policy)
@@ -280,8 +307,8 @@ class _Run:
                 name="answer",
                 deadline_s=left_s,
             )
-        except (ModelTimeout, ModelUnavailable, ModelGarbled) as error:
-            self._stop(_reason(error, "llm_invalid_json"), "apply", **facts)
+        except ModelError as error:
+            self._fail(error, "llm_invalid_json", "apply", **facts)
         self._usage += given.usage
         return given.value
 
@@ -302,6 +329,11 @@ class _Run:
         self._trace.append(TraceStep(phase=name, step=len(self._trace) + 1, ok=False))
         self._note(f"stopped:{reason}")
         raise _Stopped(reason, phase, **facts)
+
+    def _fail(self, error: ModelError, unusable: str, phase: str, **facts: Any) -> Never:
+        """Stop because the model did; what it cost until then counts."""
+        self._usage += error.usage or Usage()
+        self._stop(_reason(error, unusable), phase, **facts)
 
     def _note(self, action: str, **fields: Any) -> None:
         session = self._manager.principal.session
@@ -351,10 +383,10 @@ def _state(memory: Memory, now: datetime) -> MemoryState:
     )
 
 
-def _reason(error: ModelTimeout | ModelUnavailable | ModelGarbled, unusable: str) -> str:
+def _reason(error: ModelError, unusable: str) -> str:
     if isinstance(error, ModelTimeout):
         return "llm_timeout"
-    if isinstance(error, ModelUnavailable):
+    if not isinstance(error, ModelGarbled):
         return "llm_unavailable"
     if error.reason == "empty":
         return "llm_empty"

@@ -8,7 +8,7 @@ quote is always an exact part of the turn, and ``metadata["span"]`` says where (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -89,8 +89,8 @@ def examine(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> Ext
     Args:
         turn: What was said.
         scope: Where candidates are to go.
-        before: The last keyed candidate of an earlier turn of the user, which "actually, it's
-            …" then corrects.
+        before: What :func:`topic_of` the turns before it gives, which "actually, it's …" then
+            corrects.
 
     Returns:
         Candidates with quote, speaker, origin and span, at most ``MAX_CANDIDATES``; none if the
@@ -112,6 +112,24 @@ def examine(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> Ext
         if len(taken) >= MAX_CANDIDATES:
             break
     return Extraction(tuple(taken[:MAX_CANDIDATES]), reading.notes)
+
+
+def topic_of(turns: Sequence[Turn], scope: Scope) -> Candidate | None:
+    """Return the keyed candidate that a repair in the next turn would be about, or None.
+
+    It was stated last in the very last of the turns: what was said after it may be about anything,
+    and "no, it's Berlin" then too. Turns before that one tell what it repairs itself.
+
+    Args:
+        turns: What the user said before, oldest first.
+        scope: As for :func:`examine`.
+    """
+    topic: Candidate | None = None
+    for turn in turns:
+        found = examine(turn, scope, before=topic).candidates
+        keyed = [one for one in found if one.key and not one.retracts]
+        topic = keyed[-1] if keyed else None
+    return topic
 
 
 def _take(candidate: Candidate, taken: list[Candidate]) -> None:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -21,6 +22,7 @@ from memstrata.domain.errors import (
     MemstrataError,
     OwnerRequired,
 )
+from memstrata.domain.scope import DEFAULT_ORG
 
 if TYPE_CHECKING:
     from memstrata.blocking import MemoryManager, Strata
@@ -103,6 +105,9 @@ def _version(asked: bool) -> None:
 
 
 Key = Annotated[str | None, typer.Option(help="Name of the fact.")]
+Scopes = Annotated[
+    list[str] | None, typer.Option("--scope", help="Only this scope; a path or a name.")
+]
 
 
 @app.callback()
@@ -163,11 +168,17 @@ def remember(
 
 
 @app.command()
-def capture(context: typer.Context, text: Annotated[str, typer.Argument()]) -> None:
+def capture(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument()],
+    before: Annotated[
+        list[str] | None, typer.Option(help="What the user said before; may be repeated.")
+    ] = None,
+) -> None:
     """Find what is worth remembering in what a user said, and store it as policy allows."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        report = chosen.manager(strata).capture(text)
+        report = chosen.manager(strata).capture(text, before=before or ())
     chosen.show(report, render.capture)
 
 
@@ -180,12 +191,19 @@ def recall(
     known_at: Annotated[str | None, typer.Option(help="As believed then, ISO 8601.")] = None,
     valid_at: Annotated[str | None, typer.Option(help="As true then, ISO 8601.")] = None,
     floor: Annotated[float | None, typer.Option(help="Least relevance, 0 to 1.")] = None,
+    scope: Scopes = None,
 ) -> None:
     """Show the memories that serve a query, best first, with the reasons."""
     chosen: Options = context.obj
     with chosen.open() as strata:
         found = chosen.manager(strata).recall(
-            query, limit=limit, kinds=kind, known_at=known_at, valid_at=valid_at, floor=floor
+            query,
+            limit=limit,
+            kinds=kind,
+            known_at=known_at,
+            valid_at=valid_at,
+            floor=floor,
+            scopes=scope,
         )
     chosen.show(found, render.recall)
 
@@ -195,33 +213,36 @@ def list_memories(
     context: typer.Context,
     limit: Annotated[int, typer.Option("--limit", "-k")] = 100,
     category: Annotated[str | None, typer.Option(help="Only this category.")] = None,
+    scope: Scopes = None,
 ) -> None:
     """Show what the principal may read, newest first."""
     chosen: Options = context.obj
     wanted = None if category is None else {"category": category}
     with chosen.open() as strata:
-        memories = chosen.manager(strata).list(filter=wanted, limit=limit)
+        memories = chosen.manager(strata).list(filter=wanted, limit=limit, scopes=scope)
     chosen.show(memories, render.memories)
 
 
 @app.command()
-def get(context: typer.Context, id: Annotated[str, typer.Argument()]) -> None:
+def get(context: typer.Context, id: Annotated[str, typer.Argument()], scope: Scopes = None) -> None:
     """Show one memory in full."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        memory = chosen.manager(strata).get(id)
+        memory = chosen.manager(strata).get(id, scopes=scope)
     chosen.show(memory, render.memory)
     _refuse_if(memory is None)
 
 
 @app.command()
 def history(
-    context: typer.Context, which: Annotated[str, typer.Argument(help="Key or id.")]
+    context: typer.Context,
+    which: Annotated[str, typer.Argument(help="Key or id.")],
+    scope: Scopes = None,
 ) -> None:
     """Show every version under a key or of an id, oldest first."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        versions = chosen.manager(strata).history(which)
+        versions = chosen.manager(strata).history(which, scopes=scope)
     chosen.show(versions, render.history)
     _refuse_if(not versions)
 
@@ -231,11 +252,12 @@ def explain(
     context: typer.Context,
     id: Annotated[str, typer.Argument()],
     query: Annotated[str, typer.Argument()],
+    scope: Scopes = None,
 ) -> None:
     """Say why a memory would or would not be recalled for a query."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        explanation = chosen.manager(strata).explain(id, query)
+        explanation = chosen.manager(strata).explain(id, query, scopes=scope)
     chosen.show(explanation, render.explanation)
     _refuse_if(explanation.excluded == ("not_found",))
 
@@ -269,12 +291,15 @@ def forget(
     context: typer.Context,
     id: Annotated[str | None, typer.Option(help="One memory.")] = None,
     key: Key = None,
+    scope: Annotated[
+        str | None, typer.Option(help="Where; alone it means everything there.")
+    ] = None,
     source: Annotated[str | None, typer.Option(help="Everything of one source.")] = None,
 ) -> None:
     """Delete memories with all their versions and keep them from being learned again."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        outcome = chosen.manager(strata).forget(id=id, key=key, source=source)
+        outcome = chosen.manager(strata).forget(id, key=key, scope=scope, source=source)
     chosen.show(outcome, render.outcome)
     _refuse_if(outcome.kind is not OutcomeKind.FORGOTTEN)
 
@@ -339,6 +364,22 @@ def check_policy(context: typer.Context, file: Annotated[Path, typer.Argument()]
         typer.echo(f"memstrata: {problem}", err=True)
     _refuse_if(bool(found))
     chosen.show(summary(file), render.fields)
+
+
+@policy_app.command("dry-run")
+def dry_run(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A policy file, or a directory of them.")],
+    every: Annotated[
+        bool, typer.Option("--all", help="Show the writes that would have gone as they did too.")
+    ] = False,
+) -> None:
+    """Show what another policy would have done to past writes; changes nothing."""
+    chosen: Options = context.obj
+    org = DEFAULT_ORG if chosen.org is None else chosen.org
+    with chosen.open() as strata:
+        report = strata.admin(by="policy dry-run").dry_run(file, org=org)
+    chosen.show(report, partial(render.dry_run, every=every))
 
 
 @agent_app.command("capture")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memstrata.domain.decision import CaptureReport, Outcome
+from memstrata.domain.hindsight import DryRun, Life, Rejudged
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.value import plain
@@ -109,6 +110,36 @@ def audit(value: AuditReport) -> str:
     verdict = "the chain holds" if value.ok else "THE CHAIN IS BROKEN"
     summary = f"{verdict}: {value.owners} owners, {value.events} events, {value.erased} erased"
     return "\n".join([*lines, summary])
+
+
+def dry_run(value: DryRun, *, every: bool = False) -> str:
+    """Return a line for each write, or for each that would have gone otherwise; then the counts."""
+    lines = [_rejudged(write) for write in (value.writes if every else value.changed)]
+    if value.unknown:
+        lines.append(f"{len(value.unknown)} cannot be judged again: {_counts(value.unknown)}")
+    if value.erased:
+        lines.append(f"{value.erased} events went with what was forgotten")
+    same = len(value.writes) - len(value.changed) - len(value.unknown)
+    summary = f"under {value.policy!r}: {len(value.changed)} otherwise, {same} as they were"
+    return "\n".join([*lines, summary])
+
+
+def _rejudged(value: Rejudged) -> str:
+    write = value.write
+    turn = f"{write.then} -> {value.now or '?'}"
+    if value.now == write.then and value.changed:
+        turn = f"{write.then}, {_life(value.life_then)} -> {_life(value.life_now)} days"
+    named = f"{write.subject or '-'} {write.key or '-'} [{write.category}]"
+    return f"{write.at:%F %H:%M}  {write.scope}  {named}  {turn}  ({', '.join(value.reasons)})"
+
+
+def _life(days: Life | None) -> str:
+    return "/".join("never" if each is None else f"{each:g}" for each in days or ())
+
+
+def _counts(values: Sequence[Rejudged]) -> str:
+    reasons = [f"{value.write.then}, {value.reasons[0]}" for value in values]
+    return "; ".join(f"{reasons.count(name)} {name}" for name in sorted(set(reasons)))
 
 
 def agent(value: AgentResult) -> str:

@@ -117,8 +117,22 @@ class JournalEntry(NamedTuple):
     body: bytes
 
 
+class PolicyRecord(NamedTuple):
+    """A policy that came into force.
+
+    Attributes:
+        hash: SHA-256 of its rules, 32 bytes.
+        at: µs.
+        body: Its rules, canonical JSON.
+    """
+
+    hash: bytes
+    at: int
+    body: bytes
+
+
 class NewVersion(NamedTuple):
-    """A content version to be added with its first state and its index row.
+    """A content version to be added with its first state, or one that stands, with its index row.
 
     Attributes:
         memory: The record.
@@ -142,12 +156,14 @@ class TurnRequest:
         idempotency_keys: Keys to look up.
         tombstones: Plain 32-byte fingerprints to look up among the tombstones.
         grants: Whether to read the owner's grants.
+        policy: Whether to read the policy recorded last.
     """
 
     since: Head | None = None
     idempotency_keys: tuple[str, ...] = ()
     tombstones: tuple[bytes, ...] = ()
     grants: bool = False
+    policy: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +178,7 @@ class Snapshot:
         idempotent: The records found, by key.
         tombstoned: Those of the fingerprints that are tombstones.
         grants: The owner's grants, if asked for; by grantee, then name.
+        policy: The policy recorded last, if asked for; None where none was.
     """
 
     head: Head | None
@@ -172,6 +189,7 @@ class Snapshot:
     )
     tombstoned: frozenset[bytes] = frozenset()
     grants: tuple[Grant, ...] = ()
+    policy: PolicyRecord | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +200,8 @@ class Change:
         known_at: System time of the change, µs; larger than the head's.
         added: New content versions; all of one chain number without gaps.
         restated: Memories that get a new state from ``known_at`` on; content as it was.
+        reindexed: Those of the restated that get another index entry with it, because what they
+            are found by has changed: their tags.
         forgotten: Ids whose rows, states, index and event payloads are physically removed.
         tombstones: Plain 32-byte fingerprints never to be learned again; the store keeps only a
             keyed digest of each.
@@ -193,11 +213,13 @@ class Change:
         outbox: Work for other owners.
         granted: Grants to add.
         revoked: Grants to remove; compared by grantee, right and subject.
+        policy: A policy that came into force, to be kept behind those before it.
     """
 
     known_at: int
     added: tuple[NewVersion, ...] = ()
     restated: tuple[Memory, ...] = ()
+    reindexed: tuple[NewVersion, ...] = ()
     forgotten: tuple[str, ...] = ()
     tombstones: tuple[bytes, ...] = ()
     revived: tuple[bytes, ...] = ()
@@ -208,6 +230,7 @@ class Change:
     outbox: tuple[OutboxItem, ...] = ()
     granted: tuple[Grant, ...] = ()
     revoked: tuple[Grant, ...] = ()
+    policy: PolicyRecord | None = None
 
 
 Decide: TypeAlias = Callable[[Snapshot], Change | None]

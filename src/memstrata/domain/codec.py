@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -175,13 +175,17 @@ def decode(row: StoredRow) -> Memory:
         StoreCorrupt: If a blob is not what the encoders write.
     """
     try:
-        fields = _body_fields(_parse(row.body.decode())) | _state_fields(row.state)
+        memory = object.__new__(Memory)
+        fields = memory.__dict__
+        fields.update(_ABSENT)
         fields["id"] = row.id
+        _read_body(fields, _parse(row.body.decode()))
+        _read_state(fields, row.state)
         fields["known_from"] = from_us(row.known_from)
         fields["known_to"] = None if row.known_to is None else from_us(row.known_to)
-        return _made(fields)
     except (ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
         raise StoreCorrupt(f"memory {row.id}", f"row cannot be read: {error}") from error
+    return memory
 
 
 def decode_all(rows: Iterable[StoredRow]) -> tuple[Memory, ...]:
@@ -194,74 +198,73 @@ def status_of(state: bytes) -> Status:
     return STATUS_CODES[state[0]]
 
 
-# A frozen dataclass sets each of its 44 fields by name through object.__setattr__, 17 µs a memory;
-# the slots' own setters take 5. Recall opens every hit that it returns.
-_SETTERS = {field.name: getattr(Memory, field.name).__set__ for field in dataclasses.fields(Memory)}
+# Hits of one principal lie in a handful of scopes; parsing checks every character of every id.
+_scope = lru_cache(maxsize=4096)(Scope.parse)
 _parse = json.JSONDecoder().decode
-_NOT_WRITTEN = {"last_accessed_at": None, "access_count": 0, "reads_30d": 0}
+
+_ABSENT: Mapping[str, Any] = {
+    field.name: field.default
+    for field in dataclasses.fields(Memory)
+    if field.default is not dataclasses.MISSING
+} | {"origin": Origin(), "metadata": NO_METADATA}
+"""What holds of a memory whose body and state say nothing of it."""
+
+# Name in the body: field, and what makes its value; None where JSON's is the value itself.
+_BODY: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {
+    "root": ("root", None),
+    "version": ("version", None),
+    "scope": ("scope", _scope),
+    "kind": ("kind", {kind.value: kind for kind in Kind}.__getitem__),
+    "category": ("category", None),
+    "content": ("content", None),
+    "hash": ("content_hash", None),
+    "created": ("created_at", from_us),
+    "sensitivity": ("sensitivity", {level.value: level for level in Sensitivity}.__getitem__),
+    "key": ("key", None),
+    "triple": ("triple", lambda parts: Triple(*parts)),
+    "quote": ("quote", None),
+    "origin": ("origin", lambda parts: Origin(**parts)),
+    "speaker": ("speaker", None),
+    "parents": ("parents", tuple),
+    "audience": ("audience", frozenset),
+    "purpose": ("purpose", None),
+    "metadata": ("metadata", MappingProxyType),
+    "timeless": ("timeless", None),
+    "supersedes": ("supersedes", None),
+    "valid_from": ("valid_from", from_us),
+    "embedder": ("embedding_model", None),
+}
+_IN_EVERY_BODY = frozenset(list(_BODY)[:9])
 
 
-def _made(fields: dict[str, Any]) -> Memory:
-    memory = object.__new__(Memory)
-    for name, value in (_NOT_WRITTEN | fields).items():
-        _SETTERS[name](memory, value)
-    return memory
+def _read_body(fields: dict[str, Any], body: Mapping[str, Any]) -> None:
+    if not body.keys() >= _IN_EVERY_BODY:
+        raise LookupError(f"the body lacks {sorted(_IN_EVERY_BODY - body.keys())}")
+    for name, value in body.items():
+        field, made = _BODY[name]
+        fields[field] = value if made is None else made(value)
 
 
-def _body_fields(body: Mapping[str, Any]) -> dict[str, Any]:
-    triple, audience, metadata = body.get("triple"), body.get("audience"), body.get("metadata")
-    valid_from = body.get("valid_from")
-    return {
-        "root": body["root"],
-        "version": body["version"],
-        "scope": _scope(body["scope"]),
-        "kind": Kind(body["kind"]),
-        "category": body["category"],
-        "content": body["content"],
-        "content_hash": body["hash"],
-        "created_at": from_us(body["created"]),
-        "sensitivity": Sensitivity(body["sensitivity"]),
-        "key": body.get("key"),
-        "triple": None if triple is None else Triple(*triple),
-        "quote": body.get("quote"),
-        "origin": Origin(**body.get("origin", {})),
-        "speaker": body.get("speaker"),
-        "parents": tuple(body.get("parents", ())),
-        "audience": None if audience is None else frozenset(audience),
-        "purpose": body.get("purpose"),
-        "metadata": NO_METADATA if metadata is None else MappingProxyType(metadata),
-        "timeless": body.get("timeless", False),
-        "supersedes": body.get("supersedes"),
-        "valid_from": None if valid_from is None else from_us(valid_from),
-        "embedding_model": body.get("embedder"),
-    }
-
-
-def _state_fields(state: bytes) -> dict[str, Any]:
+def _read_state(fields: dict[str, Any], state: bytes) -> None:
     fixed = STATE.unpack_from(state)
     status, source, trust, importance, pinned, versions, confidence = fixed[:7]
     updated, soft, hard, verified, valid_to = fixed[7:]
-    tail = json.loads(state[STATE.size :]) if len(state) > STATE.size else {}
-    return {
-        "status": STATUS_CODES[status],
-        "source": SOURCE_CODES[source],
-        "trust": TRUST_CODES[trust],
-        "importance": IMPORTANCE_CODES[importance],
-        "pinned": bool(pinned),
-        "versions": versions,
-        "confidence": confidence,
-        "updated_at": from_us(updated),
-        "soft_expires_at": decode_time(soft),
-        "hard_expires_at": decode_time(hard),
-        "verified_at": decode_time(verified),
-        "valid_to": decode_time(valid_to),
-        "tags": tuple(tail.get("tags", ())),
-        "superseded_by": tail.get("superseded_by"),
-    }
-
-
-# Hits of one principal lie in a handful of scopes; parsing checks every character of every id.
-_scope = lru_cache(maxsize=4096)(Scope.parse)
+    fields["status"] = STATUS_CODES[status]
+    fields["source"] = SOURCE_CODES[source]
+    fields["trust"] = TRUST_CODES[trust]
+    fields["importance"] = IMPORTANCE_CODES[importance]
+    fields["pinned"] = bool(pinned)
+    fields["versions"] = versions
+    fields["confidence"] = confidence
+    fields["updated_at"] = from_us(updated)
+    fields["soft_expires_at"] = decode_time(soft)
+    fields["hard_expires_at"] = decode_time(hard)
+    fields["verified_at"] = decode_time(verified)
+    fields["valid_to"] = decode_time(valid_to)
+    if len(state) > STATE.size:
+        tail = json.loads(state[STATE.size :])
+        fields["tags"] = tuple(tail.get("tags", ()))
+        fields["superseded_by"] = tail.get("superseded_by")
 
 
 def _triple_fields(triple: Triple | None) -> list[str] | None:

@@ -26,6 +26,11 @@ Expected outcomes are values, not errors: a refused write is an ``Outcome`` with
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memstrata.domain.decision import Usage
+
 
 class MemstrataError(Exception):
     """Root of every error that memstrata raises on purpose."""
@@ -128,7 +133,15 @@ class StoreCorrupt(StoreError):
 
 
 class ModelError(MemstrataError):
-    """The language model gave no usable answer."""
+    """The language model gave no usable answer.
+
+    Attributes:
+        usage: What asking has cost all the same, or None where nobody counted (LM-1).
+    """
+
+    def __init__(self, problem: str = "", *, usage: Usage | None = None) -> None:
+        self.usage = usage
+        super().__init__(problem)
 
 
 class ModelUnavailable(ModelError):
@@ -146,6 +159,6 @@ class ModelGarbled(ModelError):
         reason: ``empty``, ``invalid_json`` or ``invalid_schema``.
     """
 
-    def __init__(self, reason: str, problem: str) -> None:
+    def __init__(self, reason: str, problem: str, *, usage: Usage | None = None) -> None:
         self.reason = reason
-        super().__init__(f"{reason}: {problem}")
+        super().__init__(f"{reason}: {problem}", usage=usage)

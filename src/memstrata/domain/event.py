@@ -26,7 +26,7 @@ _DOMAIN = b"memstrata/chain/1"
 
 
 class EventType(StrEnum):
-    """What happened; one per outcome of a write, plus what administrators do."""
+    """What happened; one per outcome of a write, plus what administrators do and policies."""
 
     CREATED = "created"
     REFRESHED = "refreshed"
@@ -45,6 +45,7 @@ class EventType(StrEnum):
     PROMOTED = "promoted"
     GRANTED = "granted"
     REVOKED = "revoked"
+    POLICY_CHANGED = "policy_changed"
 
 
 @dataclass(frozen=True, slots=True)

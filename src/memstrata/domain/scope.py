@@ -183,14 +183,7 @@ class Scope(Value):
     @property
     def lineage(self) -> tuple[Scope, ...]:
         """Itself and its ancestors, nearest first; what a reader at home here may read."""
-        chain = [self]
-        if self.task is not None:
-            chain.append(Scope(self.org, self.user))
-        if self.user is not None or self.session is not None:
-            chain.append(Scope(self.org))
-        if self.org is not None:
-            chain.append(Scope())
-        return tuple(chain)
+        return _lineage(self)
 
     def plain(self) -> str:
         """Return the canonical path."""
@@ -210,6 +203,19 @@ def _check_parts(org: str | None, user: str | None, task: str | None, session: s
         raise InvalidScope("org", "a user or session belongs to an org; name the org too")
     if (user is None and task is not None) or (user is not None and session is not None):
         raise InvalidScope("scope", "levels come as org, user, task or org, session")
+
+
+# Every read asks for it again.
+@lru_cache(maxsize=4096)
+def _lineage(scope: Scope) -> tuple[Scope, ...]:
+    chain = [scope]
+    if scope.task is not None:
+        chain.append(Scope(scope.org, scope.user))
+    if scope.user is not None or scope.session is not None:
+        chain.append(Scope(scope.org))
+    if scope.org is not None:
+        chain.append(Scope())
+    return tuple(chain)
 
 
 # Every row, event and statement asks for it again.

@@ -126,8 +126,8 @@ def main_script(text: str) -> str:
 def _terms(chunk: str) -> tuple[str, ...]:
     folded = _folded(chunk)
     bare = folded.strip(_PUNCTUATION)
-    if bare.isascii() and bare.isalpha():
-        # Most chunks are one plain word; what the pattern would find in it is known.
+    if bare.isascii() and bare.isalnum():
+        # Most chunks are one plain word or number; what the pattern would find in it is known.
         return _word_terms(bare)
     terms: list[str] = []
     for segment in patterns.compile(_SEGMENT).finditer(folded):

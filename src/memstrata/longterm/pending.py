@@ -38,6 +38,12 @@ class Pending:
         """Standing memories with the last state that the turn gave them."""
         return tuple(self._restated.values())
 
+    @property
+    def retagged(self) -> tuple[Memory, ...]:
+        """Those of the restated that go on with other tags, and so are found by other words."""
+        before = ((memory, self._standing.by_id(memory.id)) for memory in self.restated)
+        return tuple(now for now, old in before if old is not None and old.tags != now.tags)
+
     def take(self, resolution: Resolution) -> None:
         """Take in what one candidate came to."""
         for memory in resolution.added:

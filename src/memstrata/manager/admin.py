@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
-from memstrata.domain.change import Change, Snapshot, TurnRequest
 from memstrata.domain.decision import Outcome
 from memstrata.domain.errors import InvalidInput
-from memstrata.domain.event import EventType
+from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft
-from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Right, Scope, checked_id
+from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Scope
 from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
-from memstrata.manager.scribe import Scribe
+from memstrata.manager.granting import Granter
+from memstrata.manager.hindsight import dry_run
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
+from memstrata.policy.book import PolicyBook
 
 
 class AsyncAdmin:
@@ -28,6 +30,7 @@ class AsyncAdmin:
         self._services = services
         name = check_text("by", by, 512)
         self._principal = Principal(Scope.of_global(), by=f"admin:{name}")
+        self._granter = Granter(services, self._principal)
 
     async def grant(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> Grant:
         """Give a user of an org a right: ``org_write``, ``admin`` or ``read_user:{id}``.
@@ -38,17 +41,15 @@ class AsyncAdmin:
             InvalidInput: If the right is unknown.
             InvalidScope: If an id is malformed.
         """
-        grant = _grant(user, right, self._principal.name)
-        await self._change_grants(org, grant, given=True)
-        return grant
+        return await self._granter.grant(Scope.of_org(org), user, right)
 
     async def revoke(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> bool:
         """Take a right away; returns whether there was one."""
-        return await self._change_grants(org, _grant(user, right, ""), given=False)
+        return await self._granter.revoke(Scope.of_org(org), user, right)
 
     async def grants(self, *, org: str = DEFAULT_ORG) -> list[Grant]:
         """Return the grants of an org, by user, then right."""
-        return list(await self._services.store.grants(Scope.of_org(org)))
+        return list(await self._granter.seen(Scope.of_org(org)))
 
     async def remember(self, draft: Draft, *, scope: str = "/global/") -> Outcome:
         """Store a statement in the global scope, an org, or anywhere else that is named."""
@@ -59,36 +60,21 @@ class AsyncAdmin:
         (outcome,) = await writer.write([candidate])
         return outcome
 
-    async def _change_grants(self, org: str, grant: Grant, *, given: bool) -> bool:
-        owner, changed = Scope.of_org(org), False
+    async def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
+        """Say what another policy would have done to an org's past writes; writes nothing (PO-3).
 
-        def decide(snapshot: Snapshot) -> Change | None:
-            nonlocal changed
-            held = {(g.grantee, g.right, g.subject) for g in snapshot.grants}
-            if ((grant.grantee, grant.right, grant.subject) in held) is given:
-                return None
-            changed = True
-            scribe = Scribe(self._services, self._principal, snapshot)
-            scribe.record(
-                EventType.GRANTED if given else EventType.REVOKED,
-                owner,
-                details={"grantee": grant.grantee, "right": grant.name},
-            )
-            return Change(
-                known_at=scribe.moment.known_at,
-                granted=(grant,) if given else (),
-                revoked=() if given else (grant,),
-                events=scribe.events,
-            )
+        Each write that the trail tells of is judged again: by the boundaries, the judge and the
+        guards, not by the gates that compare it with what stood, and each on its own, so that
+        ``max_items`` of one turn does not count. Of what was dropped or blocked no content is
+        kept, so it cannot be judged again, and the answer says so.
 
-        await self._services.store.commit(owner, TurnRequest(grants=True), decide)
-        return changed
+        Args:
+            policy: A policy file or a directory of them, as in the settings; an org's own file is
+                laid over ``default.yaml`` in a directory only.
+            org: Whose writes; those that belong to all orgs are the default org's.
 
-
-def _grant(user: str, right: object, by: str) -> Grant:
-    name, _, subject = right.partition(":") if isinstance(right, str) else ("", "", "")
-    if name not in list(Right) or (name == Right.READ_USER) != bool(subject):
-        allowed = "org_write, admin or read_user:{id}"
-        raise InvalidInput("right", f"must be {allowed}, not {shown(right)}")
-    checked = checked_id("subject", subject) if subject else None
-    return Grant(checked_id("user", user), Right(name), checked, by)
+        Raises:
+            InvalidScope: If the org's name is malformed.
+            PolicyInvalid: If the policy is broken, with file and line.
+        """
+        return await dry_run(self._services, PolicyBook(policy).policy_for(org), org)

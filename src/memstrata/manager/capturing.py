@@ -10,18 +10,22 @@ from typing import Any
 
 from memstrata.capture.drafts import enum_member, moment, name_or_none, turn_number
 from memstrata.capture.model import anchor, propose
-from memstrata.capture.rules import examine
+from memstrata.capture.rules import examine, topic_of
 from memstrata.domain.decision import NO_USAGE, Candidate, Judgement, Outcome, Usage
 from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
 from memstrata.domain.proposal import Violation
 from memstrata.domain.scope import Principal
 from memstrata.domain.turn import Role, Turn
 from memstrata.language.normalise import check_text
-from memstrata.manager.changes import Changer
+from memstrata.manager.asking import sequence
+from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.writing import Writer
 from memstrata.policy.boundary import check_candidates
 from memstrata.policy.rules import OnViolation, Policy
 from memstrata.ports import LanguageModel
+
+EARLIER_TURNS = 3
+"""Turns before one that are looked at; chosen: a repair of a repair of what was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +71,20 @@ def turn_of(
     )
 
 
-def propose_by_rules(turn: Turn, principal: Principal) -> Proposed:
-    """Return what the phrase tables find."""
-    found = examine(turn, principal.home)
+def turns_before(before: Sequence[str], principal: Principal) -> tuple[Turn, ...]:
+    """Check what the user said before a turn, oldest first; the last :data:`EARLIER_TURNS` count.
+
+    Raises:
+        InvalidInput: If it is no sequence, or a text is not storable.
+    """
+    said = sequence("before", before)[-EARLIER_TURNS:]
+    texts = [check_text("before", text, 64 * 1024) for text in said]
+    return tuple(turn_of(text, principal) for text in texts)
+
+
+def propose_by_rules(turn: Turn, principal: Principal, before: Sequence[Turn] = ()) -> Proposed:
+    """Return what the phrase tables find; ``before`` tells what a repair is about."""
+    found = examine(turn, principal.home, before=topic_of(before, principal.home))
     return Proposed(found.candidates, diagnostics=found.diagnostics)
 
 
@@ -80,6 +95,7 @@ async def propose_by_model(
     policy: Policy,
     on_violation: OnViolation,
     deadline_s: float,
+    before: Sequence[Turn] = (),
 ) -> Proposed:
     """Return what a model finds, checked at policy's boundary and anchored in the turn.
 
@@ -88,7 +104,7 @@ async def propose_by_model(
     """
     if turn.role is not Role.USER:
         return Proposed(diagnostics=("not_the_user",))
-    answer = await propose(model, turn, deadline_s=deadline_s)
+    answer = await propose(model, turn, deadline_s=deadline_s, before=before)
     checked = check_candidates(answer.value, policy, default=on_violation)
     if isinstance(checked, Violation):
         return Proposed((), answer.value, checked.reason, (checked.reason,), answer.usage)
@@ -112,21 +128,26 @@ async def propose_by_all(
     principal: Principal,
     policy: Policy,
     deadline_s: float,
+    before: Sequence[Turn] = (),
 ) -> Proposed:
     """Return what the rules find, and what the model adds where there is one.
 
     Where both name a key the rules' value stands: it is a part of the turn. A model that fails is
     a diagnostic; the rules' findings are not lost with it.
     """
-    by_rules = propose_by_rules(turn, principal)
+    by_rules = propose_by_rules(turn, principal, before)
     if model is None:
         return by_rules
     try:
         by_model = await propose_by_model(
-            model, turn, principal, policy, OnViolation.REFUSE, deadline_s
+            model, turn, principal, policy, OnViolation.REFUSE, deadline_s, before
         )
     except ModelError as error:
-        return Proposed(by_rules.candidates, diagnostics=(*by_rules.diagnostics, _failure(error)))
+        return Proposed(
+            by_rules.candidates,
+            diagnostics=(*by_rules.diagnostics, _failure(error)),
+            usage=error.usage or NO_USAGE,
+        )
     known = {candidate.key for candidate in by_rules.candidates}
     added = tuple(c for c in by_model.candidates if c.key not in known)
     return Proposed(
@@ -139,7 +160,7 @@ async def propose_by_all(
 
 
 async def carry_out(
-    writer: Writer, changer: Changer, candidates: Sequence[Candidate]
+    writer: Writer, forgetter: Forgetter, candidates: Sequence[Candidate]
 ) -> tuple[tuple[Judgement, ...], tuple[Outcome, ...]]:
     """Take candidates through policy into the store, in their order; both results in it too.
 
@@ -157,7 +178,7 @@ async def carry_out(
     outcomes: list[Outcome] = []
     for retracts, run in groupby(judged, key=lambda one: one.candidate.retracts is not None):
         if retracts:
-            outcomes += [await changer.retract(str(one.candidate.retracts)) for one in run]
+            outcomes += [await forgetter.retract(str(one.candidate.retracts)) for one in run]
         else:
             outcomes += await writer.write_judged(tuple(run), standing)
     return judged, tuple(outcomes)

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from memstrata.capture.drafts import enum_member, flag, moment, target_scope
+from memstrata.capture.drafts import enum_member
+from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import decode_all
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.memory import Draft, Kind, Memory, Status
-from memstrata.domain.recall import Cue, Explanation, Recall
-from memstrata.domain.scope import Principal
+from memstrata.domain.recall import Explanation, Recall
+from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.trust import Source
 from memstrata.domain.value import shown, to_us
 from memstrata.language.normalise import check_text
-from memstrata.manager.capturing import carry_out, propose_by_all, turn_of
+from memstrata.manager.asking import Asker, between, checked_filter, sequence
+from memstrata.manager.capturing import carry_out, propose_by_all, turn_of, turns_before
 from memstrata.manager.changes import Changer
+from memstrata.manager.forgetting import Forgetter
+from memstrata.manager.granting import Granter
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.reading import Reader, unlimited
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
-from memstrata.retrieval.pool import FILTER_FIELDS
-
-T = TypeVar("T")
-
-MAX_LIMIT = 1_000
-"""Most hits of one recall; from the study of denial of service, ten times its page size."""
 
 MAX_LISTED = 1_000_000
 """Most memories of one list; chosen, beyond any quota of a scope."""
-
-MAX_QUERY_BYTES = 64 * 1024
 
 
 class AsyncMemoryManager:
@@ -45,8 +41,10 @@ class AsyncMemoryManager:
         self._services = services
         self._principal = principal
         self._reader = Reader(services, principal)
+        self._asker = Asker(services, principal, self._reader)
         self._writer = Writer(services, principal)
         self._changer = Changer(services, principal)
+        self._forgetter = Forgetter(services, principal)
 
     @property
     def principal(self) -> Principal:
@@ -93,7 +91,7 @@ class AsyncMemoryManager:
             confidence=confidence,
             importance=importance,
             sensitivity=sensitivity,
-            tags=(tags,) if isinstance(tags, str) else _sequence("tags", tags),
+            tags=(tags,) if isinstance(tags, str) else sequence("tags", tags),
             metadata=metadata,
             scope=scope,
             at=at,
@@ -102,7 +100,7 @@ class AsyncMemoryManager:
             pinned=pinned,
             quote=quote,
             idempotency_key=idempotency_key,
-            audience=None if audience is None else _sequence("audience", audience),
+            audience=None if audience is None else sequence("audience", audience),
         )
         (outcome,) = await self.remember_many([draft])
         return outcome
@@ -116,7 +114,7 @@ class AsyncMemoryManager:
             StoreError: If the store could not; nothing was written.
         """
         candidates = []
-        for place, draft in enumerate(_sequence("drafts", drafts)):
+        for place, draft in enumerate(sequence("drafts", drafts)):
             if not isinstance(draft, Draft):
                 raise InvalidInput(f"drafts[{place}]", f"must be a Draft, not {shown(draft)}")
             try:
@@ -144,6 +142,7 @@ class AsyncMemoryManager:
         role: str = "user",
         at: datetime | str | None = None,
         turn: int | None = None,
+        before: Sequence[str] = (),
     ) -> CaptureReport:
         """Find what is worth remembering in one turn and store it as policy allows.
 
@@ -155,6 +154,9 @@ class AsyncMemoryManager:
             role: ``user``, ``assistant``, ``tool`` or ``other``; only users speak for the user.
             at: When it was said.
             turn: Place in the session, from 0.
+            before: What the user said before in this conversation, oldest first, of which the last
+                three turns count. They tell what "no, it's Berlin" is about; nothing is stored of
+                them.
 
         Raises:
             InvalidInput: If a value is not storable.
@@ -163,9 +165,14 @@ class AsyncMemoryManager:
         said = turn_of(text, self._principal, role=role, speaker=speaker, at=at, number=turn)
         policy = self._writer.policy(self._principal.home)
         proposed = await propose_by_all(
-            self._services.model, said, self._principal, policy, policy.budgets.seconds
+            self._services.model,
+            said,
+            self._principal,
+            policy,
+            policy.budgets.seconds,
+            turns_before(before, self._principal),
         )
-        judged, outcomes = await carry_out(self._writer, self._changer, proposed.candidates)
+        judged, outcomes = await carry_out(self._writer, self._forgetter, proposed.candidates)
         return CaptureReport(
             proposed=proposed.candidates,
             judged=judged,
@@ -186,8 +193,8 @@ class AsyncMemoryManager:
             ScopeDenied: If a caller's candidate is for such a scope; nothing was written.
             StoreError: If the store could not; what stands before it in the order is done.
         """
-        checked = [self._writer.checked(c) for c in _sequence("candidates", candidates)]
-        _, outcomes = await carry_out(self._writer, self._changer, checked)
+        checked = [self._writer.checked(c) for c in sequence("candidates", candidates)]
+        _, outcomes = await carry_out(self._writer, self._forgetter, checked)
         return list(outcomes)
 
     async def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:
@@ -206,33 +213,39 @@ class AsyncMemoryManager:
 
     async def forget(
         self,
-        *,
         id: str | None = None,
+        *,
         key: str | None = None,
+        scope: str | None = None,
         filter: Mapping[str, Any] | None = None,
         source: str | None = None,
     ) -> Outcome:
-        """Delete memories of this principal's own scope with all their versions (LT-10).
+        """Delete memories of this principal with all their versions (LT-10).
 
-        Content, vectors, index terms and audit payloads go; a tombstone without content keeps
-        what was forgotten from being learned again.
+        Content, vectors, index terms, audit payloads and copies that are held back go; a tombstone
+        without content keeps what was forgotten from being learned again.
 
         Args:
             id: One memory.
             key: The fact under a key; the key is blocked too.
+            scope: Where: this principal's own scope, or one of its tasks, as a name or a path;
+                None means its own. Alone it means everything there that this agent may see, and
+                every candidate that is held back for it.
             filter: All that match, see :meth:`list`.
             source: All of one source.
 
         Returns:
-            ``forgotten``, with ``count:N`` among the reasons, or ``dropped`` with ``not_found``.
+            ``forgotten``, with ``count:N`` versions and, where candidates were held back,
+            ``held:N`` among the reasons; or ``dropped`` with ``not_found``.
 
         Raises:
             InvalidInput: If nothing was named: forgetting everything is not a default.
+            ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
         """
         wanted = dict(checked_filter(filter) or {})
         if source is not None:
             wanted["source"] = enum_member(Source, "source", source)
-        return await self._changer.forget(id=id, key=key, wanted=wanted)
+        return await self._forgetter.forget(id=id, key=key, scope=scope, wanted=wanted)
 
     async def promote(self, id: str, to: str) -> Outcome:
         """Copy a memory upward, to ``user``, ``org`` or an ancestor's path (SC-6).
@@ -242,6 +255,38 @@ class AsyncMemoryManager:
             ScopeDenied: If the principal lacks the write right there.
         """
         return await Promoter(self._services, self._principal).promote(id, to)
+
+    # -- rights ----------------------------------------------------------------------------
+
+    async def grant(self, user: str, right: str) -> Grant:
+        """Give another user of this org a right; takes the ``admin`` right (SC-3).
+
+        See :meth:`memstrata.AsyncAdmin.grant`; the trail names this principal.
+
+        Raises:
+            InvalidInput: If the right is unknown.
+            ScopeDenied: If this principal does not administer its org, or names itself.
+        """
+        return await Granter(self._services, self._principal).grant(self._org, user, right)
+
+    async def revoke(self, user: str, right: str) -> bool:
+        """Take a right in this org away; takes the ``admin`` right. Returns whether there was one.
+
+        Raises:
+            InvalidInput: If the right is unknown.
+            ScopeDenied: If this principal does not administer its org.
+        """
+        return await Granter(self._services, self._principal).revoke(self._org, user, right)
+
+    async def grants(self) -> tuple[Grant, ...]:
+        """Return the grants of this org, by user, then right: all to who administers it, to others
+        those that they hold and those that let somebody read their memories.
+        """
+        return await Granter(self._services, self._principal).seen(self._org)
+
+    @property
+    def _org(self) -> Scope:
+        return Scope(self._principal.home.org)
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -283,8 +328,9 @@ class AsyncMemoryManager:
         """
         if layer != "l2":
             raise InvalidInput("layer", f"this version recalls from 'l2', not {shown(layer)}")
-        cue = await self._cue(
+        cue = await self._asker.cue(
             query,
+            verb="recall",
             limit=limit,
             filter=filter,
             kinds=kinds,
@@ -296,36 +342,69 @@ class AsyncMemoryManager:
         )
         return await self._reader.recall(cue)
 
-    async def explain(self, id: str, query: str) -> Explanation:
+    async def explain(
+        self, id: str, query: str, *, scopes: Sequence[str] | None = None
+    ) -> Explanation:
         """Say why a memory would or would not be recalled for a query (RE-8).
 
         A memory that does not exist for this principal is ``excluded`` as ``not_found``.
+
+        Args:
+            id: Of the memory.
+            query: As for :meth:`recall`.
+            scopes: Only these, as for :meth:`recall`.
         """
-        cue = unlimited(await self._cue(query))
+        cue = unlimited(await self._asker.cue(query, verb="explain", scopes=scopes))
         memory = await self._reader.known(check_text("id", id, 512), cue.scopes)
         if memory is None:
             return Explanation(id, excluded=("not_found",))
         return await self._reader.explain(memory, cue)
 
-    async def get(self, id: str) -> Memory | None:
-        """Return one memory by id, superseded ones included, or None."""
-        scopes = await self._reader.readable(None)
-        return await self._reader.one(check_text("id", id, 512), scopes)
+    async def get(self, id: str, *, scopes: Sequence[str] | None = None) -> Memory | None:
+        """Return one memory by id, superseded ones included, or None.
+
+        Args:
+            id: Of the memory.
+            scopes: Only if it lies in one of these, as for :meth:`recall`.
+        """
+        readable = await self._asker.readable(scopes, "get")
+        return await self._reader.one(check_text("id", id, 512), readable)
 
     async def list(
-        self, *, filter: Mapping[str, Any] | None = None, limit: int = 100
+        self,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = 100,
+        scopes: Sequence[str] | None = None,
     ) -> tuple[Memory, ...]:
-        """Return what this principal may read, newest first, then by id."""
-        _between("limit", limit, 1, MAX_LISTED)
-        cue = await self._cue("", filter=filter)
+        """Return what this principal may read, newest first, then by id.
+
+        Args:
+            filter: As for :meth:`recall`.
+            limit: At most this many.
+            scopes: Only these, as for :meth:`recall`.
+        """
+        between("limit", limit, 1, MAX_LISTED)
+        cue = await self._asker.cue("", verb="list", filter=filter, scopes=scopes)
         return (await self._reader.visible(cue))[:limit]
 
-    async def history(self, which: str) -> tuple[Memory, ...]:
-        """Return every version under a key or of an id's chain, oldest first (ME-4)."""
-        home = self._principal.home
-        rows = await self._services.store.keyed(home.owner, home, check_text("key", which, 512))
+    async def history(
+        self, which: str, *, scopes: Sequence[str] | None = None
+    ) -> tuple[Memory, ...]:
+        """Return every version under a key or of an id's chain, oldest first (ME-4).
+
+        Args:
+            which: A key, or an id.
+            scopes: Where to look, as for :meth:`recall`: the key in the first of them that has
+                it, the id in all. None looks for the key at home.
+        """
+        readable = await self._asker.readable(scopes, "history")
+        key = check_text("key", which, 512)
+        rows: Sequence[StoredRow] = ()
+        for scope in (self._principal.home,) if scopes is None else readable:
+            rows = rows or await self._services.store.keyed(scope.owner, scope, key)
         if not rows:
-            memory = await self._reader.one(which, await self._reader.readable(None))
+            memory = await self._reader.one(which, readable)
             if memory is None:
                 return ()
             rows = await self._services.store.history(memory.scope.owner, memory.root)
@@ -334,7 +413,7 @@ class AsyncMemoryManager:
 
     async def status(self) -> dict[str, Any]:
         """Return counts per kind and status, backend, model ids and health (UX-4)."""
-        memories = await self._reader.visible(await self._cue(""))
+        memories = await self._reader.visible(await self._asker.cue("", verb="status"))
         model = self._services.model
         return {
             "principal": self._principal.home.path,
@@ -353,92 +432,6 @@ class AsyncMemoryManager:
         services = self._services
         waiting = {f"undelivered_promotion:{name}" for name in services.undelivered.values()}
         return (*services.problems, *map(str, services.policies.problems()), *sorted(waiting))
-
-    async def _cue(
-        self,
-        query: str,
-        *,
-        limit: int = MAX_LIMIT,
-        filter: Mapping[str, Any] | None = None,
-        kinds: Sequence[str] | None = None,
-        known_at: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
-        floor: float | None = None,
-        scopes: Sequence[str] | None = None,
-        preference_bias: bool = False,
-    ) -> Cue:
-        named = None
-        if scopes is not None:
-            named = [target_scope(s, self._principal) for s in _sequence("scopes", scopes)]
-        biased = flag("preference_bias", preference_bias)
-        policy = self._services.policies.policy_for(self._principal.home.org)
-        named_keys = policy.recall.preference_keys
-        by_category = frozenset({"preference"} if named_keys is None else ())
-        return Cue(
-            query=_checked_query(query),
-            limit=_between("limit", limit, 1, MAX_LIMIT),
-            scopes=await self._reader.readable(named),
-            kinds=frozenset(
-                enum_member(Kind, "kinds", kind)
-                for kind in (() if kinds is None else _sequence("kinds", kinds))
-            ),
-            filter=checked_filter(filter) or {},
-            floor=_checked_floor(floor),
-            bias_keys=frozenset(named_keys or ()) if biased else frozenset(),
-            bias_categories=by_category if biased else frozenset(),
-            known_at=moment("known_at", known_at),
-            valid_at=moment("valid_at", valid_at),
-            agent=self._principal.agent,
-            purpose=self._principal.purpose,
-        )
-
-
-def checked_filter(raw: Mapping[Any, Any] | None) -> Mapping[str, Any] | None:
-    """Return a filter whose fields exist.
-
-    Raises:
-        InvalidInput: If it is not a mapping or names an unknown field.
-    """
-    if raw is None:
-        return None
-    if not isinstance(raw, Mapping):
-        raise InvalidInput("filter", f"must be a mapping, not {type(raw).__name__}")
-    for name in raw:
-        known = isinstance(name, str) and (
-            name in FILTER_FIELDS or (name.startswith("metadata.") and name != "metadata.")
-        )
-        if not known:
-            allowed = ", ".join(sorted(FILTER_FIELDS))
-            raise InvalidInput("filter", f"no field {shown(name)}; use {allowed} or metadata.…")
-    return raw
-
-
-def _sequence(field: str, raw: Sequence[T]) -> tuple[T, ...]:
-    if isinstance(raw, (str, bytes)) or not isinstance(raw, Sequence):
-        raise InvalidInput(field, f"must be a sequence, not {type(raw).__name__}")
-    return tuple(raw)
-
-
-def _checked_query(query: object) -> str:
-    if not isinstance(query, str):
-        raise InvalidInput("query", f"must be text, not {type(query).__name__}")
-    if not query or query.isspace():
-        return ""
-    return check_text("query", query, MAX_QUERY_BYTES)
-
-
-def _checked_floor(floor: object) -> float | None:
-    if floor is None:
-        return None
-    if isinstance(floor, bool) or not isinstance(floor, (int, float)) or not 0 <= floor <= 1:
-        raise InvalidInput("floor", "must be a number from 0 to 1")
-    return float(floor)
-
-
-def _between(field: str, value: object, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InvalidInput(field, f"must be a whole number from {least} to {most}")
-    return value
 
 
 def _counted(names: Sequence[str]) -> dict[str, int]:

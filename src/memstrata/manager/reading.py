@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 
 from memstrata.domain.change import Head, StoredRow
 from memstrata.domain.codec import decode, decode_all
+from memstrata.domain.decision import Candidate
 from memstrata.domain.errors import ModelError, ScopeDenied, StoreUnavailable
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Cue, Explanation, Recall, Receipt
@@ -66,7 +68,7 @@ class Reader:
         frozen, degraded = await self._columns(cue)
         query, query_degraded = self._query(cue.query)
         ranked = self._rank(frozen, query, cue)
-        hits = tuple(ranked.hit(slot) for slot in ranked.order.tolist())
+        hits = ranked.hits()
         lost = tuple(sorted({*degraded, *query_degraded}))
         receipt = Receipt(
             query=cue.query,
@@ -126,14 +128,15 @@ class Reader:
             return False
         return self.hears(memory) and not memory.is_expired(self.now)
 
-    def hears(self, memory: Memory) -> bool:
-        """Whether this reader's agent belongs to a memory's audience (SC-12)."""
-        return memory.audience is None or self._principal.agent in memory.audience
+    def hears(self, said: Memory | Candidate) -> bool:
+        """Whether this reader's agent belongs to the audience of what was said (SC-12)."""
+        return said.audience is None or self._principal.agent in said.audience
 
     async def _columns(self, cue: Cue) -> tuple[list[Frozen], tuple[str, ...]]:
         owners = _owners(cue.scopes)
         if cue.known_at is not None:
-            return [await self._past(owner, cue.known_at) for owner in owners], ()
+            ever = cue.valid_at is not None
+            return [await self._past(owner, cue.known_at, ever=ever) for owner in owners], ()
         if cue.valid_at is not None:
             return [await self._ever(owner) for owner in owners], ()
         indexes = [self._services.indexes.of(owner) for owner in owners]
@@ -141,8 +144,8 @@ class Reader:
         written = [index for index in current if index.head is not None]
         return [index.freeze() for index in written], degraded
 
-    async def _past(self, owner: Scope, known_at: datetime) -> Frozen:
-        rows = await self._services.store.as_of(owner, to_us(known_at))
+    async def _past(self, owner: Scope, known_at: datetime, *, ever: bool) -> Frozen:
+        rows = await self._services.store.as_of(owner, to_us(known_at), superseded=ever)
         return self._services.indexes.frozen_at(rows)
 
     async def _ever(self, owner: Scope) -> Frozen:
@@ -193,6 +196,8 @@ class Reader:
         return self.now if cue.known_at is None else cue.known_at
 
 
+# A principal asks for those of its own lineage with every read.
+@lru_cache(maxsize=4096)
 def _owners(scopes: Sequence[Scope]) -> tuple[Scope, ...]:
     return tuple(dict.fromkeys(scope.owner for scope in scopes))
 

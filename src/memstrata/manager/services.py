@@ -26,6 +26,7 @@ class Services:
         problems: What was asked for and could not be had, for ``status``.
         undelivered: Work between owners that could not be carried out when last tried: id of the
             item to the name of the error. No content, no scope: everybody may see ``status``.
+        noted: Hash of the policy that this process has seen on record, by org.
     """
 
     store: MemoryStore
@@ -38,3 +39,4 @@ class Services:
     mode: str = "local"
     problems: tuple[str, ...] = ()
     undelivered: dict[str, str] = field(default_factory=dict)
+    noted: dict[str, str] = field(default_factory=dict)

@@ -35,8 +35,9 @@ from memstrata.domain.decision import (
 )
 from memstrata.domain.errors import IdempotencyMismatch
 from memstrata.domain.event import EventType
+from memstrata.domain.hindsight import how_proposed
 from memstrata.domain.memory import Memory
-from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.language.normalise import content_hash
 from memstrata.longterm.derivation import inherited
 from memstrata.longterm.forgetting import fingerprints, turn_mark
@@ -49,17 +50,6 @@ from memstrata.policy.judge import is_blocked
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
 from memstrata.retrieval.owner_index import IndexView, OwnerIndex
-
-# What a boundary or a missing right refuses is blocked, not dropped (PO-1, PO-2, SC-3).
-_DENIED = frozenset(
-    {
-        "key_denied_execution",
-        "scope_denied_execution",
-        "memory_key_not_allowed_policy",
-        "invalid_memory_candidates",
-        "scope_not_own",
-    }
-)
 
 
 @dataclass(slots=True)
@@ -77,6 +67,7 @@ class WriteTurn:
         prepared: Index text to its analysed and embedded form.
         standing: The tombstones that bind; None for all. Those that this very operation set do
             not bind what is said after it.
+        granted: Grants of the org that governs the owner, where that is another owner.
         kept: What is held back for this owner already.
         outcomes: One per judgement, after :meth:`decide`.
         repeated: Place in the batch to the id of the memory that an earlier write under the same
@@ -92,6 +83,7 @@ class WriteTurn:
     judgements: Sequence[Judgement]
     prepared: Mapping[str, Indexed]
     standing: frozenset[bytes] | None = None
+    granted: tuple[Grant, ...] = ()
     kept: Sequence[HeldCandidate] = ()
     outcomes: list[Outcome] = field(default_factory=list)
     repeated: dict[int, str] = field(default_factory=dict)
@@ -136,6 +128,7 @@ class WriteTurn:
             known_at=scribe.moment.known_at,
             added=added,
             restated=pending.restated,
+            reindexed=tuple(self._new_version(memory) for memory in pending.retagged),
             held=tuple(self._held),
             events=scribe.events,
             idempotency=tuple(self._records.values()),
@@ -154,9 +147,7 @@ class WriteTurn:
             case Repeat():
                 return self._keep_back(judgement, OutcomeKind.REPEAT, snapshot, scribe)
             case Drop():
-                named = {reason.partition(":")[0] for reason in judgement.reasons}
-                denied = not _DENIED.isdisjoint(named) or is_blocked(judgement)
-                kind = OutcomeKind.BLOCKED if denied else OutcomeKind.DROPPED
+                kind = OutcomeKind.BLOCKED if is_blocked(judgement) else OutcomeKind.DROPPED
                 return self._refuse(judgement.candidate, kind, judgement.reasons, scribe)
 
     def _commit(
@@ -169,7 +160,7 @@ class WriteTurn:
             judgement,
             policy=self.policy,
             principal=self.principal,
-            grants=snapshot.grants,
+            grants=(*snapshot.grants, *self.granted),
             tombstoned=self._binds(buried),
         )
         if isinstance(verdict, Refused):
@@ -235,7 +226,7 @@ class WriteTurn:
 
     def _details(self, candidate: Candidate) -> dict[str, Any]:
         named = {"key": candidate.key, "category": candidate.category}
-        return {**named, "policy": self.policy_hash}
+        return {**named, "policy": self.policy_hash, **how_proposed(candidate)}
 
     def _new_version(self, memory: Memory) -> NewVersion:
         make = self.services.indexes.indexer

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memstrata.capture.drafts import DraftRules, candidate_of, checked_candidate
-from memstrata.capture.model import NO_SUCH_SCOPE, UNANCHORED, UNSUPPORTED
 from memstrata.domain.change import Snapshot, TurnRequest
 from memstrata.domain.codec import decode
 from memstrata.domain.decision import (
@@ -16,36 +15,24 @@ from memstrata.domain.decision import (
     Hold,
     Judgement,
     Outcome,
+    OutcomeKind,
     Proposer,
     Repeat,
     Usage,
 )
 from memstrata.domain.errors import InvalidInput, ScopeDenied
-from memstrata.domain.memory import Draft
-from memstrata.domain.proposal import ScopeName
-from memstrata.domain.scope import Principal, Scope, ScopeLevel
+from memstrata.domain.memory import Draft, Memory
+from memstrata.domain.scope import Grant, Principal, Scope
+from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
+from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.services import Services
 from memstrata.manager.turn import WriteTurn, marks_of
-from memstrata.policy.execution import denied
-from memstrata.policy.guards import may_write
-from memstrata.policy.judge import judge
+from memstrata.policy.guards import governing, may_write
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
 
-_UNPROVEN = (UNANCHORED, UNSUPPORTED)
-"""Marks of what a turn does not bear out: held, never stored at once (FX-1)."""
-
-_EXTRACTED = (Proposer.RULES, Proposer.MODEL)
-"""Who reads candidates out of a conversation; what nobody asked for outright is never an error."""
-
-TOO_MANY = "invalid_memory_candidates:too_many_items"
-
-_SCOPE_NAMES = {
-    ScopeLevel.USER: ScopeName.USER,
-    ScopeLevel.SESSION: ScopeName.USER,
-    ScopeLevel.ORG: ScopeName.WORKSPACE,
-    ScopeLevel.TASK: ScopeName.TASK,
-}
+FORGOTTEN_SINCE = "forgotten_since"
+"""Reason: the write was done under this idempotency key, and what it left was forgotten later."""
 
 MAX_BATCH = 10_000
 """Most drafts of one transaction; chosen: larger imports come in several."""
@@ -71,27 +58,11 @@ class Writer:
         return candidate_of(draft, self._principal, proposer=proposer, rules=self._rules())
 
     def _rules(self) -> DraftRules:
-        policy = self.policy(self._principal.home)
-        return DraftRules(
-            content_bytes=policy.callers.max_content_bytes,
-            metadata_bytes=policy.callers.max_metadata_bytes,
-            category_of_kind=policy.category_of_kind,
-        )
+        return rules_of(self.policy(self._principal.home))
 
     def judge(self, candidate: Candidate) -> Judgement:
-        """Judge a candidate: by execution where it was extracted, then by policy (PO-2, CO-2).
-
-        What execution denies binds proposals of rules and models, not what a caller writes.
-        """
-        policy = self.policy(candidate.scope)
-        if candidate.proposer in _EXTRACTED:
-            why = _beyond_boundaries(candidate, policy)
-            if why is not None:
-                return Drop(candidate, (why,))
-            unproven = tuple(mark for mark in _UNPROVEN if mark in candidate.marks)
-            if unproven:
-                return Hold(candidate, unproven)
-        return judge(candidate, policy)
+        """Judge a candidate by the policy of its scope; see :func:`judged_under`."""
+        return judged_under(candidate, self.policy(candidate.scope))
 
     async def judged(self, candidates: Sequence[Candidate]) -> tuple[Judgement, ...]:
         """Judge the candidates of one proposal, rights included; one judgement each, in order.
@@ -123,7 +94,7 @@ class Writer:
         try:
             await self.check_right(judgement.candidate.scope)
         except ScopeDenied:
-            if judgement.candidate.proposer not in _EXTRACTED:
+            if judgement.candidate.proposer not in EXTRACTED:
                 raise
             return Drop(judgement.candidate, ("scope_not_own",))
         return judgement
@@ -193,15 +164,19 @@ class Writer:
         principal = self._principal
         if scope == principal.home or principal.by is not None:
             return
-        own_org = scope.level is ScopeLevel.ORG and scope.org == principal.home.org
-        grants = await self._services.store.grants(scope) if own_org else ()
-        if not may_write(principal, scope, grants):
+        if not may_write(principal, scope, await self._grants_over(scope)):
             raise ScopeDenied(
                 scope.path,
                 "write",
                 "a principal writes to its own scope; org scope takes the org_write grant, "
                 "global an administrator",
             )
+
+    async def _grants_over(self, scope: Scope) -> tuple[Grant, ...]:
+        """Return the grants of the principal's own org, if that org governs a scope."""
+        org = governing(scope)
+        own = org is not None and org.org == self._principal.home.org
+        return await self._services.store.grants(org) if org is not None and own else ()
 
     async def write_turn(
         self,
@@ -218,6 +193,7 @@ class Writer:
         """
         services = self._services
         policy = self.policy(owner)
+        await note_policy(services, owner, policy)
         texts = [index_text(j.candidate) for j in judgements if isinstance(j, Commit)]
         prepared = self._prepare(texts)
         index = services.indexes.of(owner)
@@ -232,6 +208,8 @@ class Writer:
             judgements,
             prepared,
             standing=standing,
+            # A global write goes by grants that stand with another owner than whose turn it is.
+            granted=await self._grants_over(owner) if owner.org is None else (),
             kept=await services.store.held(owner) if waits else (),
         )
         committed = await services.store.commit(owner, turn.request, turn.decide)
@@ -250,11 +228,21 @@ class Writer:
         rows = await self._services.store.get(owner, list(turn.repeated.values()))
         found = {row.id: decode(row) for row in rows}
         return tuple(
-            replace(outcome, memory=found.get(turn.repeated.get(place, "")))
+            _as_it_is(outcome, found.get(turn.repeated[place]))
             if place in turn.repeated
             else outcome
             for place, outcome in enumerate(turn.outcomes)
         )
+
+
+def _as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
+    """Return what a write that was done before has come to: its first answer with the memory as it
+    is now, or that the memory was forgotten since, for "created" would say that it is there.
+    """
+    if memory is not None:
+        return replace(first, memory=memory)
+    reasons = (FORGOTTEN_SINCE, f"was:{first.kind}", *first.reasons)
+    return replace(first, kind=OutcomeKind.FORGOTTEN, reasons=reasons)
 
 
 def _charged(outcomes: tuple[Outcome, ...], embedded: int) -> tuple[Outcome, ...]:
@@ -269,20 +257,3 @@ def _charged(outcomes: tuple[Outcome, ...], embedded: int) -> tuple[Outcome, ...
 def _check_size(candidates: Sequence[Candidate]) -> None:
     if len(candidates) > MAX_BATCH:
         raise InvalidInput("drafts", f"has {len(candidates)}; at most {MAX_BATCH:,} a batch")
-
-
-def _beyond_boundaries(candidate: Candidate, policy: Policy) -> str | None:
-    """Return why policy or execution refuses what was extracted, or None (PO-1, PO-2).
-
-    A model's proposal has passed policy's boundary as JSON; the rules' meets the same limits here.
-    """
-    key = candidate.key
-    if key is not None and candidate.proposer is Proposer.RULES:
-        if policy.category_of_key(key) is None:
-            return f"memory_key_not_allowed_policy:{key}"
-        if len(candidate.content) > policy.proposals.max_value_chars:
-            return "invalid_memory_candidates:value_too_long"
-    scope = _SCOPE_NAMES.get(candidate.scope.level)
-    if scope is None or NO_SUCH_SCOPE in candidate.marks:
-        return "scope_denied_execution"
-    return denied(key, scope, policy)

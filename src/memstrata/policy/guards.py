@@ -4,7 +4,8 @@ The only place that makes an ``Approved``. No wording of a candidate, no model a
 talk a guard out of its answer. Reasons of a refusal:
 
 ``scope_not_own``
-    The principal writes at home only; an org needs the ``org_write`` grant (SC-3).
+    The principal writes at home only; an org needs the ``org_write`` grant, the global scope the
+    ``admin`` right in the default org (SC-3).
 ``tombstoned``
     The user had this forgotten; only a caller brings it back, and no turn comes back (FX-3).
 ``external_never_directive``
@@ -26,7 +27,7 @@ from collections.abc import Iterable
 
 from memstrata.domain.decision import Approved, Candidate, Commit, Proposer, Refused
 from memstrata.domain.memory import Kind
-from memstrata.domain.scope import Grant, Principal, Right, Scope, ScopeLevel
+from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Right, Scope, ScopeLevel
 from memstrata.domain.trust import Trust
 from memstrata.language import patterns
 from memstrata.policy.rules import Policy
@@ -46,7 +47,8 @@ def approve(
         commit: What the judge wants stored.
         policy: Policy in force for the target's org.
         principal: Who writes.
-        grants: Grants kept with the target's org, read under the same turn.
+        grants: Grants kept with the org that governs the target: a target's own are read under the
+            same turn.
         tombstoned: Whether the candidate's key or normalised content is a tombstone.
 
     Returns:
@@ -75,17 +77,54 @@ def approve(
 def may_write(principal: Principal, target: Scope, grants: Iterable[Grant] = ()) -> bool:
     """Whether a principal may write to a scope (SC-3).
 
-    Its home always; any scope for an administrator; its own org with an ``org_write`` grant of
-    that org. Scopes compare as wholes, never by prefix.
+    Its home always; any scope for an administrator's handle; its own org with an ``org_write``
+    grant of that org; the global scope with the ``admin`` right in the default org, which governs
+    it. Who administers another org does not write for all: what is global reaches every org (SC-4).
+    Scopes compare as wholes, never by prefix.
+
+    Args:
+        principal: Who writes.
+        target: Where to.
+        grants: Those kept with :func:`governing` of the target.
     """
     if principal.by is not None or target == principal.home:
         return True
-    if target.level is not ScopeLevel.ORG or target.org != principal.home.org:
+    org = governing(target)
+    if org is None or org.org != principal.home.org:
         return False
+    right = Right.ADMIN if target.level is ScopeLevel.GLOBAL else Right.ORG_WRITE
+    return _holds(principal, right, grants)
+
+
+def governing(target: Scope) -> Scope | None:
+    """Return the org whose grants open a scope to others than its own principal, or None.
+
+    The default org governs what belongs to all, as its policy does.
+    """
+    if target.level is ScopeLevel.GLOBAL:
+        return Scope.of_org(DEFAULT_ORG)
+    return target if target.level is ScopeLevel.ORG else None
+
+
+def administers(principal: Principal, org: Scope, grants: Iterable[Grant]) -> bool:
+    """Whether a principal gives and takes rights in an org (SC-3): an administrator's handle in
+    all, a user with the ``admin`` right in its own.
+    """
+    if principal.by is not None:
+        return True
+    own = org.level is ScopeLevel.ORG and org.org == principal.home.org
+    return own and _holds(principal, Right.ADMIN, grants)
+
+
+def may_grant(principal: Principal, org: Scope, grant: Grant, grants: Iterable[Grant]) -> bool:
+    """Whether a principal may give a right: it administers the org, and nothing grants itself."""
+    own = principal.by is None and grant.grantee == principal.home.user
+    return administers(principal, org, grants) and not own
+
+
+def _holds(principal: Principal, right: Right, grants: Iterable[Grant]) -> bool:
     user = principal.home.user
-    return user is not None and any(
-        grant.right is Right.ORG_WRITE and grant.grantee == user for grant in grants
-    )
+    return user is not None and any(g.right is right and g.grantee == user for g in grants)
 
 
 def _against_category(candidate: Candidate, policy: Policy) -> str | None:

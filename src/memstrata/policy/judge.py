@@ -22,7 +22,8 @@ reason                                     judgement  when
 ``stable_category``                        Commit     anything else
 =========================================  =========  ================================
 
-The first four are refusals of the request itself: :func:`is_blocked` tells them from drops.
+The first four are refusals of the request itself, as are those of the boundaries:
+:func:`is_blocked` tells them from drops.
 """
 
 from __future__ import annotations
@@ -54,6 +55,13 @@ _BLOCKING = frozenset(
         "category_not_admitted",
         "kind_not_in_category",
         "source_not_in_category",
+        # What the boundaries and a missing right say, before the judge is asked (PO-1, PO-2, SC-3).
+        "invalid_memory_candidates",
+        "memory_key_not_allowed_policy",
+        "memory_scope_not_allowed_policy",
+        "key_denied_execution",
+        "scope_denied_execution",
+        "scope_not_own",
     }
 )
 

@@ -16,9 +16,9 @@ DEFAULT_BUDGET_BYTES = 256 * 1024 * 1024
 """Memory that warm indexes may hold together; chosen, about 100,000 memories."""
 
 
-CALLS_BETWEEN_CHECKS = 64
-"""How often the budget is checked: adding up hundreds of sizes would cost each recall more than
-its ranking does."""
+CALLS_PER_SIZE = 8
+"""The budget is checked after this many calls for each index that is warm: adding up hundreds of
+sizes more often would cost each recall more than its ranking does."""
 
 
 class IndexCache:
@@ -43,7 +43,8 @@ class IndexCache:
             else:
                 self._warm.move_to_end(owner)
             self._calls += 1
-            if self._calls % CALLS_BETWEEN_CHECKS == 0:
+            if self._calls >= CALLS_PER_SIZE * len(self._warm):
+                self._calls = 0
                 self._shrink()
             return index
 
@@ -65,7 +66,7 @@ class IndexCache:
         """Return columns of rows that belong to no current index, for reads of another time."""
         past = self._new()
         current = [past.current(row) for row in sorted(rows)]
-        return Frozen((Segment(current, self.indexer.dimensions),), (None,))
+        return Frozen((Segment(current, self.indexer.dimensions),), (None,), {})
 
     def _new(self) -> OwnerIndex:
         make = self.indexer

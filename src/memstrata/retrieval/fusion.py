@@ -86,10 +86,9 @@ def fuse(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
 def _conversational(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
     parts = {"bm25": z_scores(signals.lexical, LEXICAL_PRIOR)}
     if signals.has_dense:
-        parts["vector"] = fusion.dense_weight * z_scores(signals.dense, DENSE_PRIOR)
+        parts["vector"] = z_scores(signals.dense, DENSE_PRIOR, fusion.dense_weight)
     alone = _added(parts)
-    # A poor neighbour is no evidence against a turn: only what is above average spreads.
-    around = neighbours(pool, np.maximum(alone, 0.0), fusion.neighbour_weights)
+    around = neighbours(pool, alone, fusion.neighbour_weights)
     parts["neighbours"] = around
     return parts, 1.0 / (1.0 + np.exp(LOGISTIC_MIDDLE - (alone + around)))
 

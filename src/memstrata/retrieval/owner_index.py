@@ -1,16 +1,17 @@
 """One owner's standing memories, in process: columns to rank and maps to gate by (DESIGN D1).
 
 An index is built from a complete snapshot, follows the store by the rows that changed, and is
-the :class:`~memstrata.ports.OwnerView` that gates ask under the write turn. Numbers are built
-lazily: a writer that never recalls pays for no columns.
+the :class:`~memstrata.ports.OwnerView` that gates ask under the write turn. Columns and
+files are built when they are first asked for: a writer that never recalls pays for no columns, a
+reader for no files.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +19,8 @@ from numpy.typing import NDArray
 from memstrata.domain.change import Committed, Head, Snapshot, StoredRow
 from memstrata.domain.codec import decode, status_of
 from memstrata.domain.memory import Memory, Place, Triple
-from memstrata.retrieval.entry import (
-    ENTRY,
-    ENTRY_COLUMNS,
-    place_tag,
-    slot_of,
-    slot_tag,
-    tag,
-)
+from memstrata.retrieval.entry import slot_of
+from memstrata.retrieval.filing import Filing
 from memstrata.retrieval.segment import Segment
 
 # A small owner is built anew whenever it changed: at 512 rows that costs about 0.5 ms, what a
@@ -47,23 +42,13 @@ class Frozen(NamedTuple):
     Attributes:
         segments: One or two, the older first.
         alive: For each segment, which of its rows stand; None for all of them.
+        selections: What readers selected of it and may select again; kept and bounded by
+            :func:`~memstrata.retrieval.pool.gather`, gone with the next change of the owner.
     """
 
     segments: tuple[Segment, ...]
     alive: tuple[NDArray[np.bool_] | None, ...]
-
-
-class _Marks(NamedTuple):
-    """What a row is filed under; each the column of this name."""
-
-    place: int
-    key: int
-    hash: int
-    session: int
-    turn: int
-    verbatim: int
-    slot: int
-    root: int
+    selections: dict[Hashable, Any]
 
 
 class OwnerIndex:
@@ -75,7 +60,7 @@ class OwnerIndex:
 
     def __init__(self, *, recipe: int, dimensions: int, reindex: Reindex) -> None:
         self.head: Head | None = None
-        self._recipe = recipe
+        self._recipe = recipe.to_bytes(8, "little")
         self._dimensions = dimensions
         self._reindex = reindex
         self._lock = threading.RLock()
@@ -83,12 +68,7 @@ class OwnerIndex:
 
     def _clear(self) -> None:
         self._rows: dict[str, StoredRow] = {}
-        self._keys: dict[tuple[int, int], str] = {}
-        self._hashes: dict[tuple[int, int], dict[str, None]] = {}
-        self._turns: dict[tuple[int, int, int], str] = {}
-        self._slots: dict[tuple[int, int], dict[str, None]] = {}
-        # Chains that have moved on; the first version of one is found by its id.
-        self._roots: dict[tuple[int], str] = {}
+        self._filing: Filing | None = None
         self._main: Segment | None = None
         self._main_places: dict[str, int] = {}
         self._tail: Segment | None = None
@@ -162,19 +142,12 @@ class OwnerIndex:
             self.head = head
 
     def _load(self, rows: Sequence[StoredRow]) -> None:
-        current = [self.current(row) for row in rows]
-        self._rows = {row.id: row for row in current}
-        fixed = b"".join([row.entry[: ENTRY.size] for row in current])
-        columns = np.frombuffer(fixed, ENTRY_COLUMNS)
-        lists = (columns[name].tolist() for name in _Marks._fields)
-        for row, *marks in zip(current, *lists, strict=True):
-            self._file(row.id, _Marks(*marks))
+        self._rows = {row.id: row for row in map(self.current, rows)}
         self._tail_rows = dict(self._rows)
 
     def current(self, row: StoredRow) -> StoredRow:
         """Return a row with an entry of the recipe, made anew if its own is of another."""
-        made_by = int.from_bytes(row.entry[:8], "little") if row.entry else 0
-        if made_by == self._recipe:
+        if row.entry.startswith(self._recipe):
             return row
         return row._replace(entry=self._reindex(decode(row)))
 
@@ -182,42 +155,19 @@ class OwnerIndex:
         self._rows[row.id] = row
         self._tail_rows[row.id] = row
         self._tail = None
-        self._file(row.id, _marks(row))
-
-    def _file(self, id: str, marks: _Marks) -> None:
-        if marks.verbatim:
-            self._turns[marks.place, marks.session, marks.turn] = id
-        elif marks.key:
-            self._keys[marks.place, marks.key] = id
-        else:
-            self._hashes.setdefault((marks.place, marks.hash), {})[id] = None
-        if marks.slot:
-            self._slots.setdefault((marks.place, marks.slot), {})[id] = None
-        if marks.root:
-            self._roots[marks.root,] = id
+        if self._filing is not None:
+            self._filing.add(row)
 
     def _remove(self, id: str) -> None:
         row = self._rows.pop(id, None)
         if row is None:
             return
-        marks = _marks(row)
-        if marks.verbatim:
-            self._drop_if(self._turns, (marks.place, marks.session, marks.turn), id)
-        elif marks.key:
-            self._drop_if(self._keys, (marks.place, marks.key), id)
-        else:
-            self._hashes.get((marks.place, marks.hash), {}).pop(id, None)
-        self._slots.get((marks.place, marks.slot), {}).pop(id, None)
-        self._drop_if(self._roots, (marks.root,), id)
+        if self._filing is not None:
+            self._filing.remove(row)
         if id in self._main_places:
             self._dead.add(id)
         if self._tail_rows.pop(id, None) is not None:
             self._tail = None
-
-    @staticmethod
-    def _drop_if(places: dict, place: tuple[int, ...], id: str) -> None:  # type: ignore[type-arg]
-        if places.get(place) == id:
-            del places[place]
 
     # -- columns for a query ---------------------------------------------------------------
 
@@ -240,31 +190,30 @@ class OwnerIndex:
         if alive is not None:
             alive[[self._main_places[id] for id in self._dead]] = False
         if not self._tail_rows:
-            return Frozen((self._main,), (alive,))
+            return Frozen((self._main,), (alive,), {})
         if self._tail is None:
             self._tail = Segment(list(self._tail_rows.values()), self._dimensions)
-        return Frozen((self._main, self._tail), (alive, None))
+        return Frozen((self._main, self._tail), (alive, None), {})
 
     # -- what gates ask --------------------------------------------------------------------
 
     def by_key(self, place: Place, key: str) -> Memory | None:
         """Return the standing memory of a key in exactly this place, though it be expired."""
         with self._lock:
-            memory = self._open(self._keys.get((place_tag(place), tag(key))), None)
+            memory = self._open(self._filed.by_key(place, key), None)
         return memory if memory and (memory.place, memory.key) == (place, key) else None
 
     def by_hash(self, place: Place, content_hash: str, now: datetime) -> tuple[Memory, ...]:
         """Return the standing unkeyed memories of equal normalised text, by id."""
         with self._lock:
-            ids = sorted(self._hashes.get((place_tag(place), tag(content_hash)), ()))
-            found = [self._open(id, now) for id in ids]
+            found = [self._open(id, now) for id in self._filed.by_hash(place, content_hash)]
         same = (m for m in found if m and (m.place, m.content_hash) == (place, content_hash))
         return tuple(same)
 
     def by_turn(self, place: Place, session: str, turn: int, now: datetime) -> Memory | None:
         """Return the verbatim turn with this number in a session."""
         with self._lock:
-            memory = self._open(self._turns.get((place_tag(place), tag(session), turn)), now)
+            memory = self._open(self._filed.by_turn(place, session, turn), now)
         same = memory is not None and (memory.place, memory.origin.session) == (place, session)
         return memory if same else None
 
@@ -276,7 +225,7 @@ class OwnerIndex:
     def by_root(self, root: str, now: datetime) -> Memory | None:
         """Return the standing version of a chain."""
         with self._lock:
-            id = root if root in self._rows else self._roots.get((tag(root),))
+            id = root if root in self._rows else self._filed.by_root(root)
             memory = self._open(id, now)
         return memory if memory and memory.root == root else None
 
@@ -284,11 +233,16 @@ class OwnerIndex:
         """Return the standing memories with a triple's subject and predicate, by id."""
         names = slot_of(slot)
         with self._lock:
-            ids = sorted(self._slots.get((place_tag(place), slot_tag(*names)), ()))
-            found = [self._open(id, now) for id in ids]
+            found = [self._open(id, now) for id in self._filed.by_slot(place, *names)]
         return tuple(
             m for m in found if m and m.place == place and m.triple and slot_of(m.triple) == names
         )
+
+    @property
+    def _filed(self) -> Filing:
+        if self._filing is None:
+            self._filing = Filing(self._rows.values())
+        return self._filing
 
     def _open(self, id: str | None, now: datetime | None) -> Memory | None:
         row = None if id is None else self._rows.get(id)
@@ -328,11 +282,3 @@ class IndexView:
     def by_slot(self, place: Place, slot: Triple) -> tuple[Memory, ...]:
         """See :class:`~memstrata.ports.OwnerView`."""
         return self._index.by_slot(place, slot, self._now)
-
-
-def _marks(row: StoredRow) -> _Marks:
-    fixed = ENTRY.unpack_from(row.entry)
-    return _Marks(*(fixed[place] for place in _MARK_PLACES))
-
-
-_MARK_PLACES = tuple((ENTRY_COLUMNS.names or ()).index(name) for name in _Marks._fields)

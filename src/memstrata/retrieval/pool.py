@@ -8,11 +8,11 @@ counted over the pool, so that no tenant, sibling task or expired row shifts ano
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,13 @@ from memstrata.retrieval.segment import EVER_TRUE, LATEST, RECALLED, Counts, Pla
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+MAX_SELECTIONS = 8
+"""Selections that an owner keeps; chosen: a user with a few agents and purposes."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Part(NamedTuple):
@@ -58,6 +65,8 @@ class Pool:
         ages_at: Earliest time from which any of them may count less, µs.
         nearest: Tag of a key to the place, among the cue's scopes, of the nearest that holds it;
             empty where one scope is read.
+
+    The same pool serves many queries, possibly at once: whatever a query makes is its own.
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
@@ -70,9 +79,23 @@ class Pool:
         self.ages_at = min((part.segment.ages_at for part in parts), default=LATEST)
         self.has_turns = any(part.segment.has_turns for part in parts)
         self._starts = [0, *accumulate(len(part.places) for part in parts)]
+        self._made: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
         return self._starts[-1]
+
+    def once(self, make: Callable[Concatenate[Pool, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return ``make(self, …)``, made at most once for each arguments: for what the query does
+        not decide. Arrays become read-only.
+        """
+        asked = (make, args, *kwargs.items())
+        if asked not in self._made:
+            made = make(self, *args, **kwargs)
+            if isinstance(made, np.ndarray):
+                made.setflags(write=False)
+            self._made[asked] = made
+        found: T = self._made[asked]
+        return found
 
     def row(self, slot: int) -> StoredRow:
         """Return the stored row at a place of the pool."""
@@ -96,24 +119,22 @@ class Pool:
         return np.concatenate(scores) if scores else np.zeros(0)
 
     def postings(self, terms: Sequence[int]) -> tuple[Ints, Floats, Ints]:
-        """Return where the terms stand: pool place, how often, and which of the terms.
+        """Return where the terms stand: pool place, how often, and how many rows hold each term.
 
-        Term by term in the order given; the three arrays are of one length.
+        The first two are of one length and run term by term in the order given.
         """
         wanted = np.array(terms, "<u8")
         found = [_seen(part, *part.segment.postings(wanted)) for part in self.parts]
-        if not found:
-            none = np.zeros(0, np.int64)
-            return none, np.zeros(0), none
-        slots, counts, numbers = (
-            columns[0] if len(found) == 1 else np.concatenate(columns)
-            for columns in zip(*found, strict=True)
-        )
-        if len(found) > 1:
-            # Sums run term by term, wherever a row lies.
-            order = np.argsort(numbers, kind="stable")
-            slots, counts, numbers = slots[order], counts[order], numbers[order]
-        return slots, counts.astype(np.float64), numbers
+        if len(found) == 1:
+            return found[0]
+        none = np.zeros(0, np.int64)
+        slots = np.concatenate([none, *(part[0] for part in found)])
+        counts = np.concatenate([np.zeros(0), *(part[1] for part in found)])
+        frequencies = [part[2] for part in found]
+        numbers = [np.repeat(np.arange(len(terms)), of_part) for of_part in frequencies]
+        # Sums run term by term, wherever a row lies.
+        order = np.argsort(np.concatenate([none, *numbers]), kind="stable")
+        return slots[order], counts[order], np.sum(frequencies, axis=0, dtype=np.int64)
 
     def _at(self, slot: int) -> tuple[Part, int]:
         number = bisect_right(self._starts, slot) - 1
@@ -128,12 +149,36 @@ def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     passed its hard expiry, holds at ``valid_at``, admits the agent and the purpose, and passes
     the filter (RE-5).
     """
+    # Only within one owner: a pool over several copies the rows of all, and every user's would
+    # hold those of the org once more.
+    if len(frozen) != 1 or cue.kinds or cue.filter or cue.valid_at is not None:
+        return _selected(frozen, cue, now)
+    selections, reader = frozen[0].selections, (cue.scopes, cue.agent, cue.purpose)
+    clock = to_us(now)
+    kept: tuple[int, int, Pool] | None = selections.get(reader)
+    if kept is not None and kept[0] <= clock < kept[1]:
+        return kept[2]
+    pool = _selected(frozen, cue, now)
+    if len(selections) >= MAX_SELECTIONS:
+        selections.clear()
+    selections[reader] = (clock, _changes_at(pool, clock), pool)
+    return pool
+
+
+def _selected(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     pool = _gathered(frozen, cue, now)
     if len(cue.scopes) > 1:
         asked = cue.kinds or cue.filter
         holders = _gathered(frozen, _unasked(cue), now) if asked else pool
         pool.nearest = _nearest(holders, cue)
     return pool
+
+
+def _changes_at(pool: Pool, clock: int) -> int:
+    """When the first of the selected rows ends; those that have ended stay out."""
+    ends = [pool.state[name] for name in ("hard", "valid_to") if len(pool)]
+    later = [int(times[times > clock].min(initial=LATEST)) for times in ends]
+    return min(later, default=LATEST)
 
 
 def _gathered(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
@@ -237,19 +282,12 @@ def _any_equal(column: NDArray[Any], wanted: Sequence[int]) -> Bools:
 def _admitted(segment: Segment, places: Ints, cue: Cue) -> Ints:
     if not cue.filter and not segment.restricted:
         return places
-    restricted = segment.entry["restricted"][places] != 0
     keep = [
-        (not closed or audible(segment.rows[place], cue.agent))
+        segment.admits(place, cue.agent)
         and (not cue.filter or matches(decode(segment.rows[place]), cue.filter))
-        for place, closed in zip(places.tolist(), restricted.tolist(), strict=True)
+        for place in places.tolist()
     ]
     return places[np.array(keep, np.bool_)]
-
-
-def audible(row: StoredRow, agent: str | None) -> bool:
-    """Return whether an agent belongs to a row's audience (SC-12)."""
-    audience = decode(row).audience
-    return audience is None or (agent is not None and agent in audience)
 
 
 def matches(memory: Memory, wanted: Mapping[str, object]) -> bool:
@@ -299,18 +337,20 @@ def _dot(part: Part, query: NDArray[np.float32]) -> Floats:
     vectors = part.segment.vectors
     if vectors.shape[1] != query.shape[0]:
         return np.zeros(len(part.places))
-    # einsum keeps to one thread: BLAS threads waiting for a busy core made the same scan 37 times
-    # slower (DESIGN §6). Components are integers, so the order of summation changes nothing.
-    scores = np.einsum("ij,j->i", vectors, query)
+    # Row by row, which keeps to one thread: BLAS threads waiting for a busy core made the same
+    # scan 37 times slower (DESIGN §6). Components are integers, so the order of summation changes
+    # nothing.
+    scores = np.vecdot(vectors, query)
     return np.asarray(scores if part.is_whole else scores[part.places], np.float64)
 
 
-def _seen(part: Part, places: Places, counts: Counts, numbers: Ints) -> tuple[Ints, Counts, Ints]:
+def _seen(part: Part, places: Places, counts: Counts, df: Ints) -> tuple[Ints, Floats, Ints]:
     slots = part.slots[places]
     if part.is_whole:
-        return slots, counts, numbers
+        return slots, counts.astype(np.float64), df
     seen = slots >= 0
-    return slots[seen], counts[seen], numbers[seen]
+    numbers = np.repeat(np.arange(len(df)), df)[seen]
+    return slots[seen], counts[seen].astype(np.float64), np.bincount(numbers, minlength=len(df))
 
 
 def _gather(arrays: list[NDArray[np.void]]) -> NDArray[np.void]:

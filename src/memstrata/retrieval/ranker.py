@@ -15,12 +15,8 @@ from memstrata.domain.value import to_us
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.fusion import Fusion, fuse
 from memstrata.retrieval.owner_index import Frozen
-from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, audible, exclusions, matches
-from memstrata.retrieval.scoring import (
-    Signals,
-    confidence,
-    down_weight,
-)
+from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, exclusions, matches
+from memstrata.retrieval.scoring import Signals, certainty, down_weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +52,14 @@ class Ranked:
     relevance: Floats
     parts: Mapping[str, Floats]
 
+    def hits(self) -> tuple[Hit, ...]:
+        """Return what is recalled, best first."""
+        return tuple(map(self.hit, self.order.tolist()))
+
     def hit(self, slot: int) -> Hit:
         """Return the hit at a pool place."""
-        why = {name: float(values[slot]) for name, values in self.parts.items()}
-        return Hit(self.pool.memory(slot), float(self.score[slot]), why)
+        why = {name: values.item(slot) for name, values in self.parts.items()}
+        return Hit(self.pool.memory(slot), self.score.item(slot), why)
 
 
 def rank(pool: Pool, query: Query, cue: Cue, fusion: Fusion, now: datetime, bonus: float) -> Ranked:
@@ -80,7 +80,7 @@ def rank(pool: Pool, query: Query, cue: Cue, fusion: Fusion, now: datetime, bonu
     clock = to_us(now)
     signals = Signals(pool, query.term_ids, query.vector, clock, fusion.half_life_days)
     biased = _biased(pool, cue)
-    structured = biased | (pool.state["pinned"] != 0) if len(pool) else np.zeros(0, np.bool_)
+    structured = pool.once(_pinned) if biased is None else biased | pool.once(_pinned)
     if query.term_ids:
         parts, relevance = fuse(pool, signals, fusion)
         eligible = structured | (signals.lexical > 0) | (signals.dense > 0)
@@ -89,16 +89,17 @@ def rank(pool: Pool, query: Query, cue: Cue, fusion: Fusion, now: datetime, bonu
     else:
         parts, relevance = {"importance": signals.importance}, 0.5 * signals.importance
         eligible = structured
-    doubt = 1.0 - fusion.confidence_share * (1.0 - confidence(pool))
-    fresh = down_weight(pool, clock)
-    lift = np.where(biased, np.float64(bonus), np.float64(0.0))
-    score = np.minimum(relevance * doubt * fresh + lift, np.float64(1.0)).astype(np.float64)
+    sure, fresh = pool.once(certainty, fusion.confidence_share), down_weight(pool, clock)
+    score = relevance * sure * fresh
+    parts = {**parts, "relevance": relevance, "confidence": sure, "freshness": fresh}
+    if biased is not None:
+        parts["preference_bias"] = np.where(biased, bonus, 0.0)
+        score += parts["preference_bias"]
+    score = np.minimum(score, 1.0)
     if cue.floor is not None:
-        eligible &= (relevance >= cue.floor) | structured
-    eligible &= ~_shadowed(pool, cue)
-    parts = {**parts, "relevance": relevance, "confidence": doubt, "freshness": fresh}
-    if cue.bias_keys or cue.bias_categories:
-        parts["preference_bias"] = lift
+        eligible = eligible & ((relevance >= cue.floor) | structured)
+    if pool.nearest:
+        eligible = eligible & ~_shadowed(pool, cue)
     return Ranked(pool, _ordered(pool, score, eligible, cue.limit), score, relevance, parts)
 
 
@@ -121,12 +122,12 @@ def explain(
     slot = places[0]
     hit = ranked.hit(slot)
     order = ranked.order.tolist()
-    slots, _, of_term = ranked.pool.postings(query.term_ids)
-    held = set(of_term[slots == slot].tolist())
+    slots, _, df = ranked.pool.postings(query.term_ids)
+    held = set(np.repeat(np.arange(len(df)), df)[slots == slot].tolist())
     matched = tuple(term for number, term in enumerate(query.terms) if number in held)
     if slot not in order:
         why_not = ("below_floor",) if cue.floor is not None else ("no_match",)
-        if _shadowed(ranked.pool, cue)[slot]:
+        if ranked.pool.nearest and _shadowed(ranked.pool, cue)[slot]:
             why_not = ("nearer_scope_holds_key",)
         return Explanation(
             memory.id, score=hit.score, why=hit.why, excluded=why_not, matched_terms=matched
@@ -150,7 +151,7 @@ def _exclusion(
                 if row.id != memory.id or (alive is not None and not alive[place]):
                     continue
                 failed = [name for name, met in exclusions(segment, cue, now) if not met[place]]
-                if not audible(row, cue.agent):
+                if not segment.admits(place, cue.agent):
                     failed.append("audience")
                 if cue.filter and not matches(memory, cue.filter):
                     failed.append("filter")
@@ -158,9 +159,16 @@ def _exclusion(
     return (f"status_{memory.status.value}",)
 
 
-def _biased(pool: Pool, cue: Cue) -> Bools:
-    if not len(pool) or not (cue.bias_keys or cue.bias_categories):
-        return np.zeros(len(pool), np.bool_)
+def _pinned(pool: Pool) -> Bools:
+    return np.asarray(pool.state["pinned"] != 0) if len(pool) else np.zeros(0, np.bool_)
+
+
+def _biased(pool: Pool, cue: Cue) -> Bools | None:
+    """Rows that get the preference bonus; None where the cue gives none."""
+    if not (cue.bias_keys or cue.bias_categories):
+        return None
+    if not len(pool):
+        return np.zeros(0, np.bool_)
     by_key = np.isin(pool.entry["key"], np.array([tag(k) for k in cue.bias_keys], "<u8"))
     categories = np.array([tag(name) for name in cue.bias_categories], "<u8")
     of_kind = (pool.entry["key"] != 0) & np.isin(pool.entry["category"], categories)
@@ -170,7 +178,7 @@ def _biased(pool: Pool, cue: Cue) -> Bools:
 def _shadowed(pool: Pool, cue: Cue) -> Bools:
     """Rows whose key stands in a nearer scope too."""
     shadowed = np.zeros(len(pool), np.bool_)
-    if not len(pool) or not pool.nearest:
+    if not len(pool):
         return shadowed
     keyed = np.flatnonzero(pool.entry["key"])
     nearness = {scope_tag(scope): place for place, scope in enumerate(cue.scopes)}
@@ -181,15 +189,19 @@ def _shadowed(pool: Pool, cue: Cue) -> Bools:
 
 
 def _ordered(pool: Pool, score: Floats, eligible: Bools, limit: int) -> Ints:
-    places = np.flatnonzero(eligible)
+    places = eligible.nonzero()[0]
     values = score[places]
-    best = np.argsort(-values, kind="stable")[: limit + 1]
-    top = values[best]
-    if not (top[1:] == top[:-1]).any():
-        return places[best[:limit]]
-    # All rows that tie with the last one stay in, so that the tie is broken by rule.
-    tied = places[values >= top[min(limit, len(top)) - 1]]
-    updated = pool.state["updated"][tied].tolist()
-    keyed = zip(score[tied].tolist(), updated, tied.tolist(), strict=True)
-    ranked = sorted((-value, -moment, pool.row(slot).id, slot) for value, moment, slot in keyed)
-    return np.array([slot for *_, slot in ranked[:limit]], np.int64)
+    if len(values) > limit:
+        # All rows that tie with the last one stay in, so that the tie is broken by rule.
+        parted = values.copy()
+        parted.partition(-limit)
+        best = values >= parted[-limit]
+        places, values = places[best], values[best]
+    slots, scores = places.tolist(), values.tolist()
+    if len(set(scores)) == len(scores):
+        ranked = sorted(zip(scores, slots, strict=True), reverse=True)
+        return np.array([slot for _, slot in ranked], np.int64)
+    updated = pool.state["updated"][places].tolist()
+    keyed = zip(scores, updated, slots, strict=True)
+    ruled = sorted((-value, -moment, pool.row(slot).id, slot) for value, moment, slot in keyed)
+    return np.array([slot for *_, slot in ruled[:limit]], np.int64)

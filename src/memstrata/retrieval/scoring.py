@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.domain.codec import IMPORTANCE_CODES, NEVER
 from memstrata.retrieval.entry import NO_TURN
-from memstrata.retrieval.pool import Bools, Floats, Pool
+from memstrata.retrieval.pool import Bools, Floats, Ints, Pool
 from memstrata.retrieval.segment import STALE
 
 # Robertson and Zaragoza 2009; the same values as the baseline that recall is measured against.
@@ -24,7 +25,9 @@ BM25_B = 0.75
 
 # Below this many visible rows a mean and a deviation say little (DESIGN D1).
 MIN_ROWS_FOR_Z = 10
-FIXED_POINT = 2.0**28
+STEP_BITS = 21
+# Below 2^-900 a signal is nothing; without a limit the scale would overflow.
+LEAST_EXPONENT = -900
 DAY_US = 86_400_000_000
 
 
@@ -82,15 +85,17 @@ def bm25(pool: Pool, terms: Sequence[int]) -> Floats:
     """
     if not len(pool) or not terms:
         return np.zeros(len(pool))
-    slots, counts, of_term = pool.postings(terms)
-    df = np.bincount(of_term, minlength=len(terms))
+    slots, counts, df = pool.postings(terms)
     idf = np.log1p((len(pool) - df + 0.5) / (df + 0.5))
-    lengths = pool.entry["length"].astype(np.float64)
-    average = float(pool.entry["length"].sum(dtype=np.int64)) / len(pool) or 1.0
-    norm = BM25_K1 * (1.0 - BM25_B + BM25_B / average * lengths)
-    gains = idf[of_term] * counts / (counts + norm[slots])
+    gains = idf.repeat(df) * counts / (counts + pool.once(_bm25_norms)[slots])
     # bincount adds in the order of its input: term by term, whatever the order of rows.
     return np.bincount(slots, gains, minlength=len(pool)).astype(np.float64, copy=False)
+
+
+def _bm25_norms(pool: Pool) -> Floats:
+    lengths = pool.entry["length"].astype(np.float64)
+    average = float(pool.entry["length"].sum(dtype=np.int64)) / len(pool) or 1.0
+    return np.asarray(BM25_K1 * (1.0 - BM25_B + BM25_B / average * lengths), np.float64)
 
 
 def cosine(pool: Pool, vector: NDArray[np.int8] | None) -> Floats:
@@ -103,7 +108,11 @@ def cosine(pool: Pool, vector: NDArray[np.int8] | None) -> Floats:
         return np.zeros(len(pool))
     # Rows are unit vectors before quantisation, so scale · norm of the int8 row is 1 to within
     # the quantisation step; multiplying by the scale spares a norm per row.
-    return np.asarray(pool.dots(query) * (pool.entry["scale"] / own), np.float64)
+    return np.asarray(pool.dots(query) * pool.once(_scales) / own, np.float64)
+
+
+def _scales(pool: Pool) -> Floats:
+    return np.ascontiguousarray(pool.entry["scale"], np.float64)
 
 
 def recency(pool: Pool, now_us: int, half_life_days: float) -> Floats:
@@ -120,44 +129,60 @@ def importance(pool: Pool) -> Floats:
     return weights[pool.state["importance"]] if len(pool) else np.zeros(0)
 
 
-def confidence(pool: Pool) -> Floats:
-    """Return the confidence of each row, 0 to 1."""
-    return pool.state["confidence"].astype(np.float64) if len(pool) else np.zeros(0)
+def certainty(pool: Pool, share: float) -> Floats:
+    """Return ``1 - share · (1 - confidence)`` for each row."""
+    return 1.0 - share * (1.0 - pool.state["confidence"]) if len(pool) else np.zeros(0)
 
 
 def down_weight(pool: Pool, now_us: int) -> Floats:
     """Return 0.5 for stale and soft-expired rows and 1 for others (LT-5, HY-4)."""
     if now_us < pool.ages_at:
-        return np.ones(len(pool))
+        return pool.once(_ones)
     stale = pool.state["status"] == STALE
     soft = (pool.state["soft"] != NEVER) & (pool.state["soft"] <= now_us)
     return np.where(stale | soft, 0.5, 1.0)
 
 
-def z_scores(values: Floats, prior: tuple[float, float]) -> Floats:
-    """Return values in deviations from their mean.
+def _ones(pool: Pool) -> Floats:
+    return np.ones(len(pool))
+
+
+def z_scores(values: Floats, prior: tuple[float, float], weight: float = 1.0) -> Floats:
+    """Return values in deviations from their mean, times a weight.
+
+    Mean and deviation are taken in whole steps, at least 2^-20 of the largest value: integers add
+    up the same in any order of rows (FX-14). Sums of squares of up to 2^21 rows do not overflow.
 
     Args:
         values: One signal over the pool.
         prior: Mean and deviation to use for pools under :data:`MIN_ROWS_FOR_Z` rows, or where
             the deviation is 0.
+        weight: Of the result.
     """
     mean, deviation = prior
-    if len(values) >= MIN_ROWS_FOR_Z:
-        own_mean = _mean(values)
-        own = math.sqrt(_mean((values - own_mean) ** 2))
-        if own > 0.0:
-            mean, deviation = own_mean, own
-    return (values - mean) / deviation
+    count = len(values)
+    if count >= MIN_ROWS_FOR_Z:
+        peak = float(max(np.maximum.reduce(values), -np.minimum.reduce(values)))
+        scale = math.ldexp(1.0, STEP_BITS - max(math.frexp(peak)[1], LEAST_EXPONENT))
+        steps = (values * scale).astype(np.int64)
+        total, squares = int(np.add.reduce(steps)), int(steps @ steps)
+        spread = count * squares - total * total
+        if spread > 0:
+            mean, deviation = total / count / scale, math.sqrt(spread) / count / scale
+    return (values - mean) * (weight / deviation)
 
 
-def _mean(values: Floats) -> float:
-    """Return the mean in fixed point: integers add up the same in any order of rows (FX-14).
+class _Talk(NamedTuple):
+    """The verbatim turns of a pool as they followed each other.
 
-    Exact to 2^-28; values under 2^13 of 2^20 rows do not overflow.
+    Attributes:
+        order: Pool places, turn after turn, session after session.
+        adjoins: For each distance from 1, whether a turn and the one that many places on are so
+            far apart in one session.
     """
-    steps = np.rint(values * FIXED_POINT).astype(np.int64)
-    return int(steps.sum()) / FIXED_POINT / len(values)
+
+    order: Ints
+    adjoins: tuple[Bools, ...]
 
 
 def neighbours(pool: Pool, base: Floats, weights: Sequence[float]) -> Floats:
@@ -165,30 +190,35 @@ def neighbours(pool: Pool, base: Floats, weights: Sequence[float]) -> Floats:
 
     Args:
         pool: Visible rows.
-        base: Score of each row by itself.
+        base: Score of each row by itself; a negative one is no evidence against a neighbour and
+            counts as 0.
         weights: Weight of the turn at distance 1, 2, … on either side, in the same session.
     """
     total = np.zeros(len(pool))
     if not pool.has_turns:
         return total
-    turns = np.flatnonzero(_is_turn(pool))
-    if len(turns) < 2:
-        return total
-    session, turn = pool.entry["session"][turns], pool.entry["turn"][turns].astype(np.int64)
-    place = pool.entry["place"][turns]
-    order = turns[np.lexsort((turn, session, place))]
-    session, turn = pool.entry["session"][order], pool.entry["turn"][order].astype(np.int64)
-    place, scores = pool.entry["place"][order], base[order]
-    gathered = np.zeros(len(order))
-    for distance, weight in enumerate(weights, start=1):
-        if distance >= len(order):
-            break
-        same = (session[:-distance] == session[distance:]) & (place[:-distance] == place[distance:])
-        same &= turn[distance:] - turn[:-distance] == distance
+    talk = pool.once(_talk, len(weights))
+    scores = np.maximum(base[talk.order], 0.0)
+    gathered = np.zeros(len(scores))
+    for distance, (weight, same) in enumerate(zip(weights, talk.adjoins, strict=False), start=1):
         gathered[:-distance] += weight * np.where(same, scores[distance:], 0.0)
         gathered[distance:] += weight * np.where(same, scores[:-distance], 0.0)
-    total[order] = gathered
+    total[talk.order] = gathered
     return total
+
+
+def _talk(pool: Pool, reach: int) -> _Talk:
+    turns = np.flatnonzero(_is_turn(pool))
+    place, session = pool.entry["place"][turns], pool.entry["session"][turns]
+    turn = pool.entry["turn"][turns].astype(np.int64)
+    along = np.lexsort((turn, session, place))
+    place, session, turn = place[along], session[along], turn[along]
+    adjoins = []
+    for distance in range(1, min(reach, len(turns) - 1) + 1):
+        before, after = slice(None, -distance), slice(distance, None)
+        same = (session[before] == session[after]) & (place[before] == place[after])
+        adjoins.append(same & (turn[after] - turn[before] == distance))
+    return _Talk(turns[along], tuple(adjoins))
 
 
 def _is_turn(pool: Pool) -> Bools:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import NEVER, STATE, STATUS_CODES, code_of, decode
 from memstrata.domain.memory import Memory, Status
+from memstrata.domain.trust import Audience
 from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS
 
 STALE = code_of(STATUS_CODES, Status.STALE)
@@ -52,6 +53,7 @@ class Segment:
     """
 
     __slots__ = (
+        "_audiences",
         "_counts",
         "_opened",
         "_places",
@@ -93,6 +95,7 @@ class Segment:
         closed = (self.entry["purpose"] != 0) | (self.entry["restricted"] != 0)
         self.restricted = bool(closed.any())
         self._opened: dict[int, Memory] = {}
+        self._audiences: dict[int, Audience] = {}
         start = ENTRY.size
         if dimensions:
             packed = b"".join([row.entry[start : start + dimensions] for row in rows])
@@ -101,8 +104,9 @@ class Segment:
         else:
             self.vectors = np.zeros((len(rows), 0), np.float32)
         self._index_terms(start + dimensions)
-        bodies = sum(len(row.body) + len(row.entry) + len(row.state) for row in rows)
-        self.nbytes = bodies + self.vectors.nbytes + self._terms.nbytes * 2 + len(fixed) * 2
+        bodies = sum([len(row.body) for row in rows])
+        packed_bytes = len(fixed) + len(states) + self._terms.nbytes
+        self.nbytes = bodies + self.vectors.nbytes + 2 * packed_bytes
 
     def _index_terms(self, start: int) -> None:
         sizes = self.entry["terms"].astype(np.int64)
@@ -119,16 +123,28 @@ class Segment:
         return len(self.rows)
 
     def postings(self, terms: NDArray[np.uint64]) -> tuple[Places, Counts, NDArray[np.int64]]:
-        """Return where the terms stand: row, how often, and which of the terms.
+        """Return where the terms stand: row, how often, and how many rows hold each term.
 
         Term by term in the order given, rows rising within each.
         """
         lows = self._terms.searchsorted(terms, "left")
-        sizes = self._terms.searchsorted(terms, "right") - lows
-        starts = np.cumsum(sizes) - sizes
-        found = np.arange(int(sizes.sum())) + np.repeat(lows - starts, sizes)
-        numbers = np.repeat(np.arange(len(terms)), sizes)
-        return self._places[found], self._counts[found], numbers
+        highs = self._terms.searchsorted(terms, "right")
+        # An empty run first: there may be no terms.
+        runs = [slice(0), *map(slice, lows.tolist(), highs.tolist())]
+        places = np.concatenate([self._places[run] for run in runs])
+        return places, np.concatenate([self._counts[run] for run in runs]), highs - lows
+
+    def admits(self, place: int, agent: str | None) -> bool:
+        """Return whether an agent belongs to the audience of a row (SC-12).
+
+        Who may hear is read from the row itself, once; a tag of it could be another's.
+        """
+        if not self.entry["restricted"][place]:
+            return True
+        if place not in self._audiences:
+            self._audiences[place] = decode(self.rows[place]).audience
+        audience = self._audiences[place]
+        return audience is None or (agent is not None and agent in audience)
 
     def memory(self, place: int) -> Memory:
         """Return the memory of a row; what was opened lately is kept, unless a caller could change

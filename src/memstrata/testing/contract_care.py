@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from memstrata.domain.change import IdempotencyRecord, JournalEntry
+from memstrata.domain.change import IdempotencyRecord, JournalEntry, PolicyRecord
 from memstrata.domain.codec import canonical_json, decode
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Right, Scope
@@ -49,11 +49,17 @@ class CareContract(ContractBase):
         self.stored(store, scope=BOB)
 
         seen = self.seen_under_turn(
-            store, BOB, idempotency_keys=("done",), tombstones=(b"t" * 32,), grants=True
+            store,
+            BOB,
+            idempotency_keys=("done",),
+            tombstones=(b"t" * 32,),
+            grants=True,
+            policy=True,
         )
 
         assert [decode(row).scope for row in seen.rows] == [BOB]
         assert (seen.idempotent, seen.tombstoned, seen.grants) == ({}, frozenset(), ())
+        assert seen.policy is None
 
     def test_nothing_of_an_owner_is_changed_by_another(self, store: MemoryStore) -> None:
         memory = self.everything_of(store, ALICE)
@@ -249,6 +255,7 @@ class CareContract(ContractBase):
             idempotency=(IdempotencyRecord("done", b"request", b"{}"),),
             outbox=(self.make.outbox_item(),),
             granted=(Grant("carol", Right.ADMIN),),
+            policy=PolicyRecord(b"p" * 32, 1, b"{}"),
         )
         self.write(store, change, owner)
         drive(store, store.journal(owner, (JournalEntry(1, "access", b"{}"),)))

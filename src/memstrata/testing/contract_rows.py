@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
 
+from memstrata.domain.change import NewVersion
 from memstrata.domain.codec import decode
 from memstrata.domain.memory import Importance, Kind, Memory, Origin, Status, Triple
 from memstrata.domain.scope import Scope
@@ -216,6 +217,36 @@ class RowsContract(ContractBase):
         assert drive(store, store.as_of(ALICE, changed - 1)) == (ended,)
         assert drive(store, store.as_of(ALICE, changed)) == (newer,)
         assert drive(store, store.as_of(ALICE, changed + 10**9)) == (newer,)
+
+    def test_the_past_can_be_asked_with_what_had_given_way_by_then(
+        self, store: MemoryStore
+    ) -> None:
+        old = self.make.memory()
+        (begun,) = self.add(store, old).rows
+        new = self.make.successor(old)
+        retired = self.make.superseded(old, new)
+        replaced = self.write(store, self.make.change(new, restated=(retired,))).rows
+        changed = self.make.clock.now_us()
+
+        before = drive(store, store.as_of(ALICE, changed - 1, superseded=True))
+        after = drive(store, store.as_of(ALICE, changed, superseded=True))
+
+        assert before == (begun._replace(known_to=changed),)
+        assert after == tuple(sorted(replaced))
+
+    def test_a_restated_memory_may_get_another_index_entry(self, store: MemoryStore) -> None:
+        memory, other = self.make.memory(), self.make.memory()
+        self.add(store, memory, other)
+        tagged = NewVersion(replace(memory, tags=("new",)), b"another entry", "a2", "e2")
+
+        (written,) = self.write(
+            store, self.make.change(restated=(tagged.memory,), reindexed=(tagged,))
+        ).rows
+
+        assert written.entry == b"another entry"
+        assert drive(store, store.get(ALICE, (memory.id,))) == (written,)
+        (untouched,) = drive(store, store.get(ALICE, (other.id,)))
+        assert untouched.entry == b"entry " + other.id.encode()
 
     def test_the_past_comes_by_id(self, store: MemoryStore) -> None:
         one, two = self.make.memory(), self.make.memory()

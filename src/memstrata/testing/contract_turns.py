@@ -18,6 +18,7 @@ from memstrata.domain.change import (
     Committed,
     Decide,
     IdempotencyRecord,
+    NewVersion,
     Snapshot,
     TurnRequest,
 )
@@ -158,6 +159,9 @@ class TurnsContract(ContractBase):
             "unknown id restated": make.change(new, restated=(standing, make.memory())),
             "unknown id forgotten": make.change(new, forgotten=(standing.id, "unknown")),
             "id added and forgotten": make.change(new, forgotten=(new.id,)),
+            "reindexed but not restated": make.change(
+                new, reindexed=(NewVersion(standing, b"", "a", "e"),)
+            ),
             "id restated and forgotten": make.change(
                 new, restated=(standing,), forgotten=(standing.id,)
             ),

@@ -4,7 +4,12 @@
 
 from dataclasses import replace
 
-from memstrata.domain.change import IdempotencyRecord, JournalEntry, PendingOutbox
+from memstrata.domain.change import (
+    IdempotencyRecord,
+    JournalEntry,
+    PendingOutbox,
+    PolicyRecord,
+)
 from memstrata.domain.scope import Grant, Right, Scope
 from memstrata.ports import MemoryStore
 from memstrata.testing.contract_base import ContractBase, drive, is_refused
@@ -49,6 +54,18 @@ class WorkContract(ContractBase):
         assert drive(store, store.grants(org)) == grants
         assert self.seen_under_turn(store, org, grants=True).grants == grants
         assert self.seen_under_turn(store, org).grants == ()
+
+    def test_the_policy_recorded_last_is_shown_to_who_asks(self, store: MemoryStore) -> None:
+        org = Scope.of_org("acme")
+        first, second = PolicyRecord(ONE, 1, b"{}"), PolicyRecord(TWO, 2, b"[]")
+        self.stored(store, scope=org)
+        assert self.seen_under_turn(store, org, policy=True).policy is None
+
+        for record in (first, second, first._replace(at=3)):
+            self.write(store, self.make.change(policy=record), org)
+
+            assert self.seen_under_turn(store, org, policy=True).policy == record
+        assert self.seen_under_turn(store, org).policy is None
 
     def test_a_grant_is_known_by_grantee_right_and_subject(self, store: MemoryStore) -> None:
         org = Scope.of_org("acme")

@@ -136,7 +136,7 @@ JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = s.id
 LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = s.id
 WHERE s.owner = %(owner)s AND s.known_from <= %(known_at)s
     AND (s.known_to IS NULL OR s.known_to > %(known_at)s)
-    AND s.status IN (%(live_1)s, %(live_2)s, %(live_3)s);
+    AND s.status IN (%(live_1)s, %(live_2)s, %(live_3)s, %(given_way)s);
 
 -- name: rows_of_ids
 SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
@@ -217,6 +217,13 @@ SELECT %(owner)s, chain_tag, version, id FROM added
 UNION ALL
 SELECT %(owner)s, key_tag, 0, id FROM added WHERE key_tag IS NOT NULL
 ON CONFLICT DO NOTHING;
+
+-- name: reindex
+INSERT INTO memstrata.index_rows (owner, id, analyser, embedder, entry)
+SELECT %(owner)s, i.* FROM unnest(%(ids)s::text[], %(analysers)s::text[], %(embedders)s::text[],
+    %(entries)s::bytea[]) AS i (id, analyser, embedder, entry)
+ON CONFLICT (owner, id) DO UPDATE SET analyser = excluded.analyser,
+    embedder = excluded.embedder, entry = excluded.entry;
 
 -- name: restate
 -- The open states end, new ones follow them, and memories repeat those. All parts of a statement
@@ -410,6 +417,16 @@ ON CONFLICT (owner, tag) DO UPDATE SET body = excluded.body;
 
 -- name: drop_grants
 DELETE FROM memstrata.grants WHERE owner = %(owner)s AND tag = ANY (%(tags)s::bytea[]);
+
+-- name: last_policy
+SELECT hash, at, body FROM memstrata.policies
+WHERE owner = %(owner)s ORDER BY version DESC LIMIT 1;
+
+-- name: add_policy
+-- Behind those before it.
+INSERT INTO memstrata.policies (owner, version, hash, at, body)
+SELECT %(owner)s, coalesce(max(p.version), 0) + 1, %(hash)s, %(at)s, %(body)s
+FROM memstrata.policies AS p WHERE p.owner = %(owner)s;
 
 -- name: add_outbox
 INSERT INTO memstrata.outbox (owner, id, target, body)

@@ -24,6 +24,11 @@ SELECT owner FROM events UNION SELECT owner FROM memories EXCEPT SELECT owner FR
 -- name: head
 SELECT incarnation, epoch, revision, last_known_at, head_seq FROM owners WHERE owner = :owner;
 
+-- name: heads
+-- A user, its org and the root are three.
+SELECT owner, incarnation, epoch, revision, last_known_at, head_seq FROM owners
+WHERE owner IN (:owner, :owner_2, :owner_3);
+
 -- name: chain_head
 SELECT head_seq, head_mac FROM owners WHERE owner = :owner;
 
@@ -59,7 +64,7 @@ CROSS JOIN memories AS m ON m.owner = :owner AND m.id = s.id
 LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = s.id
 WHERE s.owner = :owner AND s.known_from <= :known_at
   AND (s.known_to IS NULL OR s.known_to > :known_at)
-  AND s.status IN (:live_1, :live_2, :live_3);
+  AND s.status IN (:live_1, :live_2, :live_3, :given_way);
 
 -- name: row
 SELECT m.id, m.revision, m.body, m.state, ifnull(i.entry, x''), m.known_from, NULL
@@ -123,6 +128,10 @@ WHERE owner = :owner AND revision = :revision AND id = :id;
 
 -- name: add_index_row
 INSERT INTO index_rows (owner, id, analyser, embedder, entry)
+VALUES (:owner, :id, :analyser, :embedder, :entry);
+
+-- name: put_index_row
+REPLACE INTO index_rows (owner, id, analyser, embedder, entry)
 VALUES (:owner, :id, :analyser, :embedder, :entry);
 
 -- name: add_lookup
@@ -248,6 +257,14 @@ INSERT OR REPLACE INTO grants (owner, tag, body) VALUES (:owner, :tag, :body);
 
 -- name: drop_grant
 DELETE FROM grants WHERE owner = :owner AND tag = :tag;
+
+-- name: last_policy
+SELECT hash, at, body FROM policies WHERE owner = :owner ORDER BY version DESC LIMIT 1;
+
+-- name: add_policy
+INSERT INTO policies (owner, version, hash, at, body)
+SELECT :owner, coalesce(max(version), 0) + 1, :hash, :at, :body
+FROM policies WHERE owner = :owner;
 
 -- name: add_outbox
 -- Changes nothing if the id exists; the caller counts.

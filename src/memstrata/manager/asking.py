@@ -1,0 +1,176 @@
+"""Questions, checked at the edge: which scopes, which fields, how many (RE)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from memstrata.capture.drafts import enum_member, flag, moment, target_scope
+from memstrata.domain.change import JournalEntry
+from memstrata.domain.codec import canonical_json
+from memstrata.domain.errors import InvalidInput
+from memstrata.domain.memory import Kind
+from memstrata.domain.recall import Cue
+from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.value import shown
+from memstrata.language.normalise import check_text
+from memstrata.manager.reading import Reader
+from memstrata.manager.services import Services
+from memstrata.retrieval.pool import FILTER_FIELDS
+
+T = TypeVar("T")
+
+MAX_LIMIT = 1_000
+"""Most hits of one recall; from the study of denial of service, ten times its page size."""
+
+MAX_QUERY_BYTES = 64 * 1024
+
+GRANTED_READ = "granted_read"
+"""Kind of the journal entry that a read of another user's memories leaves with that user."""
+
+
+class Asker:
+    """Makes cues of one principal's questions."""
+
+    def __init__(self, services: Services, principal: Principal, reader: Reader) -> None:
+        self._services = services
+        self._principal = principal
+        self._reader = reader
+
+    async def readable(self, scopes: Sequence[str] | None, verb: str) -> tuple[Scope, ...]:
+        """Return the scopes to read; None means the principal's own and their ancestors.
+
+        Who reads another user's by a grant is put down in that user's journal first (SC-5): who,
+        with which verb, not what was asked. A read that cannot be put down is not made.
+
+        Raises:
+            InvalidInput: If a scope is malformed.
+            ScopeDenied: If a scope may not be read.
+            StoreError: If the journal cannot be written.
+        """
+        named = None
+        if scopes is not None:
+            named = [target_scope(s, self._principal) for s in sequence("scopes", scopes)]
+        readable = await self._reader.readable(named)
+        for scope in readable:
+            if scope not in self._principal.home.lineage:
+                await self._services.store.journal(scope.owner, [self._entry(scope, verb)])
+        return readable
+
+    def _entry(self, scope: Scope, verb: str) -> JournalEntry:
+        principal = self._principal
+        told = {"by": principal.name, "agent": principal.agent, "scope": scope.path, "verb": verb}
+        return JournalEntry(self._services.clock.now_us(), GRANTED_READ, canonical_json(told))
+
+    async def cue(
+        self,
+        query: str,
+        *,
+        verb: str,
+        limit: int = MAX_LIMIT,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        known_at: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        floor: float | None = None,
+        scopes: Sequence[str] | None = None,
+        preference_bias: bool = False,
+    ) -> Cue:
+        """Check a question and make it a cue; see :meth:`AsyncMemoryManager.recall`.
+
+        Args:
+            query: Text; white space alone asks nothing.
+            verb: What the journal of another user is told that this is for.
+            limit: Most hits.
+            filter: Fields that must be equal.
+            kinds: Only these.
+            known_at: What was believed then.
+            valid_at: What was true then.
+            floor: Least relevance.
+            scopes: Only these.
+            preference_bias: Whether preference keys get a bonus.
+
+        Raises:
+            InvalidInput: Naming the argument.
+            ScopeDenied: If a scope may not be read.
+        """
+        biased = flag("preference_bias", preference_bias)
+        policy = self._services.policies.policy_for(self._principal.home.org)
+        named_keys = policy.recall.preference_keys
+        by_category = frozenset({"preference"} if named_keys is None else ())
+        return Cue(
+            query=_checked_query(query),
+            limit=between("limit", limit, 1, MAX_LIMIT),
+            scopes=await self.readable(scopes, verb),
+            kinds=frozenset(
+                enum_member(Kind, "kinds", kind)
+                for kind in (() if kinds is None else sequence("kinds", kinds))
+            ),
+            filter=checked_filter(filter) or {},
+            floor=_checked_floor(floor),
+            bias_keys=frozenset(named_keys or ()) if biased else frozenset(),
+            bias_categories=by_category if biased else frozenset(),
+            known_at=moment("known_at", known_at),
+            valid_at=moment("valid_at", valid_at),
+            agent=self._principal.agent,
+            purpose=self._principal.purpose,
+        )
+
+
+def checked_filter(raw: Mapping[Any, Any] | None) -> Mapping[str, Any] | None:
+    """Return a filter whose fields exist.
+
+    Raises:
+        InvalidInput: If it is not a mapping or names an unknown field.
+    """
+    if raw is None:
+        return None
+    if not isinstance(raw, Mapping):
+        raise InvalidInput("filter", f"must be a mapping, not {type(raw).__name__}")
+    for name in raw:
+        known = isinstance(name, str) and (
+            name in FILTER_FIELDS or (name.startswith("metadata.") and name != "metadata.")
+        )
+        if not known:
+            allowed = ", ".join(sorted(FILTER_FIELDS))
+            raise InvalidInput("filter", f"no field {shown(name)}; use {allowed} or metadata.…")
+    return raw
+
+
+def sequence(field: str, raw: Sequence[T]) -> tuple[T, ...]:
+    """Return what was given as a sequence, which a text is not.
+
+    Raises:
+        InvalidInput: Naming the field.
+    """
+    if isinstance(raw, (str, bytes)) or not isinstance(raw, Sequence):
+        raise InvalidInput(field, f"must be a sequence, not {type(raw).__name__}")
+    return tuple(raw)
+
+
+def _checked_query(query: object) -> str:
+    if not isinstance(query, str):
+        raise InvalidInput("query", f"must be text, not {type(query).__name__}")
+    if not query or query.isspace():
+        return ""
+    return check_text("query", query, MAX_QUERY_BYTES)
+
+
+def _checked_floor(floor: object) -> float | None:
+    if floor is None:
+        return None
+    if isinstance(floor, bool) or not isinstance(floor, (int, float)) or not 0 <= floor <= 1:
+        raise InvalidInput("floor", "must be a number from 0 to 1")
+    return float(floor)
+
+
+def between(field: str, value: object, least: int, most: int) -> int:
+    """Return a whole number within a range, both ends included.
+
+    Raises:
+        InvalidInput: Naming the field and the range.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidInput(field, f"must be a whole number from {least} to {most}")
+    return value

@@ -1,0 +1,105 @@
+"""Where an owner's standing rows are filed, by the tags that gates look them up by."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from memstrata.domain.change import StoredRow
+from memstrata.domain.memory import Place
+from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, place_tag, slot_tag, tag
+
+N = TypeVar("N")
+
+
+class _Marks(NamedTuple):
+    """What a row is filed under; each the column of this name."""
+
+    place: int
+    key: int
+    hash: int
+    session: int
+    turn: int
+    verbatim: int
+    slot: int
+    root: int
+
+
+class Filing:
+    """Ids by what a gate asks; what it finds must be compared with the memory itself.
+
+    Tags of different names may be equal, and an expired row stays filed until it is replaced.
+    """
+
+    def __init__(self, rows: Collection[StoredRow]) -> None:
+        """File rows whose entries are all of the current recipe."""
+        self._keys: dict[tuple[int, int], str] = {}
+        self._hashes: dict[tuple[int, int], dict[str, None]] = {}
+        self._turns: dict[tuple[int, int, int], str] = {}
+        self._slots: dict[tuple[int, int], dict[str, None]] = {}
+        # Chains that have moved on; the first version of one is found by its id.
+        self._roots: dict[int, str] = {}
+        columns = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
+        lists = (columns[name].tolist() for name in _Marks._fields)
+        for row, *marks in zip(rows, *lists, strict=True):
+            self._file(row.id, _Marks(*marks))
+
+    def add(self, row: StoredRow) -> None:
+        """File one more row."""
+        self._file(row.id, _marks(row))
+
+    def remove(self, row: StoredRow) -> None:
+        """Take a row out, by the entry it was filed with."""
+        id, marks = row.id, _marks(row)
+        _drop_if(self._turns, (marks.place, marks.session, marks.turn), id)
+        _drop_if(self._keys, (marks.place, marks.key), id)
+        self._hashes.get((marks.place, marks.hash), {}).pop(id, None)
+        self._slots.get((marks.place, marks.slot), {}).pop(id, None)
+        _drop_if(self._roots, marks.root, id)
+
+    def by_key(self, place: Place, key: str) -> str | None:
+        """Return the id that stands under a key in a place."""
+        return self._keys.get((place_tag(place), tag(key)))
+
+    def by_hash(self, place: Place, content_hash: str) -> list[str]:
+        """Return the ids of unkeyed rows of a normalised text in a place, in order."""
+        return sorted(self._hashes.get((place_tag(place), tag(content_hash)), ()))
+
+    def by_turn(self, place: Place, session: str, turn: int) -> str | None:
+        """Return the id of a verbatim turn."""
+        return self._turns.get((place_tag(place), tag(session), turn))
+
+    def by_root(self, root: str) -> str | None:
+        """Return the id of the standing version of a chain, other than its first."""
+        return self._roots.get(tag(root))
+
+    def by_slot(self, place: Place, subject: str, predicate: str) -> list[str]:
+        """Return the ids of rows that fill a slot, given in normal form, in order."""
+        return sorted(self._slots.get((place_tag(place), slot_tag(subject, predicate)), ()))
+
+    def _file(self, id: str, marks: _Marks) -> None:
+        if marks.verbatim:
+            self._turns[marks.place, marks.session, marks.turn] = id
+        elif marks.key:
+            self._keys[marks.place, marks.key] = id
+        else:
+            self._hashes.setdefault((marks.place, marks.hash), {})[id] = None
+        if marks.slot:
+            self._slots.setdefault((marks.place, marks.slot), {})[id] = None
+        if marks.root:
+            self._roots[marks.root] = id
+
+
+def _drop_if(places: dict[N, str], place: N, id: str) -> None:
+    if places.get(place) == id:
+        del places[place]
+
+
+def _marks(row: StoredRow) -> _Marks:
+    fixed = ENTRY.unpack_from(row.entry)
+    return _Marks(*(fixed[place] for place in _MARK_PLACES))
+
+
+_MARK_PLACES = tuple((ENTRY_COLUMNS.names or ()).index(name) for name in _Marks._fields)

@@ -1,0 +1,217 @@
+"""Rights come from an administrator and are used in the open (SC-3, SC-5)."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from conftest import World
+from memstrata import InvalidInput, MemoryManager, ScopeDenied, StoreReadOnly, Strata
+from memstrata.domain.scope import Scope
+from memstrata.settings import Settings
+from memstrata.testing.store_contract import drive
+from memstrata.wiring import assemble
+
+ANA = "/user/ana/"
+READS: dict[str, Callable[[MemoryManager, str, list[str] | None], Any]] = {
+    "recall": lambda m, one, scopes: [h.memory.content for h in m.recall("mode", scopes=scopes)],
+    "list": lambda m, one, scopes: [memory.content for memory in m.list(scopes=scopes)],
+    "get": lambda m, one, scopes: [f.content for f in [m.get(one, scopes=scopes)] if f],
+    "history": lambda m, one, scopes: [f.content for f in m.history("mode", scopes=scopes)],
+    "history by id": lambda m, one, scopes: [f.content for f in m.history(one, scopes=scopes)],
+    "explain": lambda m, one, scopes: (
+        ["I like dark mode"] if m.explain(one, "mode", scopes=scopes).recalled else []
+    ),
+}
+
+
+@pytest.fixture
+def mine(world: World) -> str:
+    """Id of a memory of ana."""
+    found = world.strata.manager(user="ana").remember("I like dark mode", key="mode").memory
+    assert found
+    return found.id
+
+
+def journal(world: World, user: str = "ana") -> list[dict[str, Any]]:
+    store = world.strata.services.store
+    entries = drive(store, store.journaled(Scope.of_user("default", user)))
+    assert {entry.kind for entry in entries} <= {"granted_read"}
+    return [json.loads(entry.body) for entry in entries]
+
+
+@pytest.mark.parametrize("verb", READS)
+def test_every_verb_reads_another_user_by_grant_only_and_says_so_in_that_users_journal(
+    world: World, mine: str, verb: str
+) -> None:
+    read, bob = READS[verb], world.strata.manager(user="bob", agent="desk")
+    with pytest.raises(ScopeDenied):
+        read(bob, mine, [ANA])
+    assert journal(world) == []
+    world.strata.admin(by="root").grant("bob", "read_user:ana")
+
+    found = read(bob, mine, [ANA])
+
+    assert found == ["I like dark mode"]
+    assert read(bob, mine, None) == [], "a grant widens no question that does not name the scope"
+    assert journal(world) == [
+        {
+            "by": "/global/org/default/user/bob/",
+            "agent": "desk",
+            "scope": "/global/org/default/user/ana/",
+            "verb": verb.partition(" ")[0],
+        }
+    ]
+    world.strata.admin(by="root").revoke("bob", "read_user:ana")
+    with pytest.raises(ScopeDenied):
+        read(bob, mine, [ANA])
+    assert len(journal(world)) == 1
+
+
+@pytest.mark.parametrize("verb", READS)
+def test_reading_at_home_leaves_no_entry(world: World, mine: str, verb: str) -> None:
+    ana = world.strata.manager(user="ana")
+
+    for scopes in (None, ["user"], ["user", "org", "global"]):
+        assert READS[verb](ana, mine, scopes) == ["I like dark mode"]
+    assert READS[verb](ana, mine, ["org"]) == []
+
+    assert journal(world) == []
+
+
+def test_a_read_that_cannot_be_put_down_is_not_made(
+    world: World, mine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.strata.admin(by="root").grant("bob", "read_user:ana")
+
+    async def refuse(*rest: object) -> None:
+        raise StoreReadOnly("here", "cannot be written")
+
+    monkeypatch.setattr(world.strata.services.store, "journal", refuse)
+
+    with pytest.raises(StoreReadOnly):
+        world.strata.manager(user="bob").get(mine, scopes=[ANA])
+    assert world.strata.manager(user="ana").get(mine) is not None
+
+
+def test_who_administers_an_org_gives_and_takes_rights_there_under_its_own_name(
+    world: World,
+) -> None:
+    world.strata.admin(by="root").grant("ana", "admin", org="acme")
+    ana, bob = (world.strata.manager(user=name, org="acme") for name in ("ana", "bob"))
+
+    given = ana.grant("bob", "org_write")
+
+    assert (given.name, given.by) == ("org_write", ana.principal.name)
+    assert bob.remember("We deploy on Friday", scope="org").stored
+    assert given in ana.grants()
+    assert ana.revoke("bob", "org_write") is True
+    assert ana.revoke("bob", "org_write") is False
+    with pytest.raises(ScopeDenied):
+        bob.remember("Or on Monday", scope="org")
+    store = world.strata.services.store
+    links = drive(store, store.links(Scope.of_org("acme")))
+    told = [json.loads(link.payload or b"{}") for link in links]
+    assert [(event["type"], event["actor"]) for event in told] == [
+        ("granted", "admin:root"),
+        ("granted", ana.principal.name),
+        ("created", bob.principal.name),
+        ("revoked", ana.principal.name),
+    ]
+    assert world.strata.verify_audit().ok
+
+
+def test_nobody_grants_to_themselves_nor_beyond_their_org(world: World) -> None:
+    root = world.strata.admin(by="root")
+    root.grant("ana", "admin", org="acme")
+    ana = world.strata.manager(user="ana", org="acme")
+    task = world.strata.manager(user="ana", org="acme", task="t1")
+
+    for manager in (ana, task):
+        for right in ("org_write", "admin", "read_user:bob"):
+            with pytest.raises(ScopeDenied) as caught:
+                manager.grant("ana", right)
+            assert caught.value.right == "admin"
+    with pytest.raises(InvalidInput):
+        ana.grant("bob", "everything")
+    for stranger in (
+        world.strata.manager(user="ana"),
+        world.strata.manager(user="bob", org="acme"),
+        world.strata.manager(session="ana", org="acme"),
+    ):
+        with pytest.raises(ScopeDenied):
+            stranger.grant("carol", "org_write")
+        with pytest.raises(ScopeDenied):
+            stranger.revoke("ana", "admin")
+    assert [g.name for g in root.grants(org="acme")] == ["admin"]
+
+
+def test_one_sees_the_rights_that_concern_one(world: World) -> None:
+    root = world.strata.admin(by="root")
+    root.grant("ana", "admin")
+    reading = root.grant("bob", "read_user:carol")
+
+    assert len(world.strata.manager(user="ana").grants()) == 2
+    assert list(world.strata.manager(user="bob").grants()) == [reading]
+    assert list(world.strata.manager(user="carol").grants()) == [reading]
+    assert list(world.strata.manager(user="dan").grants()) == []
+    assert list(world.strata.manager(session="bob").grants()) == []
+
+
+USERS = ("ana", "bob", "carol")
+ORGS = ("acme", "default")
+users, orgs = st.sampled_from(USERS), st.sampled_from(ORGS)
+rights = st.sampled_from(("org_write", "admin", *(f"read_user:{name}" for name in USERS)))
+# Who asks (None: the operator), of which org, for whom, for what, and whether to give it.
+steps = st.lists(st.tuples(st.none() | users, orgs, users, rights, st.booleans()), max_size=12)
+
+
+def allowed(act: Callable[[], object]) -> bool:
+    try:
+        act()
+    except ScopeDenied:
+        return False
+    return True
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(steps=steps)
+def test_there_is_no_right_without_a_grant(
+    steps: list[tuple[str | None, str, str, str, bool]],
+) -> None:
+    with Strata(assemble(":memory:", settings=Settings(embedder="none"), inline=True)) as strata:
+        held: set[tuple[str, str, str]] = set()
+        for by, org, user, right, given in steps:
+            may = by is None or ((org, by, "admin") in held and not (given and user == by))
+            root, own = strata.admin(by="root"), strata.manager(user=by or "x", org=org)
+            if by is None:
+                (root.grant if given else root.revoke)(user, right, org=org)
+            else:
+                did = own.grant if given else own.revoke
+                assert allowed(lambda did=did, user=user, right=right: did(user, right)) is may
+            if may:
+                (held.add if given else held.discard)((org, user, right))
+        for org in ORGS:
+            for user in USERS:
+                agree(strata, org, user, {r for o, u, r in held if (o, u) == (org, user)})
+
+
+def agree(strata: Strata, org: str, user: str, held: set[str]) -> None:
+    """What a user may do is what it holds, in its own org and nowhere else."""
+    manager = strata.manager(user=user, org=org)
+
+    def write(scope: str) -> bool:
+        return allowed(lambda: manager.remember(f"{user} of {org} was here", scope=scope))
+
+    assert write("org") is ("org_write" in held)
+    assert write("global") is (org == "default" and "admin" in held)
+    assert write(f"/org/{'default' if org == 'acme' else 'acme'}/") is False
+    for other in set(USERS) - {user}:
+        for there in ORGS:
+            scope = f"/org/{there}/user/{other}/"
+            may = there == org and f"read_user:{other}" in held
+            assert allowed(lambda scope=scope: manager.list(scopes=[scope])) is may
+            assert write(scope) is False
