@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
@@ -11,12 +12,29 @@ from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.wiring import IN_MEMORY, assemble
 
+NO_SKIPS = "NO_SKIPS"
+"""Set where every test must run; a skip for want of a server is then a failure."""
+
+ON_POSTGRES = frozenset(
+    {
+        "test_forgetting",
+        "test_hostile_ids",
+        "test_leaks",
+        "test_promotion_delivery",
+        "test_rights",
+        "test_same_answers",
+        "test_world_time",
+    }
+)
+"""Stories about what a store shows, to whom, and in what order. The others are about what is done
+before and after it; a database for each would cost minutes."""
+
 
 class World:
     """One store with time and ids under the test's control.
 
     Attributes:
-        target: ``:memory:`` or a path.
+        target: ``:memory:``, a path, or a URL.
         clock: Stands still until it is moved.
         strata: The open memstrata.
     """
@@ -27,6 +45,11 @@ class World:
         self._ids = CountingIds()
         self._settings = settings
         self.strata = self._open()
+
+    @property
+    def location(self) -> str:
+        """What the store says of where it is."""
+        return self.strata.services.store.location
 
     @property
     def is_durable(self) -> bool:
@@ -54,20 +77,68 @@ def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    """A PostgreSQL server for the whole session, started when the first test wants it."""
+    try:
+        from postgres_server import NoServer, Server
+    except ImportError as error:
+        _skip(f"no PostgreSQL driver ({error}): pip install 'psycopg[binary,pool]'")
+    try:
+        server = Server()
+        server.start()
+    except NoServer as error:
+        _skip(str(error))
+    yield server
+    server.stop()
+
+
+def _skip(reason: str) -> NoReturn:
+    """Skip a test for want of a server; where nothing may be skipped, fail it."""
+    if NO_SKIPS in os.environ:
+        pytest.fail(f"{NO_SKIPS} is set and this would be skipped: {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture
+def database(postgres: Any) -> Iterator[str]:
+    """The name of a prepared database of the test's own."""
+    name = postgres.new_database()
+    yield name
+    postgres.drop_database(name)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tell each story over memory and SQLite; over PostgreSQL those where the store may matter."""
+    if "new_world" in metafunc.fixturenames:
+        also = ["postgres"] if metafunc.module.__name__ in ON_POSTGRES else []
+        metafunc.parametrize("new_world", ["memory", "sqlite", *also], indirect=True)
+
+
+@pytest.fixture
 def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., World]]:
     """A maker of empty worlds over one kind of store; ``settings`` may be given by name."""
     made: list[World] = []
+    databases: list[str] = []
+
+    def target() -> str:
+        if request.param == "memory":
+            return IN_MEMORY
+        if request.param == "sqlite":
+            return str(tmp_path / f"world-{len(made)}.db")
+        server = request.getfixturevalue("postgres")
+        databases.append(server.new_database())
+        return str(server.url("memstrata_app", databases[-1]))
 
     def make(**settings: object) -> World:
-        path = tmp_path / f"world-{len(made)}.db"
-        target = IN_MEMORY if request.param == "memory" else str(path)
-        made.append(World(target, Settings(**settings)))  # type: ignore[arg-type]
+        made.append(World(target(), Settings(**settings)))  # type: ignore[arg-type]
         return made[-1]
 
     yield make
     for world in made:
         world.strata.close()
+    for name in databases:
+        request.getfixturevalue("postgres").drop_database(name)
 
 
 @pytest.fixture

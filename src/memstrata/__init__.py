@@ -76,8 +76,9 @@ def open(
     """Open a memstrata for callers without an event loop.
 
     Args:
-        target: A path, ``sqlite:///path`` or ``:memory:``; None means what the settings name,
-            or a file in the user's data directory. The file is made if there is none.
+        target: A path, ``sqlite:///path``, ``postgresql://user@host/database`` or ``:memory:``;
+            None means what the settings name, or a file in the user's data directory. The file is
+            made if there is none; a database is prepared by ``memstrata db init``.
         mode: ``local``, or ``incognito`` (``guest``), which keeps everything in memory.
         settings: None reads the environment.
 

@@ -36,6 +36,8 @@ class Settings(BaseSettings):
         synchronous: ``full`` makes every acknowledged write durable against power loss,
             ``normal`` against the end of the process only.
         busy_timeout_s: Longest wait for another writer, in seconds.
+        pool_size: PostgreSQL: most connections of this process at a time.
+        call_timeout_s: PostgreSQL: longest wait for a connection, and for each answer, in seconds.
         embedder: ``static`` for the embedded model, ``none`` for keyword recall only.
         index_budget_mb: Memory for warm owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
@@ -55,6 +57,8 @@ class Settings(BaseSettings):
     policy: Path | None = None
     synchronous: Literal["full", "normal"] = "full"
     busy_timeout_s: float = Field(default=30.0, gt=0)
+    pool_size: int = Field(default=10, ge=1)
+    call_timeout_s: float = Field(default=10.0, gt=0)
     embedder: Literal["static", "none"] = "static"
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 IN_MEMORY = ":memory:"
 _MIB = 1024 * 1024
+_POSTGRES = ("postgresql://", "postgres://")
 
 
 def assemble(
@@ -41,8 +42,8 @@ def assemble(
     """Open a store and put everything above it together.
 
     Args:
-        target: Path, ``sqlite:///path`` or ``:memory:``; None means the settings' store, or a
-            file in the user's data directory.
+        target: Path, ``sqlite:///path``, ``postgresql://…`` or ``:memory:``; None means the
+            settings' store, or a file in the user's data directory.
         mode: ``local``; ``incognito`` (``guest``) keeps everything in memory and uses no model.
         settings: None reads the environment.
         inline: Whether store calls may block the calling thread.
@@ -51,7 +52,9 @@ def assemble(
         ids: Ids; None means random UUIDv7.
 
     Raises:
-        ConfigurationError: If the mode or the URL is of no known kind.
+        ConfigurationError: If the mode or the URL is of no known kind, or a database was not
+            prepared for the role.
+        MissingExtra: If the kind of store is not installed.
         PolicyInvalid: If the policy file is broken.
         StoreError: If the store cannot be opened.
     """
@@ -95,12 +98,56 @@ def open_store(
         named = default_store()
     if named in (IN_MEMORY, f"sqlite:///{IN_MEMORY}"):
         return DictStore()
+    if isinstance(named, str) and named.startswith(_POSTGRES):
+        return _open_postgres(named, settings)
     return SqliteStore.open(
         _path_of(named),
         busy_timeout_s=settings.busy_timeout_s,
         synchronous=settings.synchronous,
         inline=inline,
     )
+
+
+def init_database(url: str, app_role: str) -> tuple[str, int]:
+    """Prepare a PostgreSQL database for an application's role; see ``memstrata db init``.
+
+    Returns:
+        Address of the database without credentials, and how many migrations were run.
+
+    Raises:
+        ConfigurationError: If the URL is of another kind, or the role is missing or unfit.
+        MissingExtra: If the driver is not installed.
+        StoreError: If the database cannot be reached or holds something else.
+    """
+    if not url.startswith(_POSTGRES):
+        raise ConfigurationError("only a PostgreSQL database is prepared: postgresql://…")
+    _check_postgres()
+    from memstrata.adapters import postgres_schema as schema
+
+    address = schema.Address(url, connect_timeout_s=10)
+    return address.location, schema.init_database(address, app_role)
+
+
+def _open_postgres(url: str, settings: Settings) -> MemoryStore:
+    _check_postgres()
+    from memstrata.adapters.store_postgres import PostgresStore
+
+    return PostgresStore.open(
+        url,
+        pool_size=settings.pool_size,
+        timeout_s=settings.call_timeout_s,
+        busy_timeout_s=settings.busy_timeout_s,
+    )
+
+
+def _check_postgres() -> None:
+    # psycopg is there without its C library at times; importing it tells.
+    try:
+        import psycopg
+        import psycopg_pool
+    except ImportError as error:
+        raise MissingExtra("postgres", "a PostgreSQL store") from error
+    del psycopg, psycopg_pool
 
 
 def _path_of(named: object) -> Path:
@@ -112,7 +159,8 @@ def _path_of(named: object) -> Path:
         return _checked_path(text)
     if scheme != "sqlite":
         raise ConfigurationError(
-            f"no store for {scheme}://; this version has sqlite:///path, a path, and :memory:"
+            f"no store for {scheme}://; this version has a path, sqlite:///path,"
+            " postgresql://user@host/database and :memory:"
         )
     host, _, path = rest.partition("/")
     if host or not path:

@@ -11,7 +11,13 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
@@ -242,3 +248,24 @@ TestStoresInStep.settings = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+
+
+def test_postgresql_in_step(postgres):
+    """The same life over PostgreSQL; fewer examples, for each takes a database of its own."""
+    from memstrata.adapters.store_postgres import PostgresStore
+
+    class InStep(StoresInStep):
+        database = None
+
+        def open(self):
+            if self.database is None:
+                self.database = postgres.new_database()
+            return PostgresStore.open(postgres.url("memstrata_app", self.database))
+
+        def teardown(self):
+            super().teardown()
+            postgres.drop_database(self.database)
+
+    # Chosen: some 15 s.
+    fewer = settings(TestStoresInStep.settings, max_examples=12, stateful_step_count=25)
+    run_state_machine_as_test(InStep, settings=fewer)

@@ -1,6 +1,6 @@
 """One writer among many on one key: what races and kills have their threads and processes do.
 
-Run as a script it is such a writer in a process of its own:
+Run as a script it is such a writer in a process of its own, ``DATABASE`` being a path or a URL:
 ``python racing.py DATABASE NAME SECONDS WRITES SYNCHRONOUS``. It says ``ready``, waits for a line
 on its standard input, writes, and prints the id of each acknowledged version on a line of its own.
 """
@@ -20,6 +20,15 @@ from memstrata.domain.memory import Status
 from memstrata.domain.value import from_us
 from memstrata.testing import ALICE, ManualClock, Samples
 from memstrata.testing.store_contract import drive, verify_chain
+
+
+def open_store(database, synchronous="full"):
+    """Open the file at a path, or the database of a URL."""
+    if str(database).startswith("postgresql://"):
+        from memstrata.adapters.store_postgres import PostgresStore
+
+        return PostgresStore.open(str(database))
+    return SqliteStore.open(database, synchronous=synchronous)
 
 
 class Writer:
@@ -77,7 +86,7 @@ def check_store(database, acknowledged, unknown=0):
 
     ``unknown`` writes may be there though nobody lived to acknowledge them.
     """
-    store = SqliteStore.open(database)
+    store = open_store(database)
     (live,) = drive(store, store.snapshot(ALICE)).rows
     versions = [decode(row) for row in drive(store, store.history(ALICE, decode(live).root))]
     links = drive(store, store.links(ALICE, limit=len(versions) + 1))
@@ -92,7 +101,7 @@ def check_store(database, acknowledged, unknown=0):
 
 
 def main(database, name, seconds, writes, synchronous):
-    store = SqliteStore.open(database, synchronous=synchronous)
+    store = open_store(database, synchronous)
     writer = Writer(store, name)
     say("ready")
     sys.stdin.readline()

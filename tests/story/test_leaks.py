@@ -140,8 +140,8 @@ def test_a_reader_cannot_tell_whether_a_stranger_exists(
     seen = read_all(shared.strata.manager(**stranger), ids)
     alone = read_all(lonely.strata.manager(**stranger), ids)
 
-    text = faceless(seen, shared.target)
-    assert text == faceless(alone, lonely.target)
+    text = faceless(seen, shared.location)
+    assert text == faceless(alone, lonely.location)
     for id in ids:
         assert f'"id": "{id}"' not in json.dumps(seen)
     assert f"{SECRET} in every" not in text
@@ -162,7 +162,7 @@ def test_a_meddler_changes_nothing_and_learns_nothing(
     seen = meddle(shared.strata.manager(**stranger), ids)
     alone = meddle(lonely.strata.manager(**stranger), ids)
 
-    assert faceless(seen, shared.target) == faceless(alone, lonely.target)
+    assert faceless(seen, shared.location) == faceless(alone, lonely.location)
     held = [shared.strata.manager(**owner).get(id) for id in ids]
     assert [(m.id, m.version, m.status, m.key) for m in held if m] == [
         (ids[0], 1, "active", KEY),
@@ -170,7 +170,7 @@ def test_a_meddler_changes_nothing_and_learns_nothing(
     ]
     if "agent" not in owner and "task" not in owner:
         after = read_all(shared.strata.manager(**owner), ids)
-        assert faceless(after, shared.target) == faceless(before, shared.target)
+        assert faceless(after, shared.location) == faceless(before, shared.location)
     assert shared.strata.verify_audit().ok
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -118,6 +119,22 @@ def test_both_stores_answer_alike(tmp_path: Path, fusion: str) -> None:
 
     assert said(in_memory) == said(on_disk)
     on_disk.close()
+
+
+@pytest.mark.parametrize("fusion", ["conversational", "rrf"])
+def test_postgresql_answers_alike(postgres: Any, database: str, fusion: str) -> None:
+    order = range(0, len(texts()), 2 if fusion == "conversational" else 6)
+    url = postgres.url("memstrata_app", database)
+    in_memory, _ = write(":memory:", order, 1000, fusion=fusion)
+    in_database, clock = write(url, order, 1000, fusion=fusion)
+
+    expected = said(in_memory)
+    assert said(in_database) == expected
+    in_database.close()
+    again, new_clock, _ = opened(url, fusion=fusion)
+    new_clock.set(from_us(clock.now_us()))
+    assert said(again) == expected
+    again.close()
 
 
 def test_a_store_that_is_opened_again_answers_alike(tmp_path: Path) -> None:

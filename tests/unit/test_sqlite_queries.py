@@ -5,7 +5,8 @@ import re
 import apsw
 import pytest
 
-from memstrata.adapters.sqlite_schema import SQL, SQL_DIRECTORY, load_queries
+from memstrata.adapters.sql import load_queries
+from memstrata.adapters.sqlite_schema import SQL, SQL_DIRECTORY
 
 # For the operator, or about the store itself.
 OF_NO_OWNER = {

@@ -1,13 +1,19 @@
 """Writing one change in the transaction that is open; whoever calls rolls back on any error."""
 
-import secrets
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import apsw
 
 from memstrata.adapters.sqlite_schema import SQL
-from memstrata.adapters.sqlite_tags import (
+from memstrata.adapters.store_columns import CODEC, next_head, state_columns
+from memstrata.adapters.store_rules import (
+    check_chains,
+    check_change,
+    content_code,
+    link_events,
+)
+from memstrata.adapters.store_tags import (
     Tag,
     chain_tag,
     grant_tag,
@@ -17,21 +23,11 @@ from memstrata.adapters.sqlite_tags import (
     subject_tag,
     tombstone_tag,
 )
-from memstrata.adapters.store_rules import (
-    check_chains,
-    check_change,
-    content_code,
-    link_events,
-)
 from memstrata.domain.change import Change, Head, NewVersion, StoredRow
-from memstrata.domain.codec import STATUS_CODES, canonical_json, code_of, encode_body, encode_state
+from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.event import CHAIN_START
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope
-from memstrata.domain.value import to_us
-
-# How body and state are written (``domain.codec``); another number when that changes.
-CODEC = 1
 
 
 class Writing(NamedTuple):
@@ -95,7 +91,7 @@ def write_change(
         ValueError: If the change does not fit what is stored.
     """
     check_change(scope, before, change)
-    head = _next_head(before, change)
+    head = next_head(before, change)
     writing = Writing(connection, owner, tag, head)
     check_chains(change.added, lambda root: _top_version(writing, root))
     _forget(writing, change.forgotten)
@@ -110,17 +106,6 @@ def write_change(
     return head, tuple(sorted(rows))
 
 
-def _next_head(before: Head | None, change: Change) -> Head:
-    old = before or Head(secrets.token_bytes(16), 0, 0, 0, 0)
-    return Head(
-        incarnation=old.incarnation,
-        epoch=old.epoch + bool(change.forgotten),
-        revision=old.revision + 1,
-        known_at=change.known_at,
-        seq=old.seq + len(change.events),
-    )
-
-
 def _top_version(writing: Writing, root: str) -> int:
     found = writing.one("top_version", tag=chain_tag(writing.tag, root))
     return found[0] or 0 if found else 0
@@ -132,7 +117,7 @@ def _add(writing: Writing, added: Iterable[NewVersion]) -> list[StoredRow]:
     for new in added:
         memory, body, state = new.memory, encode_body(new.memory), encode_state(new.memory)
         id, tags = memory.id, memory_tags(writing.tag, memory)
-        columns = _state_columns(memory, state, writing.head)
+        columns = state_columns(memory, state, writing.head)
         writing.run(
             "add_memory",
             id=id,
@@ -174,7 +159,7 @@ def _derive(writing: Writing, added: Iterable[NewVersion]) -> None:
 
 def _restate(writing: Writing, memory: Memory, reindexed: NewVersion | None) -> StoredRow:
     head, state = writing.head, encode_state(memory)
-    columns = _state_columns(memory, state, head)
+    columns = state_columns(memory, state, head)
     found = writing.one("row", id=memory.id)
     if found is None:
         raise ValueError(f"memory {memory.id} does not exist and cannot be restated")
@@ -192,18 +177,6 @@ def _restate(writing: Writing, memory: Memory, reindexed: NewVersion | None) -> 
 def _index_row(new: NewVersion) -> dict[str, Any]:
     made_by = {"analyser": new.analyser, "embedder": new.embedder}
     return {"id": new.memory.id, "entry": new.entry, **made_by}
-
-
-def _state_columns(memory: Memory, state: bytes, head: Head) -> dict[str, Any]:
-    """Return the columns that a state has in ``memories`` and in ``states``."""
-    ends = [end for end in (memory.soft_expires_at, memory.hard_expires_at) if end is not None]
-    return {
-        "revision": head.revision,
-        "status": code_of(STATUS_CODES, memory.status),
-        "known_from": head.known_at,
-        "due_at": to_us(min(ends)) if ends else None,
-        "state": state,
-    }
 
 
 def _forget(writing: Writing, ids: Sequence[str]) -> None:

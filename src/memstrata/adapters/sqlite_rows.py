@@ -1,6 +1,5 @@
 """Reading an owner's rows over one connection; every function runs inside a transaction."""
 
-import json
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from types import MappingProxyType
@@ -9,8 +8,9 @@ from typing import Any
 import apsw
 
 from memstrata.adapters.sqlite_schema import SQL
-from memstrata.adapters.sqlite_tags import Tag, idempotency_tag, tombstone_tag
-from memstrata.adapters.store_rules import content_code, in_grant_order, is_storable
+from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named
+from memstrata.adapters.store_rules import content_code, is_storable
+from memstrata.adapters.store_tags import Tag, idempotency_tag, tombstone_tag
 from memstrata.domain.change import (
     Head,
     HeldCandidate,
@@ -23,23 +23,15 @@ from memstrata.domain.change import (
     StoredRow,
     TurnRequest,
 )
-from memstrata.domain.codec import STATUS_CODES, code_of, decode
-from memstrata.domain.errors import InvalidScope
+from memstrata.domain.codec import decode
 from memstrata.domain.event import Link
-from memstrata.domain.memory import Memory, Status
-from memstrata.domain.scope import Grant, Right, Scope
-
-_ONE, _TWO, _THREE = (code for code, status in enumerate(STATUS_CODES) if status.is_live)
-LIVE = MappingProxyType({"live_1": _ONE, "live_2": _TWO, "live_3": _THREE})
-"""Codes of the statuses that are live, as the statements bind them."""
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Grant, Scope
 
 _OWNERS = ("owner", "owner_2", "owner_3")
 _NO_OWNERS = dict.fromkeys(_OWNERS)
 OWNERS_AT_ONCE = len(_OWNERS)
 """How many owners the statement ``heads`` binds."""
-
-# A code of its own, or one that is asked for anyway.
-_GIVEN_WAY = {True: code_of(STATUS_CODES, Status.SUPERSEDED), False: _ONE}
 
 _by_revision = itemgetter(1, 0)  # of StoredRow: revision, id
 _by_id = itemgetter(0)
@@ -102,7 +94,7 @@ def fetch_as_of(
 ) -> list[StoredRow]:
     """Return the rows live, or also those superseded, at a system time, by id."""
     bound = {"owner": owner, "known_at": known_at, **LIVE}
-    rows = _rows(connection, "rows_as_of", bound | {"given_way": _GIVEN_WAY[superseded]})
+    rows = _rows(connection, "rows_as_of", bound | {"given_way": GIVEN_WAY[superseded]})
     rows.sort(key=_by_id)
     return rows
 
@@ -153,11 +145,8 @@ def fetch_held(
 
 def fetch_grants(connection: apsw.Connection, owner: bytes) -> tuple[Grant, ...]:
     """Return the grants kept with an owner."""
-    written = (json.loads(body) for (body,) in connection.execute(SQL["grants"], {"owner": owner}))
-    return in_grant_order(
-        Grant(named["grantee"], Right(named["right"]), named["subject"], named["by"])
-        for named in written
-    )
+    found = connection.execute(SQL["grants"], {"owner": owner})
+    return read_grants(body for (body,) in found)
 
 
 def fetch_policy(connection: apsw.Connection, owner: bytes) -> PolicyRecord | None:
@@ -221,12 +210,10 @@ def fetch_links(
 
 
 def _scope(name: bytes) -> Scope | None:
-    """Return the scope of an owner's name, or None if somebody made it a name of nothing; such
-    owners are what ``strays`` is for.
-    """
+    """Return the scope of an owner's name, or None if it is one of nothing, or no text."""
     try:
-        return Scope.parse(name.decode("utf-8"))
-    except (InvalidScope, UnicodeDecodeError):
+        return scope_named(name.decode("utf-8"))
+    except UnicodeDecodeError:
         return None
 
 

@@ -4,9 +4,7 @@ Nothing here depends on how much is stored. A path at which nothing is becomes a
 its user may read; a file that holds anything else is left as it is.
 """
 
-import hashlib
 import os
-import re
 import secrets
 import threading
 from collections.abc import Mapping
@@ -17,6 +15,7 @@ from urllib.parse import quote
 
 import apsw
 
+from memstrata.adapters.sql import Migration, load_migrations, load_queries
 from memstrata.domain.errors import StoreCorrupt, StoreReadOnly, StoreUnavailable
 
 Synchronous = Literal["full", "normal"]
@@ -41,7 +40,6 @@ _SALT_BYTES = 16
 _TAG_KEY_BYTES = 32
 _SYNCHRONOUS: Mapping[str, int] = {"normal": 1, "full": 2}
 _creating = threading.Lock()
-_NAMED = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
 class Secrets(NamedTuple):
@@ -54,19 +52,6 @@ class Secrets(NamedTuple):
 
     salt: bytes
     tag_key: bytes
-
-
-def load_queries(text: str) -> dict[str, str]:
-    """Return the statements of a query file by their names; each follows a ``-- name:`` line."""
-    parts = _NAMED.split(text)
-    return {
-        name: _without_comments(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)
-    }
-
-
-def _without_comments(text: str) -> str:
-    lines = [line for line in text.splitlines() if not line.startswith("--")]
-    return "\n".join(lines).strip().removesuffix(";")
 
 
 SQL = load_queries((SQL_DIRECTORY / "queries.sql").read_text("utf-8"))
@@ -182,25 +167,8 @@ def _set(connection: apsw.Connection, name: str, value: str | int, shown: Any = 
         )
 
 
-class _Migration(NamedTuple):
-    number: int
-    name: str
-    checksum: bytes
-    sql: str
-
-
-def _migrations() -> tuple[_Migration, ...]:
-    found = []
-    for file in sorted(SQL_DIRECTORY.glob("[0-9]*.sql")):
-        written = file.read_bytes()
-        number, name = file.stem.split("_", 1)
-        checksum = hashlib.sha256(written).digest()
-        found.append(_Migration(int(number), name, checksum, written.decode("utf-8")))
-    return tuple(found)
-
-
 def _migrate(connection: apsw.Connection, location: str) -> None:
-    known = _migrations()
+    known = load_migrations(SQL_DIRECTORY)
     connection.execute("BEGIN IMMEDIATE")
     try:
         done = _check_done(connection, location, known)
@@ -212,7 +180,7 @@ def _migrate(connection: apsw.Connection, location: str) -> None:
             connection.execute("ROLLBACK")
 
 
-def _check_done(connection: apsw.Connection, location: str, known: tuple[_Migration, ...]) -> int:
+def _check_done(connection: apsw.Connection, location: str, known: tuple[Migration, ...]) -> int:
     """Return how many migrations were run, all of them the ones that we know."""
     format_ = connection.pragma("user_version")
     if format_ > len(known):
@@ -229,7 +197,7 @@ def _check_done(connection: apsw.Connection, location: str, known: tuple[_Migrat
     return int(format_)
 
 
-def _run(connection: apsw.Connection, migration: _Migration) -> None:
+def _run(connection: apsw.Connection, migration: Migration) -> None:
     for _ in connection.execute(migration.sql):
         pass
     if migration.number == 1:

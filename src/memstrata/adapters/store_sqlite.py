@@ -28,9 +28,9 @@ from memstrata.adapters.sqlite_schema import (
     prepare_file,
     read_secrets,
 )
-from memstrata.adapters.sqlite_tags import Tag, chain_tag, key_tag, session_tag, tagger
 from memstrata.adapters.sqlite_turn import Turnstile, has_line, turnstile
 from memstrata.adapters.store_rules import check_edges, is_storable, owner_digest
+from memstrata.adapters.store_tags import Tag, chain_tag, key_tag, session_tag, tagger
 from memstrata.domain.change import (
     Committed,
     Decide,

@@ -59,6 +59,8 @@ session_app = typer.Typer(help="Conversations.", no_args_is_help=True, rich_mark
 audit_app = typer.Typer(help="The audit trail.", no_args_is_help=True, rich_markup_mode=None)
 policy_app = typer.Typer(help="The policy file.", no_args_is_help=True, rich_markup_mode=None)
 agent_app = typer.Typer(help="The reference agent.", no_args_is_help=True, rich_markup_mode=None)
+db_app = typer.Typer(help="The database.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(db_app, name="db")
 app.add_typer(session_app, name="session")
 app.add_typer(audit_app, name="audit")
 app.add_typer(policy_app, name="policy")
@@ -334,6 +336,21 @@ def verify_audit(context: typer.Context) -> None:
         report = strata.verify_audit()
     chosen.show(report, render.audit)
     _refuse_if(not report.ok)
+
+
+@db_app.command("init")
+def init_database(
+    context: typer.Context,
+    url: Annotated[str, typer.Argument(help="postgresql://… of the role that owns the tables.")],
+    app_role: Annotated[str, typer.Option(help="The role that the application connects as.")],
+) -> None:
+    """Make or migrate the tables of a PostgreSQL store and give a role its rights."""
+    from memstrata.wiring import init_database
+
+    chosen: Options = context.obj
+    location, ran = init_database(url, app_role)
+    prepared = {"database": location, "role": app_role, "migrations": ran}
+    chosen.show(prepared, render.fields)
 
 
 @policy_app.command("check")

@@ -3,6 +3,8 @@
 # ruff: noqa: S101 - a contract asserts
 
 import asyncio
+import os
+import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -40,9 +42,13 @@ class Shown(NamedTuple):
 
 
 def drive(store: MemoryStore | SessionStore, call: Awaitable[T]) -> T:
-    """Complete a call of a store: in one step if it is INLINE, else on an event loop."""
+    """Complete a call of a store: in one step if it is INLINE, else on an event loop.
+
+    That loop is one for all calls of a process, on a thread of its own, as it is for the blocking
+    face: a store may keep connections that belong to it.
+    """
     if Capability.INLINE not in store.capabilities:
-        return asyncio.run(_awaited(call))
+        return _drive_on_loop(call)
     steps = call.__await__()
     try:
         next(steps)
@@ -52,8 +58,38 @@ def drive(store: MemoryStore | SessionStore, call: Awaitable[T]) -> T:
     raise AssertionError("a store that declares INLINE suspended")
 
 
-async def _awaited(call: Awaitable[T]) -> T:
-    return await call
+_loops: dict[int, asyncio.AbstractEventLoop] = {}
+_starting = threading.Lock()
+
+
+def _drive_on_loop(call: Awaitable[T]) -> T:
+    told = asyncio.run_coroutine_threadsafe(_carried(call), _loop()).result()
+    if isinstance(told, _Raised):
+        raise told.error
+    return told
+
+
+class _Raised(NamedTuple):
+    """What a call raised; some exceptions would end the loop itself on their way out."""
+
+    error: BaseException
+
+
+async def _carried(call: Awaitable[T]) -> T | _Raised:
+    try:
+        return await call
+    except BaseException as error:  # noqa: BLE001 - carried over to the caller's thread
+        return _Raised(error)
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """Return this process's loop; a forked child has not inherited the parent's thread."""
+    with _starting:
+        loop = _loops.get(os.getpid())
+        if loop is None:
+            loop = _loops[os.getpid()] = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="drive", daemon=True).start()
+        return loop
 
 
 def is_refused(

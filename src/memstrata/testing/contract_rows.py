@@ -2,6 +2,7 @@
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
 
+import hashlib
 from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
@@ -55,6 +56,20 @@ class RowsContract(ContractBase):
 
         assert self.write(store, bare).rows[0].entry == b""
         assert drive(store, store.snapshot(ALICE)).rows[0].entry == b""
+
+    def test_the_largest_memories_come_back_too(self, store: MemoryStore) -> None:
+        # As much text as callers may write, and an entry of as many terms; not compressible.
+        text = "".join(hashlib.sha256(b"%d" % n).hexdigest() for n in range(1024))
+        memory = self.make.memory(text)
+        entry = b"".join(hashlib.sha256(b"%d" % n).digest() for n in range(4096))
+        change = self.make.change(memory)
+        large = replace(change, added=(change.added[0]._replace(entry=entry),))
+
+        (row,) = self.write(store, large).rows
+
+        assert row.entry == entry
+        assert decode(row).content == text
+        assert drive(store, store.snapshot(ALICE)).rows == (row,)
 
     def test_a_snapshot_has_the_live_rows_by_revision_then_id(self, store: MemoryStore) -> None:
         first, second, third = (self.make.memory() for _ in range(3))

@@ -1,0 +1,293 @@
+"""One change as statements: few, whatever it holds, and all to be sent in one go.
+
+What does not fit is refused where it is found: here, or by a statement that ends the transaction
+(``memstrata.require``, or a key that exists).
+"""
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from memstrata.adapters.postgres_pool import Statement
+from memstrata.adapters.postgres_rows import is_text
+from memstrata.adapters.store_columns import CODEC, next_head, state_columns
+from memstrata.adapters.store_rules import check_chains, check_change, content_code, link_events
+from memstrata.adapters.store_tags import (
+    Tag,
+    chain_tag,
+    grant_tag,
+    idempotency_tag,
+    memory_tags,
+    session_tag,
+    subject_tag,
+    tombstone_tag,
+)
+from memstrata.domain.change import Change, Head, HeldCandidate, NewVersion, StoredRow
+from memstrata.domain.codec import canonical_json, encode_body, encode_state
+from memstrata.domain.event import CHAIN_START
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Grant, Scope
+
+
+class Owner(NamedTuple):
+    """An owner as the statements need it.
+
+    Attributes:
+        scope: Who it is.
+        digest: 16 bytes, for codes and chains.
+        name: The digest as 32 hexadecimal characters, for the column ``owner``.
+        tag: Makes its tags.
+    """
+
+    scope: Scope
+    digest: bytes
+    name: str
+    tag: Tag
+
+
+class Written(NamedTuple):
+    """A change, ready to be sent.
+
+    Attributes:
+        head: Where the owner will stand.
+        rows: The rows that it adds.
+        statements: In their order; ``restate`` gives back the rows restated.
+    """
+
+    head: Head
+    rows: list[StoredRow]
+    statements: list[Statement]
+
+
+def write_change(owner: Owner, before: Head | None, mac: bytes, change: Change) -> Written:
+    """Return everything of a change as statements.
+
+    Args:
+        owner: Whose it is.
+        before: Where it stands, read under the turn.
+        mac: Last code of its chain; ignored for a new owner.
+        change: What to write.
+
+    Raises:
+        ValueError: If the change does not fit by itself, or holds what cannot be written.
+    """
+    check_change(owner.scope, before, change)
+    head = next_head(before, change)
+    rows, added = _added(owner, head, change.added)
+    statements = [
+        *_required(change),
+        # Before anything goes: a chain goes on from its highest version, forgotten now or not.
+        *added,
+        *_forgotten(owner, change.forgotten),
+        *_reindexed(change.reindexed),
+        *_restated(head, change.restated),
+        *_derived(owner, change.added),
+        _moved(owner, before, head, mac, change),
+        *_bans(owner, change),
+        *_work(owner, head, change),
+    ]
+    named = {"owner": owner.name}
+    return Written(head, rows, [(name, {**(bound or {}), **named}) for name, bound in statements])
+
+
+def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns of rows that have the same."""
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _required(change: Change) -> Iterable[Statement]:
+    """What must stand to be restated or forgotten, before anything is written."""
+    restated = [memory.id for memory in change.restated]
+    for ids, done in ((restated, "restated"), ([*change.forgotten], "forgotten")):
+        if ids:
+            yield "require_memories", {"ids": ids, "done": done}
+
+
+def _chains(owner: Owner, added: Sequence[NewVersion]) -> dict[str, list[Any]]:
+    """Return each chain that goes on, with the highest version that must stand of it.
+
+    Raises:
+        ValueError: If the versions added to one do not follow each other.
+    """
+    tops: dict[str, int] = {}
+    for new in added:
+        root, below = new.memory.root, new.memory.version - 1
+        tops[root] = min(below, tops.get(root, below))
+    check_chains(added, tops.__getitem__)
+    return {
+        "chain_roots": [*tops],
+        "chain_tags": [chain_tag(owner.tag, root) for root in tops],
+        "chain_tops": [*tops.values()],
+    }
+
+
+def _forgotten(owner: Owner, ids: Sequence[str]) -> Iterable[Statement]:
+    """Remove memories and all that points at them, table by table."""
+    if not ids:
+        return
+    named = {"ids": [*ids]}
+    subjects = {"tags": [subject_tag(owner.tag, id) for id in ids]}
+    yield "drop_states", named
+    yield "drop_lookups", named
+    yield "drop_payloads", subjects
+    yield "drop_subjects", subjects
+    yield "drop_derivations", named
+    yield "drop_index_rows", named
+    yield "drop_memories", named
+
+
+def _reindexed(entries: Sequence[NewVersion]) -> Iterable[Statement]:
+    """Give restated memories other index entries; before they are restated and read again."""
+    if entries:
+        yield (
+            "reindex",
+            {
+                "ids": [new.memory.id for new in entries],
+                "analysers": [new.analyser for new in entries],
+                "embedders": [new.embedder for new in entries],
+                "entries": [new.entry for new in entries],
+            },
+        )
+
+
+def _restated(head: Head, memories: Sequence[Memory]) -> Iterable[Statement]:
+    if memories:
+        rows = [
+            {"id": memory.id, **state_columns(memory, encode_state(memory), head)}
+            for memory in memories
+        ]
+        yield "restate", _columns(rows)
+
+
+def _added(
+    owner: Owner, head: Head, added: Sequence[NewVersion]
+) -> tuple[list[StoredRow], list[Statement]]:
+    """Return the rows as they will stand, and the statement that adds them."""
+    stored, rows = [], []
+    for new in added:
+        memory, body, state = new.memory, encode_body(new.memory), encode_state(new.memory)
+        columns = {
+            "id": memory.id,
+            "version": memory.version,
+            "codec": CODEC,
+            "mac": content_code(owner.digest, memory.id, memory.version, body),
+            "body": body,
+            "analyser": new.analyser,
+            "embedder": new.embedder,
+            "entry": new.entry,
+            **memory_tags(owner.tag, memory)._asdict(),
+            **state_columns(memory, state, head),
+        }
+        rows.append(columns)
+        stored.append(
+            StoredRow(memory.id, head.revision, body, state, new.entry, head.known_at, None)
+        )
+    if not rows:
+        return stored, []
+    return stored, [("add_memories", {**_columns(rows), **_chains(owner, added)})]
+
+
+def _derived(owner: Owner, added: Iterable[NewVersion]) -> Iterable[Statement]:
+    """Keep whose children the added are, once all are there: one may be another's parent."""
+    edges = [(parent, owner.scope, new.memory.id) for new in added for parent in new.memory.parents]
+    if edges:
+        yield add_edges(edges, {owner.scope: owner.name})
+
+
+def add_edges(edges: Sequence[tuple[str, Scope, str]], names: dict[Scope, str]) -> Statement:
+    """Return the statement that keeps what was derived from some parents.
+
+    Args:
+        edges: A parent's id, the child's owner and the child's id.
+        names: The column ``owner`` of each of those owners.
+    """
+    return "add_derivations", {
+        "parents": [parent for parent, _, _ in edges],
+        "child_owners": [names[scope] for _, scope, _ in edges],
+        "children": [child for _, _, child in edges],
+        "child_names": [scope.path for _, scope, _ in edges],
+    }
+
+
+def _moved(owner: Owner, before: Head | None, head: Head, mac: bytes, change: Change) -> Statement:
+    """Return the statement that appends the events to the chain and moves the owner there."""
+    seq, mac = (before.seq, mac) if before else (0, CHAIN_START)
+    linked = link_events(change.events, owner.digest, seq, mac)
+    subjects = [
+        (subject_tag(owner.tag, subject), link.seq)
+        for event, link in linked
+        for subject in event.subjects
+    ]
+    columns = ("seq", "commitment", "mac", "salt", "payload")
+    return "move_owner", {
+        "name": owner.scope.path,
+        "incarnation": head.incarnation,
+        "epoch": head.epoch,
+        "revision": head.revision,
+        "known_at": head.known_at,
+        "head_seq": head.seq,
+        "head_mac": linked[-1][1].mac if linked else mac,
+        **{name: [getattr(link, name) for _, link in linked] for name in columns},
+        "subject_tags": [tag for tag, _ in subjects],
+        "subject_seqs": [seq for _, seq in subjects],
+    }
+
+
+def _bans(owner: Owner, change: Change) -> Iterable[Statement]:
+    """Tombstones and grants; what is lifted first, so that what the same change sets stays."""
+    for name, fingerprints in (
+        ("drop_tombstones", change.revived),
+        ("add_tombstones", change.tombstones),
+    ):
+        if fingerprints:
+            yield name, {"tags": [tombstone_tag(owner.tag, print_) for print_ in fingerprints]}
+    if change.revoked:
+        yield "drop_grants", {"tags": [grant_tag(owner.tag, grant) for grant in change.revoked]}
+    if change.granted:
+        # The last of one tag counts; a statement may not write a row twice.
+        last: dict[bytes, Grant] = {grant_tag(owner.tag, grant): grant for grant in change.granted}
+        bodies = [canonical_json(grant.to_dict()) for grant in last.values()]
+        yield "put_grants", {"tags": [*last], "bodies": bodies}
+
+
+def _work(owner: Owner, head: Head, change: Change) -> Iterable[Statement]:
+    """Held candidates, idempotency records, the policy that came into force, and the outbox."""
+    if change.released:
+        yield "drop_held", {"ids": list(filter(is_text, change.released))}
+    if change.held:
+        yield "put_held", _held_columns(owner, change.held)
+    if change.idempotency:
+        yield (
+            "add_idempotent",
+            {
+                "tags": [idempotency_tag(owner.tag, done.key) for done in change.idempotency],
+                "revision": head.revision,
+                "requests": [done.request for done in change.idempotency],
+                "answers": [done.answer for done in change.idempotency],
+            },
+        )
+    if change.policy is not None:
+        yield "add_policy", change.policy._asdict()
+    if change.outbox:
+        yield (
+            "add_outbox",
+            {
+                "ids": [item.id for item in change.outbox],
+                "targets": [item.target for item in change.outbox],
+                "bodies": [item.body for item in change.outbox],
+            },
+        )
+
+
+def _held_columns(owner: Owner, held: Iterable[HeldCandidate]) -> dict[str, list[Any]]:
+    # The last of one id counts; a statement may not write a row twice.
+    last = list({each.id: each for each in held}.values())
+    sessions = [each.session for each in last]
+    return {
+        "ids": [each.id for each in last],
+        "session_tags": [s if s is None else session_tag(owner.tag, s) for s in sessions],
+        "reasons": list(map(attrgetter("reason"), last)),
+        "times": [each.held_at for each in last],
+        "sessions": sessions,
+        "bodies": [each.body for each in last],
+    }

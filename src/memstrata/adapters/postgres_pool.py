@@ -1,0 +1,268 @@
+"""Connections of one process, and the way in which every call uses one.
+
+Statements travel together: a :class:`Line` sends any number of them in one pipeline and waits once.
+Outside an explicit transaction the server takes such a pipeline as one, so that a read is two
+statements, who may be seen and what is asked, and one round trip.
+
+Nothing of a session outlives its transaction, so a pooler that hands connections out by
+transaction may stand between. Nothing is prepared: a plan would outlive the settings it was made
+under.
+"""
+
+import asyncio
+import os
+import select
+import socket
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, TypeAlias
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+
+from memstrata.adapters.postgres_errors import Translating
+from memstrata.adapters.postgres_schema import SQL, Address
+from memstrata.domain.errors import StoreError, StoreUnavailable
+
+Row: TypeAlias = tuple[Any, ...]
+Connection: TypeAlias = psycopg.AsyncConnection[Row]
+
+Statement: TypeAlias = tuple[str, dict[str, Any] | None]
+"""Name of a statement and the values bound to it."""
+
+GRACE_S = 1.0
+"""Seconds that the server gets, past its own time-outs, to tell of them; chosen."""
+
+
+def bind(
+    readable: Iterable[str], *, writable: str = "", timeout_s: float, lock_s: float = 0
+) -> Statement:
+    """Return the statement that begins every transaction: whose rows, and for how long.
+
+    Args:
+        readable: Digests of the owners that may be read.
+        writable: Digest of the one owner that may be written too.
+        timeout_s: Seconds for each statement, and for the client to decide between two.
+        lock_s: Seconds to wait for a turn, if one is to be taken.
+    """
+    return "bind", {
+        "readable": f"{{{','.join(readable)}}}",
+        "writable": f"{{{writable}}}",
+        "statement": str(_ms(timeout_s + lock_s)),
+        "lock": str(_ms(lock_s or timeout_s)),
+        "idle": str(_ms(timeout_s)),
+    }
+
+
+def _ms(seconds: float) -> int:
+    return max(1, round(seconds * 1000))
+
+
+class Line:
+    """One connection for the length of one call.
+
+    Attributes:
+        is_hung_up: Whether the server did not answer in time and was not waited for.
+    """
+
+    def __init__(self, connection: Connection, location: str) -> None:
+        self.is_hung_up = False
+        self._connection = connection
+        self._location = location
+        self._translating = Translating(location)
+        self._pipeline = AsyncExitStack()
+        self._open: psycopg.AsyncPipeline | None = None
+
+    async def run(
+        self, *statements: Statement, timeout_s: float, more: bool = False
+    ) -> list[list[Row]]:
+        """Send statements in one go and return the rows of each.
+
+        Args:
+            statements: In their order; the first that fails ends all.
+            timeout_s: Seconds after which the connection is given up.
+            more: Whether statements of the same transaction follow. The pipeline then stays open:
+                the driver closes it with a message after which the server no longer counts how
+                long the client is idle.
+
+        Raises:
+            StoreError: As the server says, or if it says nothing in time.
+            ValueError: If a value does not fit.
+        """
+        hang_up = asyncio.get_running_loop().call_later(timeout_s + GRACE_S, self._hang_up)
+        try:
+            with self._translating:
+                return await self._sent(statements, more=more)
+        except StoreUnavailable:
+            if self.is_hung_up:
+                raise StoreUnavailable(
+                    self._location, f"no answer within {timeout_s:g} s"
+                ) from None
+            raise
+        finally:
+            hang_up.cancel()
+
+    async def _sent(self, statements: Iterable[Statement], *, more: bool) -> list[list[Row]]:
+        if self._open is None:
+            self._open = await self._pipeline.enter_async_context(self._connection.pipeline())
+        sent = [
+            await self._connection.execute(SQL[name], bound, prepare=False, binary=True)
+            for name, bound in statements
+        ]
+        if more:
+            await self._open.sync()
+        else:
+            await self._end_pipeline()
+        return [await cursor.fetchall() if cursor.description else [] for cursor in sent]
+
+    async def _end_pipeline(self) -> None:
+        self._open = None
+        await self._pipeline.aclose()
+
+    async def give_up(self, timeout_s: float) -> None:
+        """Roll back what is open, if the connection still can; else it goes with it."""
+        try:
+            with self._translating:
+                await self._end_pipeline()
+            if self._connection.info.transaction_status is not TransactionStatus.IDLE:
+                await self.run(("rollback", None), timeout_s=timeout_s)
+        except (StoreError, ValueError):
+            # What went wrong was told when it did.
+            await self._connection.close()
+
+    def _hang_up(self) -> None:
+        """Make whoever waits for an answer see the end of the connection, now."""
+        self.is_hung_up = True
+        try:
+            with socket.socket(fileno=os.dup(self._connection.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
+        except (OSError, psycopg.Error):
+            # It is gone already.
+            return
+
+
+def _is_alive(connection: Connection) -> bool:
+    """Whether an idle connection is still there, without asking the server.
+
+    An idle connection has nothing to say; one that the server ended has: its end.
+    """
+    try:
+        ready, _, _ = select.select([connection.fileno()], [], [], 0)
+    except (OSError, ValueError, psycopg.Error):
+        return False
+    return not ready and not connection.closed
+
+
+class Pool:
+    """The connections of one event loop, opened with the first call.
+
+    Args:
+        address: Of the database.
+        size: Most connections at a time.
+        timeout_s: Seconds to wait for one, and for each answer.
+    """
+
+    def __init__(self, address: Address, *, size: int, timeout_s: float) -> None:
+        self.location = address.location
+        self.timeout_s = timeout_s
+        self._address = address
+        self._size = size
+        self._pool: AsyncConnectionPool[Connection] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @asynccontextmanager
+    async def line(self) -> AsyncIterator[Line]:
+        """Hold a connection; what is open at the end of the block is rolled back.
+
+        Raises:
+            StoreUnavailable: If none comes in time.
+        """
+        pool = await self._opened()
+        connection = await self._taken(pool)
+        line = Line(connection, self.location)
+        try:
+            yield line
+        finally:
+            try:
+                await line.give_up(self.timeout_s)
+            finally:
+                await pool.putconn(connection)
+                if line.is_hung_up:
+                    # The others were opened over the same way and may lead nowhere too.
+                    await pool.drain()
+
+    async def ask(self, readable: Sequence[str], *statements: Statement) -> list[list[Row]]:
+        """Run reads about some owners in one round trip, and return the rows of each."""
+        async with self.line() as line:
+            bound = bind(readable, timeout_s=self.timeout_s)
+            return (await line.run(bound, *statements, timeout_s=self.timeout_s))[1:]
+
+    async def view(self, readable: Sequence[str], *statements: Statement) -> list[list[Row]]:
+        """As :meth:`ask`, all statements seeing the same moment."""
+        bound = bind(readable, timeout_s=self.timeout_s)
+        begin: Statement = ("begin_view", None)
+        async with self.line() as line:
+            sent = (begin, bound, *statements, ("commit", None))
+            return (await line.run(*sent, timeout_s=self.timeout_s))[2:-1]
+
+    async def ask_as(self, role: str, *statements: Statement) -> list[list[Row]]:
+        """Run reads as another role, in one round trip."""
+        bound = {"role": role, "statement": str(_ms(self.timeout_s))}
+        async with self.line() as line:
+            sent = (("bind_operator", bound), *statements)
+            return (await line.run(*sent, timeout_s=self.timeout_s))[1:]
+
+    async def close(self) -> None:
+        """Close idle connections now and the others when their calls are done."""
+        if self._pool is not None:
+            self._check_loop()
+            await self._pool.close()
+
+    async def _opened(self) -> AsyncConnectionPool[Connection]:
+        if self._pool is None:
+            self._loop = asyncio.get_running_loop()
+            self._pool = AsyncConnectionPool(
+                self._address.conninfo,
+                connection_class=psycopg.AsyncConnection[Row],
+                kwargs={"autocommit": True, "prepare_threshold": None},
+                min_size=1,
+                max_size=self._size,
+                timeout=self.timeout_s,
+                reconnect_timeout=self.timeout_s,
+                name="memstrata",
+                open=False,
+            )
+            await self._pool.open()
+        self._check_loop()
+        return self._pool
+
+    def _check_loop(self) -> None:
+        if asyncio.get_running_loop() is not self._loop:
+            raise StoreUnavailable(
+                self.location, "in use on another event loop; open a memstrata on each"
+            )
+
+    async def _taken(self, pool: AsyncConnectionPool[Connection]) -> Connection:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.timeout_s
+        failures = pool.get_stats().get("connections_errors", 0)
+        while True:
+            try:
+                connection = await pool.getconn(max(deadline - loop.time(), 0.001))
+            except PoolTimeout:
+                refused = pool.get_stats().get("connections_errors", 0) > failures
+                why = (
+                    "the server cannot be reached or refuses the role"
+                    if refused
+                    else f"all {self._size} connections are in use"
+                )
+                raise StoreUnavailable(
+                    self.location, f"no connection within {self.timeout_s:g} s: {why}"
+                ) from None
+            except PoolClosed:
+                raise StoreUnavailable(self.location, "the store is closed") from None
+            if _is_alive(connection):
+                return connection
+            await connection.close()
+            await pool.putconn(connection)

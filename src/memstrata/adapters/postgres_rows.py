@@ -1,0 +1,145 @@
+"""Reading an owner's rows: which statements a question is, and what their rows mean."""
+
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any
+
+from memstrata.adapters.postgres_pool import Row, Statement
+from memstrata.adapters.store_columns import LIVE, read_grants, scope_named
+from memstrata.adapters.store_rules import content_code, is_storable
+from memstrata.adapters.store_tags import Tag, idempotency_tag, tombstone_tag
+from memstrata.domain.change import (
+    Head,
+    HeldCandidate,
+    IdempotencyRecord,
+    OutboxItem,
+    PendingOutbox,
+    PolicyRecord,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
+from memstrata.domain.codec import decode
+from memstrata.domain.memory import Memory
+
+_by_revision = itemgetter(1, 0)  # of StoredRow: revision, id
+_by_id = itemgetter(0)
+
+
+def is_text(text: str) -> bool:
+    """Whether a text can stand in a column: PostgreSQL keeps no NUL."""
+    return "\0" not in text and is_storable(text)
+
+
+def rows_of(found: Iterable[Row]) -> list[StoredRow]:
+    """Return rows of memories in the order found."""
+    return list(map(StoredRow._make, found))
+
+
+def rows_since(owner: str, since: Head | None) -> Statement:
+    """Return the question for an owner's rows: all that are live, or those changed since."""
+    if since is None:
+        return "live_rows", {"owner": owner, **LIVE}
+    return "changed_rows", {"owner": owner, "revision": since.revision}
+
+
+def is_since(since: Head | None, head: Head) -> bool:
+    """Whether rows changed since one head lead to another: nothing was removed in between."""
+    return since is not None and since[:2] == head[:2]
+
+
+def snapshot_of(
+    head: Head | None, since: Head | None, found: Sequence[Row], more: dict[str, Any]
+) -> Snapshot:
+    """Return what the rows of :func:`rows_since` mean.
+
+    Args:
+        head: Where the owner stood at that moment.
+        since: What was asked from, None once it proved to be of another incarnation or epoch.
+        found: The rows.
+        more: Further fields of the snapshot.
+    """
+    if head is None:
+        return Snapshot(head=None, complete=True, rows=())
+    rows = rows_of(found)
+    if since is None:
+        rows.sort(key=_by_revision)
+    return Snapshot(head=head, complete=since is None, rows=tuple(rows), **more)
+
+
+def wanted_under_turn(owner: str, tag: Tag, request: TurnRequest) -> list[Statement]:
+    """Return the questions of a writer beside the one for the rows."""
+    asked: list[Statement] = []
+    if request.idempotency_keys:
+        tags = [idempotency_tag(tag, key) for key in request.idempotency_keys]
+        asked.append(("idempotent", {"owner": owner, "tags": tags}))
+    if request.tombstones:
+        tags = [tombstone_tag(tag, fingerprint) for fingerprint in request.tombstones]
+        asked.append(("tombstoned", {"owner": owner, "tags": tags}))
+    if request.grants:
+        asked.append(("grants", {"owner": owner}))
+    if request.policy:
+        asked.append(("last_policy", {"owner": owner}))
+    return asked
+
+
+def found_under_turn(
+    tag: Tag, request: TurnRequest, asked: Sequence[Statement], found: Sequence[list[Row]]
+) -> dict[str, Any]:
+    """Return the fields of a snapshot that :func:`wanted_under_turn` asked for."""
+    rows = {name: rows for (name, _), rows in zip(asked, found, strict=True)}
+    keys = {idempotency_tag(tag, key): key for key in request.idempotency_keys}
+    policies = [PolicyRecord._make(row) for row in rows.get("last_policy", ())]
+    plain = {tombstone_tag(tag, fingerprint): fingerprint for fingerprint in request.tombstones}
+    return {
+        "idempotent": MappingProxyType(
+            {
+                keys[named]: IdempotencyRecord(keys[named], done, answer)
+                for named, done, answer in rows.get("idempotent", ())
+            }
+        ),
+        "tombstoned": frozenset(plain[named] for (named,) in rows.get("tombstoned", ())),
+        "grants": read_grants(body for (body,) in rows.get("grants", ())),
+        "policy": policies[0] if policies else None,
+    }
+
+
+def by_id(found: Iterable[Row]) -> tuple[StoredRow, ...]:
+    """Return rows by id."""
+    return tuple(sorted(rows_of(found), key=_by_id))
+
+
+def in_order_asked(found: Iterable[Row], ids: Sequence[str]) -> tuple[StoredRow, ...]:
+    """Return rows in the order of some ids, each once."""
+    rows = {row.id: row for row in rows_of(found)}
+    return tuple(rows[id] for id in dict.fromkeys(ids) if id in rows)
+
+
+def states_in(rows: Sequence[Row], states: Sequence[Row]) -> tuple[Memory, ...]:
+    """Return every state of the one memory in ``rows``, oldest first."""
+    return tuple(
+        decode(row._replace(revision=revision, state=state, known_from=begun, known_to=ended))
+        for row in rows_of(rows)
+        for revision, state, begun, ended in states
+    )
+
+
+def held_in(found: Iterable[Row]) -> tuple[HeldCandidate, ...]:
+    """Return held candidates in the order found."""
+    return tuple(map(HeldCandidate._make, found))
+
+
+def outbox_in(found: Iterable[Row]) -> tuple[PendingOutbox, ...]:
+    """Return unsettled work in the order found; of owners with a name of nothing there is none."""
+    named = ((scope_named(name), OutboxItem(*item)) for name, *item in found)
+    return tuple(PendingOutbox(scope, item) for scope, item in named if scope is not None)
+
+
+def damaged_in(digest: bytes, bereft: Iterable[Row], contents: Iterable[Row]) -> tuple[str, ...]:
+    """Return the ids of memories that are not whole or not as they were written."""
+    damaged = {id for (id,) in bereft}
+    for id, version, code, body, is_whole in contents:
+        if not is_whole or code != content_code(digest, id, version, body):
+            damaged.add(id)
+    return tuple(sorted(damaged))

@@ -1,0 +1,300 @@
+"""A PostgreSQL database as a store: its address, who may use it, its tables and their migrations.
+
+Two roles share the work. The one that owns the tables runs :func:`init_database`; the one that
+the application connects as owns nothing and bypasses nothing, and :func:`check_database` refuses
+any other.
+"""
+
+import secrets
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from memstrata.adapters.postgres_errors import Translating
+from memstrata.adapters.sql import Migration, load_migrations, load_queries
+from memstrata.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
+
+SQL_DIRECTORY = Path(__file__).with_name("sql") / "postgres"
+
+OLDEST = 160_000
+"""PostgreSQL 16: the first in which membership in a role can be without its rights."""
+
+OPERATOR_SUFFIX = "_operator"
+MAX_ROLE_BYTES = 63 - len(OPERATOR_SUFFIX)
+"""PostgreSQL cuts names at 63 bytes."""
+
+# Whoever changes the schema holds this advisory lock: "memstrat" in ASCII.
+_SCHEMA_LOCK = 0x6D656D7374726174
+
+_SALT_BYTES = 16
+_TAG_KEY_BYTES = 32
+
+# Bytes, which the driver takes as they are; ``str`` it takes from literals only.
+SQL: dict[str, bytes] = {
+    name: text.encode()
+    for name, text in load_queries((SQL_DIRECTORY / "statements.sql").read_text("utf-8")).items()
+}
+
+
+class Secrets(NamedTuple):
+    """What a store's digests are made with.
+
+    Attributes:
+        salt: For digests of owners.
+        tag_key: For tags.
+    """
+
+    salt: bytes
+    tag_key: bytes
+
+
+class Address:
+    """Where a database is, and what may be shown of that.
+
+    Attributes:
+        location: URL without password and parameters.
+    """
+
+    def __init__(self, url: str, *, connect_timeout_s: float) -> None:
+        """Read a URL.
+
+        Raises:
+            ConfigurationError: If it is none. It is not repeated: it may hold a password.
+        """
+        try:
+            named = conninfo_to_dict(url)
+        except (psycopg.Error, ValueError):
+            # Not ``from``: libpq repeats what it could not read.
+            raise ConfigurationError(_HOW_TO_WRITE) from None
+        self._password = str(named.get("password") or "")
+        self.location = _location(named)
+        # libpq counts whole seconds, and two at the least.
+        named.setdefault("connect_timeout", str(max(2, round(connect_timeout_s))))
+        named.setdefault("application_name", "memstrata")
+        named["client_encoding"] = "UTF8"
+        self.conninfo = make_conninfo("", **named)
+
+    def __repr__(self) -> str:
+        return f"Address({self.location})"
+
+    def connect(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """Return a connection that blocks, for what is done once.
+
+        Raises:
+            StoreUnavailable: If there is none to be had.
+        """
+        try:
+            return psycopg.connect(self.conninfo, prepare_threshold=None)
+        except psycopg.Error as error:
+            raise StoreUnavailable(self.location, self.said(error)) from None
+
+    def said(self, error: Exception) -> str:
+        """Return why no connection could be made, without the password, whoever repeats it."""
+        text = " ".join(str(error).split())
+        return text.replace(self._password, "***") if self._password else text
+
+
+_HOW_TO_WRITE = "the URL cannot be read; write postgresql://user@host:port/database"
+
+
+def _location(named: dict[str, Any]) -> str:
+    user = f"{named['user']}@" if named.get("user") else ""
+    host = named.get("host") or named.get("hostaddr") or "localhost"
+    port = f":{named['port']}" if named.get("port") else ""
+    return f"postgresql://{user}{host}{port}/{named.get('dbname') or ''}"
+
+
+def check_database(address: Address) -> tuple[Secrets, str]:
+    """Look whether a database is a store that this role may be trusted with.
+
+    Returns:
+        The keys of its digests, and the name of the operator's role.
+
+    Raises:
+        ConfigurationError: If the database was not prepared for this role, or the role is one
+            that no policy holds.
+        StoreCorrupt: If the schema is newer than this program, or not ours.
+        StoreUnavailable: If the server cannot be reached.
+    """
+    with address.connect() as connection, Translating(address.location):
+        role, has_tables = _check_server(connection, address)
+        _check_below_policies(connection, address, role)
+        may_use = has_tables and _one(connection, "may_use")[0]
+        if not may_use:
+            raise ConfigurationError(
+                f"{address.location}: role {role} has no store here; {_advice(role)}"
+            )
+        known = load_migrations(SQL_DIRECTORY)
+        done = _check_done(connection, address.location, known)
+        if done < len(known):
+            raise ConfigurationError(
+                f"{address.location}: the tables are of format {done}, this program needs"
+                f" {len(known)}; {_advice(role)}"
+            )
+        _check_guards(connection, address, role)
+        return _read_secrets(connection, address.location), role + OPERATOR_SUFFIX
+
+
+def init_database(address: Address, app_role: str) -> int:
+    """Make or migrate the tables and give a role its rights; run by the role that owns them.
+
+    All or nothing, one at a time, and harmless to repeat.
+
+    Returns:
+        How many migrations were run.
+
+    Raises:
+        ConfigurationError: If the role does not exist, or is one that no policy would hold.
+        StoreCorrupt: If the schema is newer than this program, or not ours.
+        StoreUnavailable: If the server cannot be reached.
+    """
+    if not 1 <= len(app_role.encode()) <= MAX_ROLE_BYTES:
+        raise ConfigurationError(f"the role's name must have 1 to {MAX_ROLE_BYTES} bytes")
+    with address.connect() as connection, Translating(address.location):
+        connection.execute(SQL["lock_schema"], {"key": _SCHEMA_LOCK})
+        _check_server(connection, address)
+        _check_app_role(connection, address, app_role)
+        ran = _migrate(connection, address.location)
+        _give_rights(connection, app_role)
+    return ran
+
+
+def _one(
+    connection: psycopg.Connection[tuple[Any, ...]], statement: str, /, **bound: Any
+) -> tuple[Any, ...]:
+    return connection.execute(SQL[statement], bound or None).fetchone() or (None,)
+
+
+def _advice(role: str) -> str:
+    return f"run as the owner of the tables: memstrata db init OWNER-URL --app-role {role}"
+
+
+def _check_server(
+    connection: psycopg.Connection[tuple[Any, ...]], address: Address
+) -> tuple[str, bool]:
+    """Return the role that is connected, and whether there are tables of ours."""
+    version, encoding, role, _, has_tables = _one(connection, "server")
+    if version < OLDEST:
+        raise ConfigurationError(
+            f"{address.location}: PostgreSQL {OLDEST // 10_000} or newer is needed,"
+            f" this is {version // 10_000}"
+        )
+    if encoding != "UTF8":
+        raise ConfigurationError(
+            f"{address.location}: the database's encoding is {encoding}, UTF8 is needed"
+        )
+    return role, has_tables
+
+
+def _check_below_policies(
+    connection: psycopg.Connection[tuple[Any, ...]], address: Address, role: str
+) -> None:
+    found = connection.execute(SQL["above_policies"]).fetchone()
+    if found is not None:
+        who = "it" if found[0] == role else f"it may become {found[0]}, which"
+        raise ConfigurationError(
+            f"{address.location}: role {role} is not for applications: {who} {found[1]}, and"
+            " nothing would keep owners apart. CREATE ROLE a plain one, then"
+            f" {_advice('THAT-ROLE')}"
+        )
+
+
+def _check_guards(
+    connection: psycopg.Connection[tuple[Any, ...]], address: Address, role: str
+) -> None:
+    unguarded = [name for (name,) in connection.execute(SQL["unguarded"])]
+    if unguarded:
+        raise StoreCorrupt(
+            address.location,
+            f"row-level security does not hold {role} on {', '.join(sorted(unguarded))}",
+        )
+    if not _one(connection, "operator", role=role + OPERATOR_SUFFIX)[0]:
+        raise ConfigurationError(
+            f"{address.location}: role {role} has no operator; {_advice(role)}"
+        )
+
+
+def _read_secrets(connection: psycopg.Connection[tuple[Any, ...]], location: str) -> Secrets:
+    named = {name: _one(connection, "meta", name=name)[0] for name in Secrets._fields}
+    lost = [name for name, value in named.items() if not isinstance(value, bytes)]
+    if lost:
+        raise StoreCorrupt(location, f"the store has lost its {lost[0]}; restore it")
+    return Secrets(**named)
+
+
+def _check_app_role(
+    connection: psycopg.Connection[tuple[Any, ...]], address: Address, app_role: str
+) -> None:
+    above, is_me = (*_one(connection, "role", role=app_role), None)[:2]
+    if above is None:
+        raise ConfigurationError(
+            f"{address.location}: there is no role {app_role}; as an administrator:"
+            f" CREATE ROLE {app_role} LOGIN PASSWORD '…'"
+        )
+    if above or is_me:
+        raise ConfigurationError(
+            f"{address.location}: role {app_role} is a superuser, bypasses row-level security or"
+            " would own the tables; name a plain one for the application"
+        )
+
+
+def _migrate(connection: psycopg.Connection[tuple[Any, ...]], location: str) -> int:
+    known = load_migrations(SQL_DIRECTORY)
+    done = _check_done(connection, location, known)
+    for migration in known[done:]:
+        _run(connection, migration)
+    return len(known) - done
+
+
+def _check_done(
+    connection: psycopg.Connection[tuple[Any, ...]], location: str, known: tuple[Migration, ...]
+) -> int:
+    """Return how many migrations were run, all of them the ones that we know."""
+    _, _, _, has_schema, has_tables = _one(connection, "server")
+    if not has_tables:
+        if has_schema:
+            raise StoreCorrupt(
+                location, "there is a schema named memstrata, but no migration was recorded"
+            )
+        return 0
+    recorded = connection.execute(SQL["migrations"]).fetchall()
+    if len(recorded) > len(known):
+        raise StoreCorrupt(
+            location,
+            f"format {len(recorded)} is newer than {len(known)}; use a newer memstrata",
+        )
+    if recorded != [migration[:3] for migration in known[: len(recorded)]]:
+        raise StoreCorrupt(location, "the recorded migrations are not those of this program")
+    return len(recorded)
+
+
+def _run(connection: psycopg.Connection[tuple[Any, ...]], migration: Migration) -> None:
+    connection.execute(migration.sql.encode())
+    if migration.number == 1:
+        for name, size in (("salt", _SALT_BYTES), ("tag_key", _TAG_KEY_BYTES)):
+            value = secrets.token_bytes(size)
+            connection.execute(SQL["add_meta"], {"name": name, "value": value})
+    recorded = {
+        "number": migration.number,
+        "name": migration.name,
+        "checksum": migration.checksum,
+    }
+    connection.execute(SQL["add_migration"], recorded)
+
+
+def _give_rights(connection: psycopg.Connection[tuple[Any, ...]], app_role: str) -> None:
+    operator = app_role + OPERATOR_SUFFIX
+    named = {"app": sql.Identifier(app_role), "operator": sql.Identifier(operator)}
+    if _one(connection, "role", role=operator)[0] is None:
+        connection.execute(sql.SQL("CREATE ROLE {operator} NOLOGIN").format(**named))
+    rights = (SQL_DIRECTORY / "rights.sql").read_text("utf-8")
+    # The file is ours; names of roles go in as identifiers.
+    lines = [line for line in rights.splitlines() if not line.startswith("--")]
+    connection.execute(sql.SQL("\n".join(lines)).format(**named))
+    if not _one(connection, "is_member", role=app_role, of=operator)[0]:
+        # Who did not make the operator's role may still find it given by who did.
+        given = "GRANT {operator} TO {app} WITH INHERIT FALSE, SET TRUE, ADMIN FALSE"
+        connection.execute(sql.SQL(given).format(**named))

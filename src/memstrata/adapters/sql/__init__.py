@@ -1,0 +1,48 @@
+"""Statements and migrations as files: named queries, and numbered schemas with their checksums."""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+_NAMED = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+
+
+class Migration(NamedTuple):
+    """One numbered file of a schema.
+
+    Attributes:
+        number: From 1, without gaps.
+        name: What the file is called after its number.
+        checksum: SHA-256 of its bytes.
+        sql: Its text.
+    """
+
+    number: int
+    name: str
+    checksum: bytes
+    sql: str
+
+
+def load_queries(text: str) -> dict[str, str]:
+    """Return the statements of a query file by their names; each follows a ``-- name:`` line."""
+    parts = _NAMED.split(text)
+    return {
+        name: _without_comments(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def load_migrations(directory: Path) -> tuple[Migration, ...]:
+    """Return the numbered files of a directory, in their order."""
+    found = []
+    for file in sorted(directory.glob("[0-9]*.sql")):
+        written = file.read_bytes()
+        number, name = file.stem.split("_", 1)
+        checksum = hashlib.sha256(written).digest()
+        found.append(Migration(int(number), name, checksum, written.decode("utf-8")))
+    return tuple(found)
+
+
+def _without_comments(text: str) -> str:
+    lines = [line for line in text.splitlines() if not line.startswith("--")]
+    return "\n".join(lines).strip().removesuffix(";")

@@ -1,0 +1,334 @@
+-- Migration 1: every table of memstrata, in a schema of its own, run by the role that owns them.
+--
+-- * `owner` is the digest of the owner's path under the store's salt, as 32 hexadecimal characters:
+--   the policies below compare it with a text array, and text compares without leaking. It leads
+--   every key, so that the tables can be partitioned or distributed by it.
+-- * Names and ids sort by bytes, COLLATE "C", as they do in every other store.
+-- * A `*_tag` is a 16-byte digest under the store's tag key, bound to owner and field. Whoever has
+--   the rows but not the key cannot try words against it.
+-- * Times are µs since 1970 UTC. `key_id` stays NULL until a key ring is set; until then the `mac`
+--   of a memory is an unkeyed code of its content, and that of a state is NULL.
+-- * A table that no code writes yet has the columns that its feature needs at least: what
+--   describes one thing is a canonical JSON `body`, which can be sealed.
+
+CREATE SCHEMA memstrata;
+
+-- Facts about the store itself: `salt` of the owner digests, `tag_key` of the tags.
+CREATE TABLE memstrata.meta (
+    name text COLLATE "C" NOT NULL PRIMARY KEY,
+    value bytea NOT NULL
+);
+
+-- Which files of this directory were run, and the SHA-256 of each as it was then.
+CREATE TABLE memstrata.migrations (
+    number bigint NOT NULL PRIMARY KEY,
+    name text COLLATE "C" NOT NULL,
+    checksum bytea NOT NULL
+);
+
+-- Where each owner stands. Half of each page is left free: every commit writes its owner's row
+-- anew, and beside the old one it needs no new index entry. `rows`, `bytes` and `set_sum` are NULL until quotas and sync count them.
+CREATE TABLE memstrata.owners (
+    owner text COLLATE "C" NOT NULL PRIMARY KEY,
+    incarnation bytea NOT NULL,
+    epoch bigint NOT NULL,
+    revision bigint NOT NULL,
+    last_known_at bigint NOT NULL,
+    head_seq bigint NOT NULL,
+    head_mac bytea NOT NULL,
+    set_sum bytea,
+    "rows" bigint,
+    bytes bigint,
+    key_id text COLLATE "C",
+    embedder text COLLATE "C",
+    analyser text COLLATE "C",
+    erased_at bigint,
+    name text COLLATE "C" NOT NULL
+) WITH (fillfactor = 50);
+
+-- Content versions, each with the state in force repeated from `states`, so that an index is built
+-- from one run of rows. Kind, validity and place in a session are inside body and state.
+CREATE TABLE memstrata.memories (
+    owner text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    version bigint NOT NULL,
+    revision bigint NOT NULL,
+    status smallint NOT NULL,
+    known_from bigint NOT NULL,
+    due_at bigint,
+    codec smallint NOT NULL,
+    scope_tag bytea NOT NULL,
+    chain_tag bytea NOT NULL,
+    key_tag bytea,
+    hash_tag bytea NOT NULL,
+    slot_tag bytea,
+    source_tag bytea,
+    session_tag bytea,
+    key_id text COLLATE "C",
+    mac bytea,
+    state bytea NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, id)
+);
+
+-- Every state of every memory. Keyed by the commit that opened it, which makes "what changed since
+-- revision r" a range of this table; `previous` is the revision of the state before.
+CREATE TABLE memstrata.states (
+    owner text COLLATE "C" NOT NULL,
+    revision bigint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    previous bigint,
+    status smallint NOT NULL,
+    known_from bigint NOT NULL,
+    known_to bigint,
+    key_id text COLLATE "C",
+    mac bytea,
+    state bytea NOT NULL,
+    PRIMARY KEY (owner, revision, id)
+);
+
+-- What may be looked up other than by id, in one narrow table: chains (place: version), keys
+-- (place 0) and subjects of events (place: seq, id empty). What is looked up is inside the tag.
+CREATE TABLE memstrata.lookups (
+    owner text COLLATE "C" NOT NULL,
+    tag bytea NOT NULL,
+    place bigint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (owner, tag, place, id)
+);
+
+-- Terms and vector of a memory as retrieval packed them; rebuilt without touching the memory. What
+-- fits a page stays in it as it is, for all of an owner's are read at once; PLAIN storage would say
+-- the same, and refuse the few that do not fit.
+CREATE TABLE memstrata.index_rows (
+    owner text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    analyser text COLLATE "C" NOT NULL,
+    embedder text COLLATE "C" NOT NULL,
+    entry bytea STORAGE MAIN NOT NULL,
+    PRIMARY KEY (owner, id)
+) WITH (toast_tuple_target = 8160);
+
+-- The audit chain. Rows are only ever appended.
+CREATE TABLE memstrata.events (
+    owner text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    key_id text COLLATE "C",
+    commitment bytea NOT NULL,
+    mac bytea NOT NULL,
+    PRIMARY KEY (owner, seq)
+);
+
+-- What the chain commits to; erasable, and the chain still verifies.
+CREATE TABLE memstrata.event_payloads (
+    owner text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    salt bytea NOT NULL,
+    payload bytea NOT NULL,
+    PRIMARY KEY (owner, seq)
+);
+
+-- What was derived from a memory of this owner, possibly by another owner; the child's owner is
+-- named here too, for its own row may not be read.
+CREATE TABLE memstrata.derivations (
+    owner text COLLATE "C" NOT NULL,
+    parent text COLLATE "C" NOT NULL,
+    child_owner text COLLATE "C" NOT NULL,
+    child text COLLATE "C" NOT NULL,
+    child_name text COLLATE "C" NOT NULL,
+    PRIMARY KEY (owner, parent, child_owner, child)
+);
+
+-- The same edges from the child's side, for forgetting a child.
+CREATE INDEX derivations_by_child ON memstrata.derivations (owner, child_owner, child);
+
+-- Work for other owners, committed with its cause.
+CREATE TABLE memstrata.outbox (
+    owner text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    target text COLLATE "C" NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, id)
+);
+
+-- Fingerprints never to be learned again.
+CREATE TABLE memstrata.tombstones (
+    owner text COLLATE "C" NOT NULL,
+    tag bytea NOT NULL,
+    PRIMARY KEY (owner, tag)
+);
+
+-- Writes done under a caller's key.
+CREATE TABLE memstrata.idempotency (
+    owner text COLLATE "C" NOT NULL,
+    tag bytea NOT NULL,
+    revision bigint NOT NULL,
+    request bytea NOT NULL,
+    answer bytea NOT NULL,
+    PRIMARY KEY (owner, tag)
+);
+
+-- Candidates kept back.
+CREATE TABLE memstrata.held (
+    owner text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    session_tag bytea,
+    reason text COLLATE "C" NOT NULL,
+    held_at bigint NOT NULL,
+    session text COLLATE "C",
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, id)
+);
+
+-- Rights given, kept with the org that they concern.
+CREATE TABLE memstrata.grants (
+    owner text COLLATE "C" NOT NULL,
+    tag bytea NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, tag)
+);
+
+-- What readers did; in no chain and no revision. `n` counts over all owners: no writer has to wait
+-- for another to know its number.
+CREATE TABLE memstrata.read_journal (
+    owner text COLLATE "C" NOT NULL,
+    n bigint GENERATED ALWAYS AS IDENTITY,
+    at bigint NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, n)
+);
+
+-- How far the end of a session was worked through.
+CREATE TABLE memstrata.session_ends (
+    owner text COLLATE "C" NOT NULL,
+    session_tag bytea NOT NULL,
+    step text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, session_tag)
+);
+
+-- Conversations and their turns (L1).
+CREATE TABLE memstrata.sessions (
+    owner text COLLATE "C" NOT NULL,
+    session_tag bytea NOT NULL,
+    started_at bigint NOT NULL,
+    due_at bigint,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, session_tag)
+);
+
+CREATE TABLE memstrata.turns (
+    owner text COLLATE "C" NOT NULL,
+    session_tag bytea NOT NULL,
+    turn_no bigint NOT NULL,
+    at bigint NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, session_tag, turn_no)
+);
+
+-- Conflicts and findings that wait for a person.
+CREATE TABLE memstrata.reviews (
+    owner text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    status text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, id)
+);
+
+-- What a person refused or allowed to be remembered.
+CREATE TABLE memstrata.consents (
+    owner text COLLATE "C" NOT NULL,
+    tag bytea NOT NULL,
+    at bigint NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, tag)
+);
+
+-- Scopes that live with an owner, its tasks for example.
+CREATE TABLE memstrata.scopes (
+    owner text COLLATE "C" NOT NULL,
+    scope_tag bytea NOT NULL,
+    at bigint NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, scope_tag)
+);
+
+-- Policies that were in force.
+CREATE TABLE memstrata.policies (
+    owner text COLLATE "C" NOT NULL,
+    version bigint NOT NULL,
+    hash bytea NOT NULL,
+    at bigint NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, version)
+);
+
+-- What an owner used per day, counted in days since 1970 UTC.
+CREATE TABLE memstrata.usage (
+    owner text COLLATE "C" NOT NULL,
+    day bigint NOT NULL,
+    body bytea NOT NULL,
+    PRIMARY KEY (owner, day)
+);
+
+-- Who works on what in the background, and until when.
+CREATE TABLE memstrata.leases (
+    owner text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    holder text COLLATE "C" NOT NULL,
+    until bigint NOT NULL,
+    PRIMARY KEY (owner, name)
+);
+
+-- An owner's keys, wrapped; destroying them is crypto-shredding.
+CREATE TABLE memstrata.owner_keys (
+    owner text COLLATE "C" NOT NULL,
+    key_id text COLLATE "C" NOT NULL,
+    wrapped bytea,
+    destroyed_at bigint,
+    PRIMARY KEY (owner, key_id)
+);
+
+-- Each transaction names the owners that it may read and the owners that it may write, for its own
+-- length; a transaction that names nobody fails. Forced: the role that owns the tables is bound
+-- too. The setting is read in a sub-select, once for a statement and not once for a row.
+DO $$
+DECLARE
+    table_name text;
+    readable CONSTANT text :=
+        'owner = ANY ((SELECT current_setting(''memstrata.readable'')::text[])::text[])';
+    writable CONSTANT text :=
+        'owner = ANY ((SELECT current_setting(''memstrata.writable'')::text[])::text[])';
+BEGIN
+    FOR table_name IN
+        SELECT c.relname FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+        WHERE c.relnamespace = 'memstrata'::regnamespace AND c.relkind = 'r' AND a.attname = 'owner'
+    LOOP
+        EXECUTE format('ALTER TABLE memstrata.%I ENABLE ROW LEVEL SECURITY', table_name);
+        EXECUTE format('ALTER TABLE memstrata.%I FORCE ROW LEVEL SECURITY', table_name);
+        EXECUTE format('CREATE POLICY readable ON memstrata.%I FOR SELECT USING (%s)',
+            table_name, readable);
+        EXECUTE format('CREATE POLICY addable ON memstrata.%I FOR INSERT WITH CHECK (%s)',
+            table_name, writable);
+        EXECUTE format('CREATE POLICY changeable ON memstrata.%I FOR UPDATE USING (%s)',
+            table_name, writable);
+        EXECUTE format('CREATE POLICY removable ON memstrata.%I FOR DELETE USING (%s)',
+            table_name, writable);
+    END LOOP;
+END
+$$;
+
+-- Ends the transaction unless something holds, so that a check and what depends on it travel
+-- together in one round trip.
+CREATE FUNCTION memstrata.require(holds boolean, problem text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF holds IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'MS001', MESSAGE = problem;
+    END IF;
+    RETURN true;
+END
+$$;

@@ -1,0 +1,461 @@
+-- Every statement of the PostgreSQL store, named. Values are bound, never written in; lists come
+-- as arrays, so that a change is as many statements however much it holds.
+-- Rows of memories come in the order of StoredRow's fields. The owner is named in every statement
+-- though the policies would do: they are the second lock, not the first.
+
+-- name: lock_schema
+SELECT pg_advisory_xact_lock(%(key)s);
+
+-- name: server
+SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+    session_user::text, to_regnamespace('memstrata') IS NOT NULL,
+    EXISTS (SELECT FROM pg_class AS c
+        WHERE c.relnamespace = to_regnamespace('memstrata') AND c.relname = 'migrations');
+
+-- name: may_use
+SELECT has_schema_privilege(session_user, 'memstrata', 'USAGE');
+
+-- name: above_policies
+-- What of the connection's role, or of those that it could take, no policy holds.
+SELECT r.rolname, CASE WHEN r.rolsuper THEN 'is a superuser'
+    WHEN r.rolbypassrls THEN 'bypasses row-level security'
+    ELSE 'owns the tables' END
+FROM pg_roles AS r
+WHERE pg_has_role(session_user, r.oid, 'MEMBER') AND (r.rolsuper OR r.rolbypassrls
+    OR EXISTS (SELECT FROM pg_namespace AS n
+        WHERE n.nspname = 'memstrata' AND n.nspowner = r.oid)
+    OR EXISTS (SELECT FROM pg_class AS c
+        WHERE c.relnamespace = to_regnamespace('memstrata') AND c.relowner = r.oid))
+ORDER BY r.rolname <> session_user, r.rolname;
+
+-- name: unguarded
+-- Tables of owners without forced row-level security, and those that the role could empty past it.
+SELECT c.relname FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+WHERE c.relnamespace = to_regnamespace('memstrata') AND c.relkind IN ('r', 'p')
+    AND a.attname = 'owner'
+    AND NOT (c.relrowsecurity AND c.relforcerowsecurity
+        AND NOT has_table_privilege(session_user, c.oid, 'TRUNCATE'));
+
+-- name: operator
+SELECT pg_has_role(session_user, r.oid, 'MEMBER') FROM pg_roles AS r WHERE r.rolname = %(role)s;
+
+-- name: role
+SELECT rolsuper OR rolbypassrls, rolname = session_user FROM pg_roles WHERE rolname = %(role)s;
+
+-- name: is_member
+SELECT pg_has_role(%(role)s::name, %(of)s::name, 'MEMBER');
+
+-- name: meta
+SELECT value FROM memstrata.meta WHERE name = %(name)s;
+
+-- name: add_meta
+INSERT INTO memstrata.meta (name, value) VALUES (%(name)s, %(value)s);
+
+-- name: migrations
+SELECT number, name, checksum FROM memstrata.migrations ORDER BY number;
+
+-- name: add_migration
+INSERT INTO memstrata.migrations (number, name, checksum)
+VALUES (%(number)s, %(name)s, %(checksum)s);
+
+-- name: bind
+-- Whose rows the transaction is about, and how long it may take; all of it ends with it. Times in
+-- milliseconds.
+SELECT set_config('memstrata.readable', %(readable)s, true),
+    set_config('memstrata.writable', %(writable)s, true),
+    set_config('statement_timeout', %(statement)s, true),
+    set_config('lock_timeout', %(lock)s, true),
+    set_config('idle_in_transaction_session_timeout', %(idle)s, true);
+
+-- name: bind_turn
+-- As bind, and then stands in the line for the turn. The row lock that follows lets whoever happens
+-- to ask next barge in; this one is served in order, over all processes and machines.
+SELECT set_config('memstrata.readable', %(readable)s, true),
+    set_config('memstrata.writable', %(writable)s, true),
+    set_config('statement_timeout', %(statement)s, true),
+    set_config('lock_timeout', %(lock)s, true),
+    set_config('idle_in_transaction_session_timeout', %(idle)s, true),
+    pg_advisory_xact_lock(%(key)s);
+
+-- name: bind_operator
+SELECT set_config('role', %(role)s, true), set_config('statement_timeout', %(statement)s, true);
+
+-- name: begin
+BEGIN;
+
+-- name: begin_view
+-- All statements see one moment.
+BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY;
+
+-- name: commit
+COMMIT;
+
+-- name: rollback
+ROLLBACK;
+
+-- name: turn
+SELECT incarnation, epoch, revision, last_known_at, head_seq, head_mac
+FROM memstrata.owners WHERE owner = %(owner)s FOR UPDATE;
+
+-- name: owner_names
+-- For the operator: all owners.
+SELECT owner, name FROM memstrata.owners WHERE erased_at IS NULL;
+
+-- name: nameless
+-- For the operator: whose rows have no owner.
+SELECT owner FROM memstrata.events UNION SELECT owner FROM memstrata.memories
+EXCEPT SELECT owner FROM memstrata.owners;
+
+-- name: heads
+SELECT owner, incarnation, epoch, revision, last_known_at, head_seq
+FROM memstrata.owners WHERE owner = ANY (%(owners)s::text[]);
+
+-- name: chain_head
+SELECT head_seq, head_mac FROM memstrata.owners WHERE owner = %(owner)s;
+
+-- name: live_rows
+-- All rows of these three statuses. Sorted by the caller: a sort in here would carry the blobs.
+SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
+FROM memstrata.memories AS m
+LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = m.id
+WHERE m.owner = %(owner)s AND m.status IN (%(live_1)s, %(live_2)s, %(live_3)s);
+
+-- name: changed_rows
+-- The open states begun after a revision are the rows changed since.
+SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
+FROM memstrata.states AS s
+JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = s.id
+LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = s.id
+WHERE s.owner = %(owner)s AND s.revision > %(revision)s AND s.known_to IS NULL
+ORDER BY s.revision, s.id;
+
+-- name: rows_as_of
+SELECT m.id, s.revision, m.body, s.state, coalesce(i.entry, ''), s.known_from, s.known_to
+FROM memstrata.states AS s
+JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = s.id
+LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = s.id
+WHERE s.owner = %(owner)s AND s.known_from <= %(known_at)s
+    AND (s.known_to IS NULL OR s.known_to > %(known_at)s)
+    AND s.status IN (%(live_1)s, %(live_2)s, %(live_3)s, %(given_way)s);
+
+-- name: rows_of_ids
+SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
+FROM memstrata.memories AS m
+LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = m.id
+WHERE m.owner = %(owner)s AND m.id = ANY (%(ids)s::text[]);
+
+-- name: rows_page
+SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
+FROM memstrata.memories AS m
+LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = m.id
+WHERE m.owner = %(owner)s AND m.id > %(after)s
+ORDER BY m.id LIMIT %(limit)s;
+
+-- name: rows_by_tag
+SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
+FROM memstrata.lookups AS l
+JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = l.id
+LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = l.id
+WHERE l.owner = %(owner)s AND l.tag = %(tag)s
+ORDER BY l.place, l.id;
+
+-- name: states_of
+-- From the open state back through the chain of `previous`; oldest first.
+WITH RECURSIVE story (revision, previous, state, known_from, known_to) AS (
+    SELECT s.revision, s.previous, s.state, s.known_from, s.known_to
+    FROM memstrata.memories AS m JOIN memstrata.states AS s
+    ON s.owner = %(owner)s AND s.revision = m.revision AND s.id = %(id)s
+    WHERE m.owner = %(owner)s AND m.id = %(id)s
+    UNION ALL
+    SELECT s.revision, s.previous, s.state, s.known_from, s.known_to
+    FROM story JOIN memstrata.states AS s
+    ON s.owner = %(owner)s AND s.revision = story.previous AND s.id = %(id)s
+)
+SELECT revision, state, known_from, known_to FROM story ORDER BY revision;
+
+-- name: require_memories
+SELECT memstrata.require(EXISTS (
+        SELECT FROM memstrata.memories AS m WHERE m.owner = %(owner)s AND m.id = i.id),
+    format('memory %%s does not exist and cannot be %%s', i.id, %(done)s::text))
+FROM unnest(%(ids)s::text[]) AS i (id);
+
+-- name: add_memories
+-- New versions with their first states, what they are looked up by, and their index rows; if each
+-- chain's highest version is the one that they go on from.
+WITH added AS MATERIALIZED (
+    SELECT * FROM unnest(
+        %(id)s::text[], %(version)s::bigint[], %(revision)s::bigint[], %(status)s::smallint[],
+        %(known_from)s::bigint[], %(due_at)s::bigint[], %(codec)s::smallint[],
+        %(scope_tag)s::bytea[], %(chain_tag)s::bytea[], %(key_tag)s::bytea[],
+        %(hash_tag)s::bytea[], %(slot_tag)s::bytea[], %(session_tag)s::bytea[],
+        %(mac)s::bytea[], %(state)s::bytea[], %(body)s::bytea[],
+        %(analyser)s::text[], %(embedder)s::text[], %(entry)s::bytea[])
+    AS a (id, version, revision, status, known_from, due_at, codec, scope_tag, chain_tag, key_tag,
+        hash_tag, slot_tag, session_tag, mac, state, body, analyser, embedder, entry)
+), kept AS (
+    INSERT INTO memstrata.memories (
+        owner, id, version, revision, status, known_from, due_at, codec, scope_tag, chain_tag,
+        key_tag, hash_tag, slot_tag, session_tag, mac, state, body)
+    SELECT %(owner)s, id, version, revision, status, known_from, due_at, codec, scope_tag,
+        chain_tag, key_tag, hash_tag, slot_tag, session_tag, mac, state, body FROM added
+    WHERE (
+        SELECT bool_and(memstrata.require(c.top = coalesce((
+                SELECT max(l.place) FROM memstrata.lookups AS l
+                WHERE l.owner = %(owner)s AND l.tag = c.tag), 0),
+            format('chain %%s: version %%s does not come next', c.root, c.top + 1)))
+        FROM unnest(%(chain_roots)s::text[], %(chain_tags)s::bytea[], %(chain_tops)s::bigint[])
+            AS c (root, tag, top))
+), begun AS (
+    INSERT INTO memstrata.states (owner, revision, id, status, known_from, state)
+    SELECT %(owner)s, revision, id, status, known_from, state FROM added
+), indexed AS (
+    INSERT INTO memstrata.index_rows (owner, id, analyser, embedder, entry)
+    SELECT %(owner)s, id, analyser, embedder, entry FROM added WHERE length(entry) > 0
+)
+INSERT INTO memstrata.lookups (owner, tag, place, id)
+SELECT %(owner)s, chain_tag, version, id FROM added
+UNION ALL
+SELECT %(owner)s, key_tag, 0, id FROM added WHERE key_tag IS NOT NULL
+ON CONFLICT DO NOTHING;
+
+-- name: reindex
+INSERT INTO memstrata.index_rows (owner, id, analyser, embedder, entry)
+SELECT %(owner)s, i.* FROM unnest(%(ids)s::text[], %(analysers)s::text[], %(embedders)s::text[],
+    %(entries)s::bytea[]) AS i (id, analyser, embedder, entry)
+ON CONFLICT (owner, id) DO UPDATE SET analyser = excluded.analyser,
+    embedder = excluded.embedder, entry = excluded.entry;
+
+-- name: restate
+-- The open states end, new ones follow them, and memories repeat those. All parts of a statement
+-- see what stood before it.
+WITH restated AS MATERIALIZED (
+    SELECT r.*, m.revision AS previous FROM unnest(
+        %(id)s::text[], %(revision)s::bigint[], %(status)s::smallint[], %(known_from)s::bigint[],
+        %(due_at)s::bigint[], %(state)s::bytea[])
+    AS r (id, revision, status, known_from, due_at, state)
+    JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = r.id
+), ended AS (
+    UPDATE memstrata.states AS s SET known_to = r.known_from FROM restated AS r
+    WHERE s.owner = %(owner)s AND s.revision = r.previous AND s.id = r.id
+), begun AS (
+    INSERT INTO memstrata.states (owner, revision, id, previous, status, known_from, state)
+    SELECT %(owner)s, revision, id, previous, status, known_from, state FROM restated
+)
+UPDATE memstrata.memories AS m
+SET revision = r.revision, status = r.status, known_from = r.known_from, due_at = r.due_at,
+    state = r.state
+FROM restated AS r
+LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = r.id
+WHERE m.owner = %(owner)s AND m.id = r.id
+RETURNING m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint;
+
+-- name: add_derivations
+-- Only if the parent is this owner's.
+INSERT INTO memstrata.derivations (owner, parent, child_owner, child, child_name)
+SELECT m.owner, m.id, d.child_owner, d.child, d.child_name
+FROM unnest(%(parents)s::text[], %(child_owners)s::text[], %(children)s::text[],
+    %(child_names)s::text[]) AS d (parent, child_owner, child, child_name)
+JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = d.parent
+ON CONFLICT DO NOTHING;
+
+-- name: derived
+SELECT child_owner, child_name, child FROM memstrata.derivations
+WHERE owner = %(owner)s AND parent = %(parent)s ORDER BY child_name, child;
+
+-- name: existing
+-- Which of some owners there are.
+SELECT owner FROM memstrata.owners WHERE owner = ANY (%(owners)s::text[]);
+
+-- name: contents
+-- Every content with its code, and whether the state repeated beside it is the one in force.
+SELECT m.id, m.version, m.mac, m.body, s.id IS NOT NULL AND s.known_to IS NULL
+    AND s.state IS NOT DISTINCT FROM m.state AND s.status IS NOT DISTINCT FROM m.status
+FROM memstrata.memories AS m
+LEFT JOIN memstrata.states AS s
+ON s.owner = %(owner)s AND s.revision = m.revision AND s.id = m.id
+WHERE m.owner = %(owner)s;
+
+-- name: bereft
+-- Parts of memories that are not there themselves.
+SELECT s.id FROM memstrata.states AS s WHERE s.owner = %(owner)s AND NOT EXISTS (
+    SELECT FROM memstrata.memories AS m WHERE m.owner = %(owner)s AND m.id = s.id)
+UNION SELECT i.id FROM memstrata.index_rows AS i WHERE i.owner = %(owner)s AND NOT EXISTS (
+    SELECT FROM memstrata.memories AS m WHERE m.owner = %(owner)s AND m.id = i.id)
+UNION SELECT l.id FROM memstrata.lookups AS l
+WHERE l.owner = %(owner)s AND l.id <> '' AND NOT EXISTS (
+    SELECT FROM memstrata.memories AS m WHERE m.owner = %(owner)s AND m.id = l.id);
+
+-- name: drop_states
+-- The same walk as in states_of.
+WITH RECURSIVE story (id, revision, previous) AS (
+    SELECT s.id, s.revision, s.previous
+    FROM memstrata.memories AS m JOIN memstrata.states AS s
+    ON s.owner = %(owner)s AND s.revision = m.revision AND s.id = m.id
+    WHERE m.owner = %(owner)s AND m.id = ANY (%(ids)s::text[])
+    UNION ALL
+    SELECT s.id, s.revision, s.previous FROM story JOIN memstrata.states AS s
+    ON s.owner = %(owner)s AND s.revision = story.previous AND s.id = story.id
+)
+DELETE FROM memstrata.states AS s USING story
+WHERE s.owner = %(owner)s AND s.revision = story.revision AND s.id = story.id;
+
+-- name: drop_lookups
+-- By chain and by key.
+DELETE FROM memstrata.lookups AS l USING (
+    SELECT chain_tag AS tag, version AS place, id FROM memstrata.memories
+    WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[])
+    UNION ALL
+    SELECT key_tag, 0, id FROM memstrata.memories
+    WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[]) AND key_tag IS NOT NULL
+) AS gone
+WHERE l.owner = %(owner)s AND l.tag = gone.tag AND l.place = gone.place AND l.id = gone.id;
+
+-- name: drop_payloads
+-- Salt and payload of every event about some subjects; commitment and code stay.
+DELETE FROM memstrata.event_payloads AS p USING memstrata.lookups AS l
+WHERE p.owner = %(owner)s AND p.seq = l.place
+    AND l.owner = %(owner)s AND l.tag = ANY (%(tags)s::bytea[]);
+
+-- name: drop_subjects
+DELETE FROM memstrata.lookups WHERE owner = %(owner)s AND tag = ANY (%(tags)s::bytea[]);
+
+-- name: drop_derivations
+-- Those of the parents, and those of children that are this owner's own.
+DELETE FROM memstrata.derivations
+WHERE owner = %(owner)s AND (parent = ANY (%(ids)s::text[])
+    OR (child_owner = %(owner)s AND child = ANY (%(ids)s::text[])));
+
+-- name: drop_index_rows
+DELETE FROM memstrata.index_rows WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[]);
+
+-- name: drop_memories
+DELETE FROM memstrata.memories WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[]);
+
+-- name: move_owner
+-- Where the owner stands now, with the links of the chain that lead there, what they commit to, and
+-- whom they are about. Nobody else can have moved it: this is the turn.
+WITH moved AS (
+    INSERT INTO memstrata.owners AS o
+        (owner, name, incarnation, epoch, revision, last_known_at, head_seq, head_mac)
+    VALUES (%(owner)s, %(name)s, %(incarnation)s, %(epoch)s, %(revision)s, %(known_at)s,
+        %(head_seq)s, %(head_mac)s)
+    ON CONFLICT (owner) DO UPDATE SET epoch = excluded.epoch, revision = excluded.revision,
+        last_known_at = excluded.last_known_at, head_seq = excluded.head_seq,
+        head_mac = excluded.head_mac
+    WHERE memstrata.require(o.revision = excluded.revision - 1, 'the owner moved on')
+), linked AS MATERIALIZED (
+    SELECT * FROM unnest(%(seq)s::bigint[], %(commitment)s::bytea[], %(mac)s::bytea[],
+        %(salt)s::bytea[], %(payload)s::bytea[]) AS l (seq, commitment, mac, salt, payload)
+), kept AS (
+    INSERT INTO memstrata.events (owner, seq, commitment, mac)
+    SELECT %(owner)s, seq, commitment, mac FROM linked
+), told AS (
+    INSERT INTO memstrata.event_payloads (owner, seq, salt, payload)
+    SELECT %(owner)s, seq, salt, payload FROM linked
+)
+INSERT INTO memstrata.lookups (owner, tag, place, id)
+SELECT %(owner)s, s.tag, s.seq, ''
+FROM unnest(%(subject_tags)s::bytea[], %(subject_seqs)s::bigint[]) AS s (tag, seq)
+ON CONFLICT DO NOTHING;
+
+-- name: links
+SELECT e.seq, e.commitment, e.mac, p.salt, p.payload
+FROM memstrata.events AS e
+LEFT JOIN memstrata.event_payloads AS p ON p.owner = %(owner)s AND p.seq = e.seq
+WHERE e.owner = %(owner)s AND e.seq > %(after)s
+ORDER BY e.seq LIMIT %(limit)s;
+
+-- name: tombstoned
+SELECT tag FROM memstrata.tombstones
+WHERE owner = %(owner)s AND tag = ANY (%(tags)s::bytea[]);
+
+-- name: add_tombstones
+INSERT INTO memstrata.tombstones (owner, tag)
+SELECT %(owner)s, t.tag FROM unnest(%(tags)s::bytea[]) AS t (tag) ON CONFLICT DO NOTHING;
+
+-- name: drop_tombstones
+DELETE FROM memstrata.tombstones WHERE owner = %(owner)s AND tag = ANY (%(tags)s::bytea[]);
+
+-- name: idempotent
+SELECT tag, request, answer FROM memstrata.idempotency
+WHERE owner = %(owner)s AND tag = ANY (%(tags)s::bytea[]);
+
+-- name: add_idempotent
+INSERT INTO memstrata.idempotency (owner, tag, revision, request, answer)
+SELECT %(owner)s, w.tag, %(revision)s, w.request, w.answer
+FROM unnest(%(tags)s::bytea[], %(requests)s::bytea[], %(answers)s::bytea[])
+    AS w (tag, request, answer);
+
+-- name: held
+SELECT id, session, reason, body, held_at FROM memstrata.held WHERE owner = %(owner)s ORDER BY id;
+
+-- name: held_of_session
+SELECT id, session, reason, body, held_at FROM memstrata.held
+WHERE owner = %(owner)s AND session_tag = %(session_tag)s ORDER BY id;
+
+-- name: put_held
+INSERT INTO memstrata.held (owner, id, session_tag, reason, held_at, session, body)
+SELECT %(owner)s, h.* FROM unnest(
+    %(ids)s::text[], %(session_tags)s::bytea[], %(reasons)s::text[], %(times)s::bigint[],
+    %(sessions)s::text[], %(bodies)s::bytea[])
+    AS h (id, session_tag, reason, held_at, session, body)
+ON CONFLICT (owner, id) DO UPDATE SET session_tag = excluded.session_tag,
+    reason = excluded.reason, held_at = excluded.held_at, session = excluded.session,
+    body = excluded.body;
+
+-- name: drop_held
+DELETE FROM memstrata.held WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[]);
+
+-- name: grants
+SELECT body FROM memstrata.grants WHERE owner = %(owner)s;
+
+-- name: put_grants
+INSERT INTO memstrata.grants (owner, tag, body)
+SELECT %(owner)s, g.tag, g.body
+FROM unnest(%(tags)s::bytea[], %(bodies)s::bytea[]) AS g (tag, body)
+ON CONFLICT (owner, tag) DO UPDATE SET body = excluded.body;
+
+-- name: drop_grants
+DELETE FROM memstrata.grants WHERE owner = %(owner)s AND tag = ANY (%(tags)s::bytea[]);
+
+-- name: last_policy
+SELECT hash, at, body FROM memstrata.policies
+WHERE owner = %(owner)s ORDER BY version DESC LIMIT 1;
+
+-- name: add_policy
+-- Behind those before it.
+INSERT INTO memstrata.policies (owner, version, hash, at, body)
+SELECT %(owner)s, coalesce(max(p.version), 0) + 1, %(hash)s, %(at)s, %(body)s
+FROM memstrata.policies AS p WHERE p.owner = %(owner)s;
+
+-- name: add_outbox
+INSERT INTO memstrata.outbox (owner, id, target, body)
+SELECT %(owner)s, w.id, w.target, w.body
+FROM unnest(%(ids)s::text[], %(targets)s::text[], %(bodies)s::bytea[]) AS w (id, target, body);
+
+-- name: outbox
+SELECT n.name, o.id, o.target, o.body
+FROM memstrata.outbox AS o JOIN memstrata.owners AS n ON n.owner = o.owner
+WHERE o.owner = %(owner)s ORDER BY o.id LIMIT %(limit)s;
+
+-- name: outbox_of_all
+-- For the operator: unsettled work of every owner.
+SELECT n.name, o.id, o.target, o.body
+FROM memstrata.outbox AS o JOIN memstrata.owners AS n ON n.owner = o.owner
+ORDER BY o.id, n.name LIMIT %(limit)s;
+
+-- name: drop_outbox
+DELETE FROM memstrata.outbox WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[]);
+
+-- name: add_journal
+-- Numbered in the order given.
+INSERT INTO memstrata.read_journal (owner, at, kind, body)
+SELECT %(owner)s, j.at, j.kind, j.body
+FROM unnest(%(times)s::bigint[], %(kinds)s::text[], %(bodies)s::bytea[])
+    WITH ORDINALITY AS j (at, kind, body, place)
+ORDER BY j.place;
+
+-- name: journal
+-- The newest first; the caller turns them round.
+SELECT at, kind, body FROM memstrata.read_journal
+WHERE owner = %(owner)s ORDER BY n DESC LIMIT %(limit)s;

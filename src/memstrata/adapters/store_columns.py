@@ -1,0 +1,68 @@
+"""What every SQL store writes into the columns of a change, and reads out of names and codes."""
+
+import json
+import secrets
+from collections.abc import Iterable
+from types import MappingProxyType
+from typing import Any
+
+from memstrata.adapters.store_rules import in_grant_order
+from memstrata.domain.change import Change, Head
+from memstrata.domain.codec import STATUS_CODES, code_of
+from memstrata.domain.errors import InvalidScope
+from memstrata.domain.memory import Memory, Status
+from memstrata.domain.scope import Grant, Right, Scope
+from memstrata.domain.value import to_us
+
+# How body and state are written (``domain.codec``); another number when that changes.
+CODEC = 1
+
+_ONE, _TWO, _THREE = (code for code, status in enumerate(STATUS_CODES) if status.is_live)
+LIVE = MappingProxyType({"live_1": _ONE, "live_2": _TWO, "live_3": _THREE})
+"""Codes of the statuses that are live, as the statements bind them."""
+
+GIVEN_WAY = MappingProxyType({True: code_of(STATUS_CODES, Status.SUPERSEDED), False: _ONE})
+"""Code of the superseded where they are wanted too; else one that is asked for anyway."""
+
+
+def next_head(before: Head | None, change: Change) -> Head:
+    """Return where an owner stands after a change; a new one gets a fresh incarnation."""
+    old = before or Head(secrets.token_bytes(16), 0, 0, 0, 0)
+    return Head(
+        incarnation=old.incarnation,
+        epoch=old.epoch + bool(change.forgotten),
+        revision=old.revision + 1,
+        known_at=change.known_at,
+        seq=old.seq + len(change.events),
+    )
+
+
+def state_columns(memory: Memory, state: bytes, head: Head) -> dict[str, Any]:
+    """Return the columns that a state has in ``memories`` and in ``states``."""
+    ends = [end for end in (memory.soft_expires_at, memory.hard_expires_at) if end is not None]
+    return {
+        "revision": head.revision,
+        "status": code_of(STATUS_CODES, memory.status),
+        "known_from": head.known_at,
+        "due_at": to_us(min(ends)) if ends else None,
+        "state": state,
+    }
+
+
+def read_grants(bodies: Iterable[bytes]) -> tuple[Grant, ...]:
+    """Return grants from their canonical JSON, by grantee, then name."""
+    written = (json.loads(body) for body in bodies)
+    return in_grant_order(
+        Grant(named["grantee"], Right(named["right"]), named["subject"], named["by"])
+        for named in written
+    )
+
+
+def scope_named(name: str) -> Scope | None:
+    """Return the scope of an owner's name, or None if somebody made it a name of nothing; such
+    owners are what ``strays`` is for.
+    """
+    try:
+        return Scope.parse(name)
+    except InvalidScope:
+        return None

@@ -1,0 +1,392 @@
+"""The store over PostgreSQL: owners kept apart by the database, turns queued by it.
+
+Reads are one round trip. A write is two, and the decision between them: take the owner's turn and
+read what stands; send the change and commit. See docs/postgres.md.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
+
+from memstrata.adapters import postgres_rows as meaning
+from memstrata.adapters.postgres_change import Owner, add_edges, write_change
+from memstrata.adapters.postgres_pool import Line, Pool, Row, Statement, bind
+from memstrata.adapters.postgres_schema import Address, Secrets, check_database
+from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named
+from memstrata.adapters.store_rules import check_edges, owner_digest
+from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag, tagger
+from memstrata.domain.change import (
+    Change,
+    Committed,
+    Decide,
+    Head,
+    HeldCandidate,
+    JournalEntry,
+    PendingOutbox,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
+from memstrata.domain.codec import decode
+from memstrata.domain.errors import StoreUnavailable
+from memstrata.domain.event import Link
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Grant, Scope
+from memstrata.ports import Capability
+
+POOL_SIZE = 10
+"""Most connections of a process. Chosen: each is a process of the server's with some MB; a call
+holds one for a few milliseconds, and those who write for one owner wait without one."""
+
+TIMEOUT_S = 10.0
+"""Seconds for a connection, and for each answer. Chosen: far above any statement of ours."""
+
+BUSY_TIMEOUT_S = 30.0
+"""Seconds that a writer waits for its turn, as in the other stores."""
+
+# Owners whose digests and tag keys are remembered; a few hundred bytes each.
+KNOWN_OWNERS = 4096
+
+
+class PostgresStore:
+    """A :class:`~memstrata.ports.MemoryStore` in a PostgreSQL database, for one event loop.
+
+    Threads share it through that loop. A write whose waiting is cancelled may still take place.
+    """
+
+    capabilities = frozenset({Capability.DURABLE})
+
+    def __init__(
+        self, pool: Pool, secrets: Secrets, operator: str, *, busy_timeout_s: float
+    ) -> None:
+        """For :meth:`open`."""
+        self.location = pool.location
+        self._pool = pool
+        self._secrets = secrets
+        self._operator = operator
+        self._busy_timeout_s = busy_timeout_s
+        self._known_owners: dict[Scope, Owner] = {}
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._pid = os.getpid()
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        *,
+        pool_size: int = POOL_SIZE,
+        timeout_s: float = TIMEOUT_S,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+    ) -> "PostgresStore":
+        """Open the store that ``memstrata db init`` prepared in a database.
+
+        Args:
+            url: ``postgresql://user@host:port/database``, of the application's role.
+            pool_size: Most connections at a time.
+            timeout_s: Seconds to wait for a connection, and for each answer.
+            busy_timeout_s: Seconds that a write waits for its turn.
+
+        Raises:
+            ConfigurationError: If the URL is none, or database and role were not prepared for
+                each other; it says what to do.
+            StoreCorrupt: If the schema is newer than this program, or not ours.
+            StoreUnavailable: If the server cannot be reached or refuses the role.
+        """
+        address = Address(url, connect_timeout_s=timeout_s)
+        secrets, operator = check_database(address)
+        pool = Pool(address, size=pool_size, timeout_s=timeout_s)
+        return cls(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
+
+    async def close(self) -> None:
+        """Let calls under way end, and close; in a forked child it does nothing."""
+        if self._closed or self._pid != os.getpid():
+            return
+        self._closed = True
+        await self._pool.close()
+
+    async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
+        """See the port."""
+        names = [self._owner(owner).name for owner in owners]
+        found = await self._ask(names, "heads", owners=names)
+        heads = {name: Head._make(columns) for name, *columns in found}
+        return tuple(heads.get(name) for name in names)
+
+    async def snapshot(self, owner: Scope, *, since: Head | None = None) -> Snapshot:
+        """See the port."""
+        name = self._owner(owner).name
+        heads: Statement = ("heads", {"owners": [name]})
+        self._check_usable()
+        stood, found = await self._pool.view([name], heads, meaning.rows_since(name, since))
+        head = Head._make(stood[0][1:]) if stood else None
+        if head is not None and since is not None and not meaning.is_since(since, head):
+            return await self.snapshot(owner)
+        return meaning.snapshot_of(head, since, found, {})
+
+    async def as_of(
+        self, owner: Scope, known_at: int, *, superseded: bool = False
+    ) -> tuple[StoredRow, ...]:
+        """See the port."""
+        bound = {"known_at": known_at, "given_way": GIVEN_WAY[superseded], **LIVE}
+        return meaning.by_id(await self._ask_of(owner, "rows_as_of", **bound))
+
+    async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
+        """See the port."""
+        known = self._owner(owner)
+        async with self._turn(known) as line:
+            snapshot, mac = await self._take_turn(line, known, request)
+            # On a thread: it may take a while, and others wait for this loop.
+            change = await asyncio.to_thread(decide, snapshot)
+            if change is None:
+                return Committed(snapshot.head, ())
+            return await self._write(line, known, snapshot.head, mac, change)
+
+    async def get(self, owner: Scope, ids: Sequence[str]) -> tuple[StoredRow, ...]:
+        """See the port."""
+        wanted = list(dict.fromkeys(filter(meaning.is_text, ids)))
+        return meaning.in_order_asked(await self._ask_of(owner, "rows_of_ids", ids=wanted), wanted)
+
+    async def history(self, owner: Scope, root: str) -> tuple[StoredRow, ...]:
+        """See the port."""
+        tag = chain_tag(self._owner(owner).tag, root)
+        return tuple(meaning.rows_of(await self._ask_of(owner, "rows_by_tag", tag=tag)))
+
+    async def keyed(self, owner: Scope, scope: Scope, key: str) -> tuple[StoredRow, ...]:
+        """See the port."""
+        tag = key_tag(self._owner(owner).tag, scope, key)
+        rows = meaning.rows_of(await self._ask_of(owner, "rows_by_tag", tag=tag))
+        return tuple(sorted(rows, key=lambda row: (decode(row).created_at, row.id)))
+
+    async def rows(
+        self, owner: Scope, *, after: str = "", limit: int = 1000
+    ) -> tuple[StoredRow, ...]:
+        """See the port."""
+        found = await self._ask_of(owner, "rows_page", after=after, limit=max(limit, 0))
+        return tuple(meaning.rows_of(found))
+
+    async def states(self, owner: Scope, id: str) -> tuple[Memory, ...]:
+        """See the port."""
+        name = self._owner(owner).name
+        self._check_usable()
+        if not meaning.is_text(id):
+            return ()
+        row: Statement = ("rows_of_ids", {"owner": name, "ids": [id]})
+        story: Statement = ("states_of", {"owner": name, "id": id})
+        return meaning.states_in(*await self._pool.view([name], row, story))
+
+    async def held(self, owner: Scope, *, session: str | None = None) -> tuple[HeldCandidate, ...]:
+        """See the port."""
+        if session is None:
+            return meaning.held_in(await self._ask_of(owner, "held"))
+        tag = session_tag(self._owner(owner).tag, session)
+        return meaning.held_in(await self._ask_of(owner, "held_of_session", session_tag=tag))
+
+    async def grants(self, owner: Scope) -> tuple[Grant, ...]:
+        """See the port."""
+        return read_grants(body for (body,) in await self._ask_of(owner, "grants"))
+
+    async def journal(self, owner: Scope, entries: Sequence[JournalEntry]) -> None:
+        """See the port."""
+        times, kinds, bodies = zip(*entries, strict=True) if entries else ((), (), ())
+        columns = {"times": [*times], "kinds": [*kinds], "bodies": [*bodies]}
+        await self._write_of(owner, "add_journal", **columns)
+
+    async def journaled(self, owner: Scope, *, limit: int = 1000) -> tuple[JournalEntry, ...]:
+        """See the port."""
+        found = await self._ask_of(owner, "journal", limit=max(limit, 0))
+        return tuple(map(JournalEntry._make, reversed(found)))
+
+    async def outbox(
+        self, *, source: Scope | None = None, limit: int = 100
+    ) -> tuple[PendingOutbox, ...]:
+        """See the port."""
+        limit = max(limit, 0)
+        if source is None:
+            (found,) = await self._ask_as_operator(("outbox_of_all", {"limit": limit}))
+        else:
+            found = await self._ask_of(source, "outbox", limit=limit)
+        return meaning.outbox_in(found)
+
+    async def settle(
+        self, source: Scope, ids: Sequence[str], *, edges: Sequence[tuple[str, Scope, str]] = ()
+    ) -> None:
+        """See the port."""
+        known = self._owner(source)
+        check_edges(edges)
+        done = list(filter(meaning.is_text, ids))
+        kept = [edge for edge in edges if meaning.is_text(edge[0]) and meaning.is_text(edge[2])]
+        sent: list[Statement] = [("drop_outbox", {"owner": known.name, "ids": done})]
+        if kept:
+            name, bound = add_edges(kept, {scope: self._owner(scope).name for _, scope, _ in kept})
+            sent.append((name, {**(bound or {}), "owner": known.name}))
+        async with self._turn(known) as line:
+            await line.run(*self._begin_turn(known), timeout_s=self._turn_timeout_s, more=True)
+            await line.run(*sent, ("commit", None), timeout_s=self._pool.timeout_s)
+
+    async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
+        """See the port."""
+        self._owner(owner)
+        self._check_usable()
+        if not meaning.is_text(parent):
+            return ()
+        found = await self._ask_of(owner, "derived", parent=parent)
+        # Whether the children's owners exist is theirs to tell.
+        names = list({name for name, _, _ in found})
+        existing = {name for (name,) in await self._ask(names, "existing", owners=names)}
+        edges = [(scope_named(path), child) for name, path, child in found if name in existing]
+        return tuple((scope, child) for scope, child in edges if scope is not None)
+
+    async def links(self, owner: Scope, *, after: int = 0, limit: int = 1000) -> tuple[Link, ...]:
+        """See the port."""
+        found = await self._ask_of(owner, "links", after=after, limit=max(limit, 0))
+        return tuple(Link(*columns) for columns in found)
+
+    async def chain_head(self, owner: Scope) -> tuple[bytes, int, bytes] | None:
+        """See the port."""
+        found = await self._ask_of(owner, "chain_head")
+        return (self._owner(owner).digest, *found[0]) if found else None
+
+    async def owners(self) -> tuple[Scope, ...]:
+        """See the port."""
+        (found,) = await self._ask_as_operator(("owner_names", None))
+        named = sorted(path for name, path in found if self._is(name, path))
+        return tuple(Scope.parse(path) for path in named)
+
+    async def strays(self) -> tuple[str, ...]:
+        """See the port."""
+        found, nameless = await self._ask_as_operator(("owner_names", None), ("nameless", None))
+        wrong = [path for name, path in found if not self._is(name, path)]
+        return tuple(sorted([*wrong, *("" for _ in nameless)]))
+
+    async def damaged(self, owner: Scope) -> tuple[str, ...]:
+        """See the port."""
+        known = self._owner(owner)
+        named = {"owner": known.name}
+        self._check_usable()
+        found = await self._pool.view([known.name], ("bereft", named), ("contents", named))
+        return meaning.damaged_in(known.digest, *found)
+
+    def _is(self, name: str, path: str) -> bool:
+        """Whether a path is that of the owner of a digest."""
+        scope = scope_named(path)
+        return (
+            scope is not None
+            and scope.task is None
+            and owner_digest(self._secrets.salt, scope).hex() == name
+        )
+
+    def _owner(self, scope: Scope) -> Owner:
+        known = self._known_owners.get(scope)
+        if known is None:
+            digest = owner_digest(self._secrets.salt, scope)
+            known = Owner(scope, digest, digest.hex(), tagger(self._secrets.tag_key, digest))
+            if len(self._known_owners) >= KNOWN_OWNERS:
+                self._known_owners.clear()
+            self._known_owners[scope] = known
+        return known
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise StoreUnavailable(self.location, "the store is closed")
+        if self._pid != os.getpid():
+            raise StoreUnavailable(self.location, "opened before a fork; open it in this process")
+
+    async def _ask(self, names: Sequence[str], statement: str, /, **bound: object) -> list[Row]:
+        self._check_usable()
+        (found,) = await self._pool.ask(names, (statement, bound))
+        return found
+
+    async def _ask_of(self, owner: Scope, statement: str, /, **bound: object) -> list[Row]:
+        name = self._owner(owner).name
+        return await self._ask([name], statement, owner=name, **bound)
+
+    async def _ask_as_operator(self, *statements: Statement) -> list[list[Row]]:
+        self._check_usable()
+        return await self._pool.ask_as(self._operator, *statements)
+
+    async def _write_of(self, owner: Scope, statement: str, /, **bound: object) -> None:
+        """Run one statement that writes and needs no turn."""
+        name = self._owner(owner).name
+        self._check_usable()
+        begun = bind([name], writable=name, timeout_s=self._pool.timeout_s)
+        async with self._pool.line() as line:
+            sent = (statement, {"owner": name, **bound})
+            await line.run(begun, sent, timeout_s=self._pool.timeout_s)
+
+    @property
+    def _turn_timeout_s(self) -> float:
+        return self._pool.timeout_s + self._busy_timeout_s
+
+    @asynccontextmanager
+    async def _turn(self, owner: Owner) -> AsyncIterator[Line]:
+        """Stand in this process's line for an owner, then hold a connection.
+
+        Who waits for the database's turn holds a connection: here only one does for each owner,
+        so that the many who write for one owner leave the others theirs.
+        """
+        self._check_usable()
+        lock = self._turns.get(owner.name)
+        if lock is None:
+            lock = self._turns[owner.name] = asyncio.Lock()
+        try:
+            async with asyncio.timeout(self._busy_timeout_s):
+                await lock.acquire()
+        except TimeoutError:
+            raise StoreUnavailable(
+                self.location, "the write turn did not come within the time-out"
+            ) from None
+        try:
+            self._check_usable()
+            async with self._pool.line() as line:
+                yield line
+        finally:
+            lock.release()
+
+    def _begin_turn(self, owner: Owner) -> list[Statement]:
+        _, bound = bind(
+            [owner.name],
+            writable=owner.name,
+            timeout_s=self._pool.timeout_s,
+            lock_s=self._busy_timeout_s,
+        )
+        # Advisory locks have numbers of 64 bits. Two owners of one number would wait for each
+        # other and no more.
+        key = int.from_bytes(owner.digest[:8], "big", signed=True)
+        queued = {**(bound or {}), "key": key}
+        return [("begin", None), ("bind_turn", queued), ("turn", {"owner": owner.name})]
+
+    async def _take_turn(
+        self, line: Line, owner: Owner, request: TurnRequest
+    ) -> tuple[Snapshot, bytes]:
+        """Return what stands under the turn, and the last code of the chain."""
+        since = request.since
+        begun = self._begin_turn(owner)
+        asked = meaning.wanted_under_turn(owner.name, owner.tag, request)
+        rows = meaning.rows_since(owner.name, since)
+        found = await line.run(*begun, rows, *asked, timeout_s=self._turn_timeout_s, more=True)
+        stood, changed, others = found[len(begun) - 1], found[len(begun)], found[len(begun) + 1 :]
+        if not stood:
+            return Snapshot(head=None, complete=True, rows=()), b""
+        head, mac = Head._make(stood[0][:5]), stood[0][5]
+        if since is not None and not meaning.is_since(since, head):
+            since = None
+            live = meaning.rows_since(owner.name, None)
+            (changed,) = await line.run(live, timeout_s=self._pool.timeout_s, more=True)
+        more = meaning.found_under_turn(owner.tag, request, asked, others)
+        return meaning.snapshot_of(head, since, changed, more), mac
+
+    async def _write(
+        self, line: Line, owner: Owner, before: Head | None, mac: bytes, change: Change
+    ) -> Committed:
+        written = write_change(owner, before, mac, change)
+        sent = written.statements
+        found = await line.run(*sent, ("commit", None), timeout_s=self._pool.timeout_s)
+        restated = [
+            row
+            for (name, _), rows in zip(sent, found, strict=False)
+            if name == "restate"
+            for row in meaning.rows_of(rows)
+        ]
+        return Committed(written.head, tuple(sorted([*written.rows, *restated])))

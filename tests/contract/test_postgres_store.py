@@ -1,0 +1,22 @@
+"""The PostgreSQL store keeps the contract, under the role that an application has."""
+
+import pytest
+
+from memstrata.testing.store_contract import MemoryStoreContract, drive
+
+pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
+
+from memstrata.adapters.store_postgres import PostgresStore
+
+
+class TestPostgresStore(MemoryStoreContract):
+    @pytest.fixture
+    def store(self, postgres, database):
+        self.url = postgres.url("memstrata_app", database)
+        store = PostgresStore.open(self.url)
+        yield store
+        drive(store, store.close())
+
+    def reopened(self, store):
+        drive(store, store.close())
+        return PostgresStore.open(self.url)
