@@ -158,6 +158,27 @@ def test_a_server_that_stalls_while_it_commits_is_not_waited_for(store, frozen):
     unavailable(store, store.commit(ALICE, TurnRequest(), decide))
 
 
+def test_a_decision_that_fails_is_told_though_the_server_stalls(store, frozen):
+    contract.stored(store)
+
+    def decide(_):
+        frozen()
+        raise ZeroDivisionError
+
+    began = time.monotonic()
+    with pytest.raises(ZeroDivisionError):
+        drive(store, store.commit(ALICE, TurnRequest(), decide))
+
+    assert time.monotonic() - began < TIMEOUT_S + postgres_pool.GRACE_S + SLACK_S
+
+
+def test_the_first_calls_may_come_together(store):
+    async def together():
+        return await asyncio.gather(*(store.heads((ALICE,)) for _ in range(20)))
+
+    assert drive(store, together()) == [(None,)] * 20
+
+
 def test_who_finds_all_connections_in_use_is_told_in_time(store):
     everyone, go_on = threading.Barrier(3), threading.Event()
 

@@ -6,6 +6,8 @@ import pytest
 from crowds import check_shares, finish, in_processes, in_threads, start_together
 from racing import check_store
 
+import memstrata
+from memstrata.testing.contract_turns import in_threads as in_threads_of_api
 from memstrata.testing.store_contract import drive
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
@@ -42,3 +44,31 @@ def test_four_processes_share_one_database(url):
 
     check_store(url, list(chain(*acknowledged)))
     check_shares(acknowledged)
+
+
+def test_a_hundred_identical_writes_at_once_leave_one_active_memory(url):
+    with memstrata.open(url) as strata:
+        kinds = []
+        in_threads_of_api(
+            [
+                lambda: kinds.append(
+                    strata.manager(user="ana").remember("The sky is blue", key="sky").kind
+                )
+            ]
+            * 100
+        )
+
+        manager = strata.manager(user="ana")
+        assert sorted(map(str, kinds)).count("created") == 1
+        assert len(kinds) == 100
+        assert [m.content for m in manager.list()] == ["The sky is blue"]
+        assert len(manager.history("sky")) == 1
+        assert strata.verify_audit().ok
+
+
+def test_owners_of_two_processes_see_each_others_writes_at_once(url):
+    with memstrata.open(url) as one, memstrata.open(url) as other:
+        for number in range(20):
+            one.manager(user="ana").remember(f"Number {number}", key="number")
+            (hit,) = other.manager(user="ana").recall("number", limit=5)
+            assert hit.memory.content == f"Number {number}"

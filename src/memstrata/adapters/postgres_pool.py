@@ -11,10 +11,9 @@ under.
 
 import asyncio
 import os
-import select
 import socket
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
 
 import psycopg
@@ -90,10 +89,15 @@ class Line:
             StoreError: As the server says, or if it says nothing in time.
             ValueError: If a value does not fit.
         """
+        with self._in_time(timeout_s), self._translating:
+            return await self._sent(statements, more=more)
+
+    @contextmanager
+    def _in_time(self, timeout_s: float) -> Iterator[None]:
+        """Hang up on a server that lets a block wait for longer, and tell of it."""
         hang_up = asyncio.get_running_loop().call_later(timeout_s + GRACE_S, self._hang_up)
         try:
-            with self._translating:
-                return await self._sent(statements, more=more)
+            yield
         except StoreUnavailable:
             if self.is_hung_up:
                 raise StoreUnavailable(
@@ -123,7 +127,7 @@ class Line:
     async def give_up(self, timeout_s: float) -> None:
         """Roll back what is open, if the connection still can; else it goes with it."""
         try:
-            with self._translating:
+            with self._in_time(timeout_s), self._translating:
                 await self._end_pipeline()
             if self._connection.info.transaction_status is not TransactionStatus.IDLE:
                 await self.run(("rollback", None), timeout_s=timeout_s)
@@ -148,10 +152,14 @@ def _is_alive(connection: Connection) -> bool:
     An idle connection has nothing to say; one that the server ended has: its end.
     """
     try:
-        ready, _, _ = select.select([connection.fileno()], [], [], 0)
-    except (OSError, ValueError, psycopg.Error):
+        with socket.socket(fileno=os.dup(connection.fileno())) as line:
+            line.settimeout(0)
+            line.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return not connection.closed
+    except (OSError, psycopg.Error):
         return False
-    return not ready and not connection.closed
+    return False
 
 
 class Pool:
@@ -170,6 +178,7 @@ class Pool:
         self._size = size
         self._pool: AsyncConnectionPool[Connection] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._opening = asyncio.Lock()
 
     @asynccontextmanager
     async def line(self) -> AsyncIterator[Line]:
@@ -220,22 +229,29 @@ class Pool:
             await self._pool.close()
 
     async def _opened(self) -> AsyncConnectionPool[Connection]:
-        if self._pool is None:
-            self._loop = asyncio.get_running_loop()
-            self._pool = AsyncConnectionPool(
-                self._address.conninfo,
-                connection_class=psycopg.AsyncConnection[Row],
-                kwargs={"autocommit": True, "prepare_threshold": None},
-                min_size=1,
-                max_size=self._size,
-                timeout=self.timeout_s,
-                reconnect_timeout=self.timeout_s,
-                name="memstrata",
-                open=False,
-            )
-            await self._pool.open()
-        self._check_loop()
+        if self._pool is not None:
+            self._check_loop()
+            return self._pool
+        async with self._opening:
+            if self._pool is None:
+                self._loop = asyncio.get_running_loop()
+                self._pool = await self._new_pool()
         return self._pool
+
+    async def _new_pool(self) -> AsyncConnectionPool[Connection]:
+        pool = AsyncConnectionPool(
+            self._address.conninfo,
+            connection_class=psycopg.AsyncConnection[Row],
+            kwargs={"autocommit": True, "prepare_threshold": None},
+            min_size=1,
+            max_size=self._size,
+            timeout=self.timeout_s,
+            reconnect_timeout=self.timeout_s,
+            name="memstrata",
+            open=False,
+        )
+        await pool.open()
+        return pool
 
     def _check_loop(self) -> None:
         if asyncio.get_running_loop() is not self._loop:

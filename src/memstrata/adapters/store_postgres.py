@@ -232,6 +232,8 @@ class PostgresStore:
         if not meaning.is_text(parent):
             return ()
         found = await self._ask_of(owner, "derived", parent=parent)
+        if not found:
+            return ()
         # Whether the children's owners exist is theirs to tell.
         names = list({name for name, _, _ in found})
         existing = {name for (name,) in await self._ask(names, "existing", owners=names)}
