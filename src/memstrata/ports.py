@@ -270,8 +270,8 @@ class SessionStore(Protocol):
         """Return an owner's sessions; order: started, then id."""
 
     async def due(self, now: int, *, limit: int = 100) -> tuple[tuple[Scope, SessionRecord], ...]:
-        """For the operator: sessions with ``due_at <= now``, of all owners; order: due, owner's
-        path, id.
+        """For the operator: sessions with ``due_at <= now``, of all owners, the longest due first;
+        those due at the same moment in no promised order.
         """
 
     async def drop(self, owner: Scope, session: str) -> None:

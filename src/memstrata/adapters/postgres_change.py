@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from memstrata.adapters.postgres_pool import Statement
 from memstrata.adapters.postgres_rows import is_text
 from memstrata.adapters.store_columns import CODEC, next_head, state_columns
+from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import check_chains, check_change, content_code, link_events
 from memstrata.adapters.store_tags import (
-    Tag,
     chain_tag,
     grant_tag,
     idempotency_tag,
@@ -27,22 +27,6 @@ from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.event import CHAIN_START
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
-
-
-class Owner(NamedTuple):
-    """An owner as the statements need it.
-
-    Attributes:
-        scope: Who it is.
-        digest: 16 bytes, for codes and chains.
-        name: The digest as 32 hexadecimal characters, for the column ``owner``.
-        tag: Makes its tags.
-    """
-
-    scope: Scope
-    digest: bytes
-    name: str
-    tag: Tag
 
 
 class Written(NamedTuple):

@@ -7,7 +7,7 @@ any other.
 
 import secrets
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memstrata.adapters.postgres_errors import Translating
 from memstrata.adapters.sql import Migration, load_migrations, load_queries
+from memstrata.adapters.store_owners import Secrets
 from memstrata.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
 
 SQL_DIRECTORY = Path(__file__).with_name("sql") / "postgres"
@@ -37,18 +38,6 @@ SQL: dict[str, bytes] = {
     name: text.encode()
     for name, text in load_queries((SQL_DIRECTORY / "statements.sql").read_text("utf-8")).items()
 }
-
-
-class Secrets(NamedTuple):
-    """What a store's digests are made with.
-
-    Attributes:
-        salt: For digests of owners.
-        tag_key: For tags.
-    """
-
-    salt: bytes
-    tag_key: bytes
 
 
 class Address:

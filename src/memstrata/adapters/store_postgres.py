@@ -11,12 +11,13 @@ from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
 from memstrata.adapters import postgres_rows as meaning
-from memstrata.adapters.postgres_change import Owner, add_edges, write_change
+from memstrata.adapters.postgres_change import add_edges, write_change
 from memstrata.adapters.postgres_pool import Line, Pool, Row, Statement, bind
-from memstrata.adapters.postgres_schema import Address, Secrets, check_database
+from memstrata.adapters.postgres_schema import Address, check_database
 from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named
+from memstrata.adapters.store_owners import Owner, Owners, Secrets
 from memstrata.adapters.store_rules import check_edges, owner_digest
-from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag, tagger
+from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag
 from memstrata.domain.change import (
     Change,
     Committed,
@@ -46,9 +47,6 @@ TIMEOUT_S = 10.0
 BUSY_TIMEOUT_S = 30.0
 """Seconds that a writer waits for its turn, as in the other stores."""
 
-# Owners whose digests and tag keys are remembered; a few hundred bytes each.
-KNOWN_OWNERS = 4096
-
 
 class PostgresStore:
     """A :class:`~memstrata.ports.MemoryStore` in a PostgreSQL database, for one event loop.
@@ -67,7 +65,7 @@ class PostgresStore:
         self._secrets = secrets
         self._operator = operator
         self._busy_timeout_s = busy_timeout_s
-        self._known_owners: dict[Scope, Owner] = {}
+        self._owners = Owners(secrets)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._pid = os.getpid()
         self._closed = False
@@ -109,14 +107,14 @@ class PostgresStore:
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
-        names = [self._owner(owner).name for owner in owners]
+        names = [self._owners.of(owner).name for owner in owners]
         found = await self._ask(names, "heads", owners=names)
         heads = {name: Head._make(columns) for name, *columns in found}
         return tuple(heads.get(name) for name in names)
 
     async def snapshot(self, owner: Scope, *, since: Head | None = None) -> Snapshot:
         """See the port."""
-        name = self._owner(owner).name
+        name = self._owners.of(owner).name
         heads: Statement = ("heads", {"owners": [name]})
         self._check_usable()
         stood, found = await self._pool.view([name], heads, meaning.rows_since(name, since))
@@ -134,7 +132,7 @@ class PostgresStore:
 
     async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
         """See the port."""
-        known = self._owner(owner)
+        known = self._owners.of(owner)
         async with self._turn(known) as line:
             snapshot, mac = await self._take_turn(line, known, request)
             # On a thread: it may take a while, and others wait for this loop.
@@ -150,12 +148,12 @@ class PostgresStore:
 
     async def history(self, owner: Scope, root: str) -> tuple[StoredRow, ...]:
         """See the port."""
-        tag = chain_tag(self._owner(owner).tag, root)
+        tag = chain_tag(self._owners.of(owner).tag, root)
         return tuple(meaning.rows_of(await self._ask_of(owner, "rows_by_tag", tag=tag)))
 
     async def keyed(self, owner: Scope, scope: Scope, key: str) -> tuple[StoredRow, ...]:
         """See the port."""
-        tag = key_tag(self._owner(owner).tag, scope, key)
+        tag = key_tag(self._owners.of(owner).tag, scope, key)
         rows = meaning.rows_of(await self._ask_of(owner, "rows_by_tag", tag=tag))
         return tuple(sorted(rows, key=lambda row: (decode(row).created_at, row.id)))
 
@@ -168,7 +166,7 @@ class PostgresStore:
 
     async def states(self, owner: Scope, id: str) -> tuple[Memory, ...]:
         """See the port."""
-        name = self._owner(owner).name
+        name = self._owners.of(owner).name
         self._check_usable()
         if not meaning.is_text(id):
             return ()
@@ -180,7 +178,7 @@ class PostgresStore:
         """See the port."""
         if session is None:
             return meaning.held_in(await self._ask_of(owner, "held"))
-        tag = session_tag(self._owner(owner).tag, session)
+        tag = session_tag(self._owners.of(owner).tag, session)
         return meaning.held_in(await self._ask_of(owner, "held_of_session", session_tag=tag))
 
     async def grants(self, owner: Scope) -> tuple[Grant, ...]:
@@ -213,13 +211,15 @@ class PostgresStore:
         self, source: Scope, ids: Sequence[str], *, edges: Sequence[tuple[str, Scope, str]] = ()
     ) -> None:
         """See the port."""
-        known = self._owner(source)
+        known = self._owners.of(source)
         check_edges(edges)
         done = list(filter(meaning.is_text, ids))
         kept = [edge for edge in edges if meaning.is_text(edge[0]) and meaning.is_text(edge[2])]
         sent: list[Statement] = [("drop_outbox", {"owner": known.name, "ids": done})]
         if kept:
-            name, bound = add_edges(kept, {scope: self._owner(scope).name for _, scope, _ in kept})
+            name, bound = add_edges(
+                kept, {scope: self._owners.of(scope).name for _, scope, _ in kept}
+            )
             sent.append((name, {**(bound or {}), "owner": known.name}))
         async with self._turn(known) as line:
             await line.run(*self._begin_turn(known), timeout_s=self._turn_timeout_s, more=True)
@@ -227,7 +227,7 @@ class PostgresStore:
 
     async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
         """See the port."""
-        self._owner(owner)
+        self._owners.of(owner)
         self._check_usable()
         if not meaning.is_text(parent):
             return ()
@@ -248,7 +248,7 @@ class PostgresStore:
     async def chain_head(self, owner: Scope) -> tuple[bytes, int, bytes] | None:
         """See the port."""
         found = await self._ask_of(owner, "chain_head")
-        return (self._owner(owner).digest, *found[0]) if found else None
+        return (self._owners.of(owner).digest, *found[0]) if found else None
 
     async def owners(self) -> tuple[Scope, ...]:
         """See the port."""
@@ -264,7 +264,7 @@ class PostgresStore:
 
     async def damaged(self, owner: Scope) -> tuple[str, ...]:
         """See the port."""
-        known = self._owner(owner)
+        known = self._owners.of(owner)
         named = {"owner": known.name}
         self._check_usable()
         found = await self._pool.view([known.name], ("bereft", named), ("contents", named))
@@ -279,16 +279,6 @@ class PostgresStore:
             and owner_digest(self._secrets.salt, scope).hex() == name
         )
 
-    def _owner(self, scope: Scope) -> Owner:
-        known = self._known_owners.get(scope)
-        if known is None:
-            digest = owner_digest(self._secrets.salt, scope)
-            known = Owner(scope, digest, digest.hex(), tagger(self._secrets.tag_key, digest))
-            if len(self._known_owners) >= KNOWN_OWNERS:
-                self._known_owners.clear()
-            self._known_owners[scope] = known
-        return known
-
     def _check_usable(self) -> None:
         if self._closed:
             raise StoreUnavailable(self.location, "the store is closed")
@@ -301,7 +291,7 @@ class PostgresStore:
         return found
 
     async def _ask_of(self, owner: Scope, statement: str, /, **bound: object) -> list[Row]:
-        name = self._owner(owner).name
+        name = self._owners.of(owner).name
         return await self._ask([name], statement, owner=name, **bound)
 
     async def _ask_as_operator(self, *statements: Statement) -> list[list[Row]]:
@@ -310,7 +300,7 @@ class PostgresStore:
 
     async def _write_of(self, owner: Scope, statement: str, /, **bound: object) -> None:
         """Run one statement that writes and needs no turn."""
-        name = self._owner(owner).name
+        name = self._owners.of(owner).name
         self._check_usable()
         begun = bind([name], writable=name, timeout_s=self._pool.timeout_s)
         async with self._pool.line() as line:

@@ -12,16 +12,21 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     memstrata.usage, memstrata.leases, memstrata.owner_keys
 TO {app};
 
--- The operator sees who there is and what is on its way between owners, of nobody's memories
--- anything but whose they are. The application takes this role for one transaction at a time.
+-- The operator sees who there is, what is on its way between owners, and which sessions are due; of
+-- nobody's memories and entries anything but whose they are. The application takes this role for one transaction at a time.
 GRANT SELECT (owner, name, erased_at) ON memstrata.owners TO {operator};
 GRANT SELECT (owner) ON memstrata.events, memstrata.memories TO {operator};
-GRANT SELECT ON memstrata.outbox TO {operator};
+GRANT SELECT ON memstrata.outbox, memstrata.sessions TO {operator};
+GRANT SELECT (owner, session_tag, turn_no) ON memstrata.turns TO {operator};
 DROP POLICY IF EXISTS {operator} ON memstrata.owners;
 DROP POLICY IF EXISTS {operator} ON memstrata.events;
 DROP POLICY IF EXISTS {operator} ON memstrata.memories;
 DROP POLICY IF EXISTS {operator} ON memstrata.outbox;
+DROP POLICY IF EXISTS {operator} ON memstrata.sessions;
+DROP POLICY IF EXISTS {operator} ON memstrata.turns;
 CREATE POLICY {operator} ON memstrata.owners FOR SELECT TO {operator} USING (true);
 CREATE POLICY {operator} ON memstrata.events FOR SELECT TO {operator} USING (true);
 CREATE POLICY {operator} ON memstrata.memories FOR SELECT TO {operator} USING (true);
 CREATE POLICY {operator} ON memstrata.outbox FOR SELECT TO {operator} USING (true);
+CREATE POLICY {operator} ON memstrata.sessions FOR SELECT TO {operator} USING (true);
+CREATE POLICY {operator} ON memstrata.turns FOR SELECT TO {operator} USING (true);

@@ -459,3 +459,46 @@ ORDER BY j.place;
 -- The newest first; the caller turns them round.
 SELECT at, kind, body FROM memstrata.read_journal
 WHERE owner = %(owner)s ORDER BY n DESC LIMIT %(limit)s;
+
+-- name: open_session
+-- Also takes the session's row, so that of several who append one at a time does.
+INSERT INTO memstrata.sessions (owner, session_tag, started_at, due_at, body)
+VALUES (%(owner)s, %(tag)s, %(now)s, %(due_at)s, %(body)s)
+ON CONFLICT (owner, session_tag) DO UPDATE SET due_at = excluded.due_at;
+
+-- name: count_entries
+SELECT coalesce(max(turn_no) + 1, 0) FROM memstrata.turns
+WHERE owner = %(owner)s AND session_tag = %(tag)s;
+
+-- name: append_entries
+-- Numbered in the order given, from where the session ends.
+INSERT INTO memstrata.turns (owner, session_tag, turn_no, at, body)
+SELECT %(owner)s, %(tag)s, last.number + said.place, said.at, said.body
+FROM unnest(%(times)s::bigint[], %(bodies)s::bytea[]) WITH ORDINALITY AS said (at, body, place),
+    (SELECT coalesce(max(turn_no), -1) AS number FROM memstrata.turns
+     WHERE owner = %(owner)s AND session_tag = %(tag)s) AS last;
+
+-- name: entries
+SELECT turn_no, at, body FROM memstrata.turns
+WHERE owner = %(owner)s AND session_tag = %(tag)s AND turn_no > %(after)s
+ORDER BY turn_no LIMIT %(limit)s;
+
+-- name: sessions
+SELECT s.body, s.started_at, s.due_at,
+    (SELECT coalesce(max(t.turn_no) + 1, 0) FROM memstrata.turns AS t
+     WHERE t.owner = %(owner)s AND t.session_tag = s.session_tag)
+FROM memstrata.sessions AS s WHERE s.owner = %(owner)s;
+
+-- name: sessions_due
+-- For the operator.
+SELECT s.body, s.started_at, s.due_at,
+    (SELECT coalesce(max(t.turn_no) + 1, 0) FROM memstrata.turns AS t
+     WHERE t.owner = s.owner AND t.session_tag = s.session_tag)
+FROM memstrata.sessions AS s WHERE s.due_at <= %(now)s
+ORDER BY s.due_at, s.owner, s.session_tag LIMIT %(limit)s;
+
+-- name: drop_session
+DELETE FROM memstrata.sessions WHERE owner = %(owner)s AND session_tag = %(tag)s;
+
+-- name: drop_entries
+DELETE FROM memstrata.turns WHERE owner = %(owner)s AND session_tag = %(tag)s;
