@@ -14,6 +14,7 @@ from memstrata.domain.value import plain
 if TYPE_CHECKING:
     from memstrata.agent import AgentResult
     from memstrata.audit import AuditReport
+    from memstrata.transfer.migrate import Migration
     from memstrata.transfer.transcript import ImportedTurn
 
 NOTHING = "nothing found"
@@ -109,6 +110,17 @@ def audit(value: AuditReport) -> str:
     verdict = "the chain holds" if value.ok else "THE CHAIN IS BROKEN"
     summary = f"{verdict}: {value.owners} owners, {value.events} events, {value.erased} erased"
     return "\n".join([*lines, summary])
+
+
+def migration(value: Migration) -> str:
+    """Return what was moved, part by part, and what was verified."""
+    lines = [f"{name:<16} {rows:>9,}" for name, rows in value.rows.items()]
+    before = f", {value.skipped} moved before" if value.skipped else ""
+    lines += [
+        f"moved {value.moved} owners from {value.source} to {value.target}{before}",
+        f"verified: every row, {value.events:,} events, {value.recalls} recalls",
+    ]
+    return "\n".join(lines)
 
 
 def agent(value: AgentResult) -> str:
