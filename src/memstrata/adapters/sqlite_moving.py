@@ -39,8 +39,8 @@ def check_filling(connection: apsw.Connection, *, may_go_on: bool) -> None:
     if not may_go_on and _on_the_way(connection) is not None:
         raise StoreUnavailable(
             connection.filename,
-            "another store is being moved here; run the same `memstrata migrate` again to finish "
-            "it, or delete this store",
+            "another store is being moved here and not all of it has arrived; run the same "
+            "`memstrata migrate` again, or start over with another target",
         )
 
 

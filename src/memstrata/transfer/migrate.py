@@ -98,17 +98,23 @@ async def migrate(
         page: Rows in one transaction.
 
     Raises:
-        MoveRefused: As its ``reason`` says. What stood at the target stands as it was; it stays
-            closed to others if rows have arrived.
+        MoveRefused: As its ``reason`` says. What stood at the target stands as it was. If it
+            holds nothing but owners of this source it stays closed to others: it is not whole.
         StoreError: As the ports say; run it again to go on.
     """
     move = _Move(source, target, progress or (lambda _: None), page)
     await move.check_source()
+    await move.check_target()
     await target.begin_arrivals(await source.keys())
-    await move.owners()
-    events = await move.verified()
-    compared = 0 if recalls is None else await recalls(move.scopes)
-    await move.check_rest()
+    try:
+        await move.owners()
+        events = await move.verified()
+        compared = 0 if recalls is None else await recalls(move.scopes)
+        await move.check_rest()
+    except MoveRefused:
+        if await move.has_life_of_its_own():
+            await target.end_arrivals()
+        raise
     await target.end_arrivals()
     return Migration(
         source=source.location,
@@ -160,6 +166,29 @@ class _Move:
                 f"rows stand under no owner or a wrong name ({len(strays)} of them); see "
                 "`memstrata audit verify`, restore the store, then move it",
             )
+
+    async def check_target(self) -> None:
+        """Refuse, before anything is written, a target that has an owner with other content."""
+        for owner in await self._source.inhabitants():
+            there = await self._target.facts(owner)
+            if there is not None and there != await self._source.facts(owner):
+                raise MoveRefused(
+                    "exists",
+                    self._target.location,
+                    f"{there.name} is there already with other content; it was not touched, move "
+                    "to an empty store",
+                    there.name,
+                )
+
+    async def has_life_of_its_own(self) -> bool:
+        """Whether the target holds what neither is nor was the source's; then it serves others."""
+        ours = set(await self._source.inhabitants())
+        for owner in await self._target.inhabitants():
+            there = await self._target.facts(owner)
+            now, then = await self._source.facts(owner), self.moved.get(owner)
+            if owner not in ours or (there is not None and there not in (now, then)):
+                return True
+        return False
 
     async def owners(self) -> None:
         """Move every owner; one that is created meanwhile comes after the others."""
