@@ -1,16 +1,20 @@
 """Both stores can be moved, and the contract notices one that cannot."""
 
 import inspect
+import re
 
 import apsw
 import pytest
 
+from memstrata.adapters import sqlite_moving
 from memstrata.adapters.sqlite_schema import SQL_DIRECTORY
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.domain.moving import PARTS, OwnerFacts
 from memstrata.testing.contract_moving import MovableStoreContract
 from memstrata.testing.store_contract import drive
+
+STATEMENTS = ("FIRST_PAGE", "NEXT_PAGE", "LAST_KEY", "CLEAR")
 
 
 class TestMovableDictStore(MovableStoreContract):
@@ -159,3 +163,21 @@ def passes(make_store, name):
 def test_the_contract_fails_a_store_that_loses_or_overwrites(broken):
     assert not passes(broken, BROKEN[broken])
     assert passes(DictStore, BROKEN[broken])
+
+
+def test_no_statement_of_a_move_walks_through_a_table():
+    connection = apsw.Connection(":memory:")
+    for file in sorted(SQL_DIRECTORY.glob("[0-9]*.sql")):
+        connection.execute(file.read_text("utf-8")).fetchall()
+    paged = [s for name in STATEMENTS for s in getattr(sqlite_moving, f"_{name}").values()]
+    tables = {part.name for part in PARTS} | {"owners"}
+
+    for statement in (*paged, sqlite_moving._INHABITANTS, sqlite_moving._LIVES_HERE):
+        names = set(re.findall(r":(\w+)", statement))
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}", dict.fromkeys(names))
+        steps = [row[3] for row in plan]
+        scans = [s for s in steps if s.split()[0] == "SCAN" and s.split()[1] in tables]
+        assert scans == []
+        # Digests of owners may be sorted, rows come by their key.
+        assert statement not in paged or not any("TEMP B-TREE" in step for step in steps)
+    connection.close()

@@ -272,15 +272,24 @@ def _add(part: Part) -> str:
     return f"INSERT INTO {part.name} (owner, {columns}) VALUES (:owner, {values})"  # noqa: S608 - from PARTS
 
 
-def _union(where: str) -> str:
-    tables = ("owners", *(part.name for part in PARTS))
-    return " UNION ".join(f"SELECT owner FROM {table}{where}" for table in tables)  # noqa: S608 - from PARTS
+def _owners_in(table: str) -> str:
+    # From each owner to the next by the key, past all of its rows: a table is never walked through.
+    return (
+        f"SELECT owner FROM (WITH RECURSIVE o (owner) AS (SELECT min(owner) FROM {table} UNION "  # noqa: S608 - from PARTS
+        f"ALL SELECT (SELECT min(owner) FROM {table} WHERE owner > o.owner) FROM o "
+        "WHERE o.owner IS NOT NULL) SELECT owner FROM o WHERE owner IS NOT NULL)"
+    )
 
 
+def _lives_in(table: str) -> str:
+    return f"SELECT owner FROM {table} WHERE owner = :owner"  # noqa: S608 - from PARTS
+
+
+_TABLES = ("owners", *(part.name for part in PARTS))
 _FIRST_PAGE = {part.name: _first_page(part) for part in PARTS}
 _NEXT_PAGE = {part.name: _next_page(part) for part in PARTS}
 _LAST_KEY = {part.name: _last_key(part) for part in PARTS}
 _ADD = {part.name: _add(part) for part in PARTS}
 _CLEAR = {part.name: f"DELETE FROM {part.name} WHERE owner = :owner" for part in PARTS}  # noqa: S608 - from PARTS
-_INHABITANTS = _union("")
-_LIVES_HERE = _union(" WHERE owner = :owner")
+_INHABITANTS = " UNION ".join(map(_owners_in, _TABLES))
+_LIVES_HERE = " UNION ".join(map(_lives_in, _TABLES))
