@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -38,6 +40,7 @@ def assemble(
     model: LanguageModel | None = None,
     clock: Clock | None = None,
     ids: Ids | None = None,
+    filling: bool = False,
 ) -> AsyncStrata:
     """Open a store and put everything above it together.
 
@@ -50,6 +53,7 @@ def assemble(
         model: Language model to use instead of the settings'.
         clock: Time; None means the machine's.
         ids: Ids; None means random UUIDv7.
+        filling: Whether another store is to be moved here, or on its way here already.
 
     Raises:
         ConfigurationError: If the mode or the URL is of no known kind, or a database was not
@@ -67,7 +71,7 @@ def assemble(
     policies = PolicyBook(chosen.policy)
     embedder: Embedder | None = StaticEmbedder() if chosen.embedder == "static" else None
     indexes = IndexCache(Indexer(embedder), budget_bytes=chosen.index_budget_mb * _MIB)
-    store = DictStore() if hidden else open_store(target, chosen, inline=inline)
+    store = DictStore() if hidden else open_store(target, chosen, inline=inline, filling=filling)
     found, problems = (None, ()) if hidden or model is not None else _model(chosen)
     services = Services(
         store=store,
@@ -88,9 +92,13 @@ def assemble(
 
 
 def open_store(
-    target: str | os.PathLike[str] | None, settings: Settings, *, inline: bool
+    target: str | os.PathLike[str] | None,
+    settings: Settings,
+    *,
+    inline: bool,
+    filling: bool = False,
 ) -> MemoryStore:
-    """Open the store that a path or URL names."""
+    """Open the store that a path or URL names; ``filling`` as for :func:`assemble`."""
     from memstrata.settings import default_store
 
     named = target if target is not None else settings.store
@@ -105,6 +113,7 @@ def open_store(
         busy_timeout_s=settings.busy_timeout_s,
         synchronous=settings.synchronous,
         inline=inline,
+        filling=filling,
     )
 
 
@@ -148,6 +157,38 @@ def _check_postgres() -> None:
     except ImportError as error:
         raise MissingExtra("postgres", "a PostgreSQL store") from error
     del psycopg, psycopg_pool
+
+
+@asynccontextmanager
+async def open_for_move(
+    source: str, target: str, *, settings: Settings | None = None
+) -> AsyncIterator[tuple[AsyncStrata, AsyncStrata]]:
+    """Open the store to be moved and the one to move it to; both are closed at the end.
+
+    Raises:
+        ConfigurationError: If a name is of no known kind, the source is not there, both are the
+            same, or one is in memory, where nothing outlives this process.
+        StoreError: If one cannot be opened.
+    """
+    named = [_place_of(name) for name in (source, target)]
+    if named[0] == named[1]:
+        raise ConfigurationError(f"{source} and {target} are the same store; name two")
+    if isinstance(named[0], Path) and not named[0].exists():
+        raise ConfigurationError(f"{source}: no store is there; name the one to be moved")
+    async with AsyncExitStack() as undo:
+        opened = []
+        for name, filling in ((source, False), (target, True)):
+            opened.append(assemble(name, settings=settings, inline=True, filling=filling))
+            undo.push_async_callback(opened[-1].close)
+        yield opened[0], opened[1]
+
+
+def _place_of(named: str) -> Path | str:
+    """Return where a store lies, the same however it is written; a server's URL as it is."""
+    if named in (IN_MEMORY, f"sqlite:///{IN_MEMORY}"):
+        raise ConfigurationError(f"{named} ends with this process; name a store that stays")
+    scheme, separator, _ = named.partition("://")
+    return named if separator and scheme != "sqlite" else _path_of(named).resolve()
 
 
 def _path_of(named: object) -> Path:

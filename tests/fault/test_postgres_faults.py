@@ -7,8 +7,9 @@ import threading
 import time
 
 import pytest
+from killing import Child
 from racing import Writer, check_store
-from victims import Child, writing_to
+from victims import writing_to
 
 from memstrata.domain.change import TurnRequest
 from memstrata.domain.errors import StoreError, StoreUnavailable

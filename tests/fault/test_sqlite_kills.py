@@ -6,8 +6,9 @@ import time
 
 import apsw
 import pytest
+from killing import Child
 from racing import Writer, check_store
-from victims import Child, writing_to
+from victims import writing_to
 
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.testing.store_contract import drive

@@ -276,3 +276,35 @@ def test_a_dry_run_shows_what_another_policy_would_have_done(cli: Run, tmp_path:
     assert [write["changed"] for write in found["writes"]] == [True, False]
     every = cli("policy", "dry-run", str(file), "--all", user=None).stdout
     assert "- - [speculation]  blocked -> ?  (content_not_kept)" in every
+
+
+def test_a_store_is_moved_with_a_report(cli: Run, tmp_path: Path) -> None:
+    cli("remember", "Always deploy to us-east-1", "--key", "deploy_region")
+    cli("correct", "deploy_region", "eu-west-1")
+    source, target = str(tmp_path / "m.db"), f"sqlite:///{tmp_path / 'n' / 'moved.db'}"
+
+    moved = cli("migrate", "--from", source, "--to", target, user=None)
+    again = cli("--json", "migrate", "--from", source, "--to", target, user=None)
+
+    assert moved.returncode == 0, moved.stderr
+    assert "moved 1 owners" in moved.stdout
+    assert moved.stderr.startswith("moving")
+    report = json.loads(again.stdout)
+    assert (report["moved"], report["skipped"], report["rows"]) == (0, 1, {})
+    there = cli("--store", target, "history", "deploy_region")
+    assert there.stdout == cli("history", "deploy_region").stdout
+    assert there.stdout.count("\n") == 2
+
+
+def test_a_move_that_is_refused_says_why(cli: Run, tmp_path: Path) -> None:
+    cli("remember", "x")
+    cli("--store", str(tmp_path / "other.db"), "remember", "y")
+
+    named = "--from", str(tmp_path / "m.db"), "--to", str(tmp_path / "other.db")
+    refused = cli("migrate", *named, user=None)
+    nowhere = cli("migrate", "--from", str(tmp_path / "no.db"), "--to", named[3], user=None)
+
+    assert refused.returncode == 1
+    assert "holds rows of another store" in refused.stderr
+    assert nowhere.returncode == 2
+    assert "y" in cli("--store", named[3], "list").stdout

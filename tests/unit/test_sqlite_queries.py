@@ -12,11 +12,13 @@ from memstrata.adapters.sqlite_schema import SQL, SQL_DIRECTORY
 OF_NO_OWNER = {
     "add_meta",
     "add_migration",
+    "drop_meta",
     "meta",
     "migrations",
     "nameless",
     "outbox_of_all",
     "owner_names",
+    "put_meta",
 }
 OF_ONE_OWNER = sorted(set(SQL) - OF_NO_OWNER)
 

@@ -18,6 +18,7 @@ from memstrata.adapters.store_rules import (
     is_storable,
     link_events,
 )
+from memstrata.adapters.store_tags import Tag, idempotency_tag, subject_tag, tombstone_tag
 from memstrata.domain.change import (
     Change,
     Head,
@@ -55,6 +56,8 @@ class Kept(NamedTuple):
     key: str | None
     body: bytes
     entry: bytes
+    analyser: str
+    embedder: str
     code: bytes
     states: tuple[State, ...]
 
@@ -89,16 +92,27 @@ class Kept(NamedTuple):
             and (state.known_to is None or known_at < state.known_to)
         )
 
-    def restated(self, state: State, entry: bytes) -> "Kept":
-        """The same memory with one more state, and the index entry that goes with it."""
+    def restated(self, state: State, new: NewVersion | None) -> "Kept":
+        """The same memory with one more state, and with another index entry if there is one."""
         ended = self.states[-1]._replace(known_to=state.known_from)
-        return self._replace(states=(*self.states[:-1], ended, state), entry=entry)
+        kept = self._replace(states=(*self.states[:-1], ended, state))
+        if new is None:
+            return kept
+        return kept._replace(entry=new.entry, analyser=new.analyser, embedder=new.embedder)
 
 
 GrantName = tuple[str, str, str | None]
 
-Edge = tuple[str, Scope, str]
-"""A parent's id, the owner of its child, the child's id."""
+Edge = tuple[str, bytes, str]
+"""A parent's id, the digest of the owner of its child, the child's id."""
+
+
+class Done(NamedTuple):
+    """A write done under a key: the commit, what was asked and what was answered."""
+
+    revision: int
+    request: bytes
+    answer: bytes
 
 
 @dataclass(slots=True)
@@ -108,54 +122,60 @@ class Shelf:
     Attributes:
         owner: Whose it is.
         digest: 16 bytes that the audit chain is bound to.
+        tag: Makes the owner's tags. What other stores keep as a tag only is kept so here as well:
+            an owner that came from one of them has nothing else.
         head: Where the owner stands.
         mac: Last code of the audit chain.
         kept: Memories by id, in the order of revision, then id.
         chains: Ids by root, then by version rising.
         links: The audit chain.
-        places: Where in ``links`` the events about a subject are.
-        tombstones: Plain fingerprints.
-        idempotent: By key.
+        places: Where in ``links`` the events about a subject are, by its tag.
+        tombstones: Tags of fingerprints.
+        idempotent: By the tag of the key.
         held: By id.
         grants: By grantee, right and subject.
         outbox: By id.
         policies: In the order in which they came into force.
-        children: Owner and id of what was derived from a memory, by the parent's id.
+        children: Owner's digest and id of what was derived from a memory, by the parent's id.
         parents: Ids of the memories from which a memory of this owner was derived, by its id.
     """
 
     owner: Scope
     digest: bytes
+    tag: Tag
     head: Head
     mac: bytes = CHAIN_START
     kept: dict[str, Kept] = field(default_factory=dict)
     chains: dict[str, dict[int, str]] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
-    places: dict[str, list[int]] = field(default_factory=dict)
+    places: dict[bytes, list[int]] = field(default_factory=dict)
     tombstones: set[bytes] = field(default_factory=set)
-    idempotent: dict[str, IdempotencyRecord] = field(default_factory=dict)
+    idempotent: dict[bytes, Done] = field(default_factory=dict)
     held: dict[str, HeldCandidate] = field(default_factory=dict)
     grants: dict[GrantName, Grant] = field(default_factory=dict)
     outbox: dict[str, OutboxItem] = field(default_factory=dict)
     policies: list[PolicyRecord] = field(default_factory=list)
-    children: dict[str, set[tuple[Scope, str]]] = field(default_factory=dict)
+    children: dict[str, set[tuple[bytes, str]]] = field(default_factory=dict)
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def empty(cls, owner: Scope, digest: bytes) -> "Shelf":
+    def empty(cls, owner: Scope, digest: bytes, tag: Tag) -> "Shelf":
         """The shelf of an owner before its first change."""
-        return cls(owner, digest, Head(secrets.token_bytes(16), 0, 0, 0, 0))
+        return cls(owner, digest, tag, Head(secrets.token_bytes(16), 0, 0, 0, 0))
 
     def snapshot(self, request: TurnRequest) -> Snapshot:
         """Return what a writer asks for; a reader asks for rows only."""
         is_delta = request.since is not None and request.since[:2] == self.head[:2]
-        keys = [key for key in request.idempotency_keys if key in self.idempotent]
         return Snapshot(
             head=self.head,
             complete=not is_delta,
             rows=self._rows_since(request.since) if is_delta else self._live_rows(),
-            idempotent=MappingProxyType({key: self.idempotent[key] for key in keys}),
-            tombstoned=frozenset(self.tombstones.intersection(request.tombstones)),
+            idempotent=MappingProxyType(self._done_under(request.idempotency_keys)),
+            tombstoned=frozenset(
+                plain
+                for plain in request.tombstones
+                if tombstone_tag(self.tag, plain) in self.tombstones
+            ),
             grants=in_grant_order(self.grants.values()) if request.grants else (),
             policy=self.policies[-1] if request.policy and self.policies else None,
         )
@@ -178,20 +198,21 @@ class Shelf:
             before.seq + len(change.events),
         )
         written = [_kept(new, self.digest, head) for new in change.added]
-        entries = {new.memory.id: new.entry for new in change.reindexed}
-        for memory in change.restated:
-            old = self.kept[memory.id]
-            written.append(old.restated(_state(memory, head), entries.get(old.id, old.entry)))
+        entries = {new.memory.id: new for new in change.reindexed}
+        written += [
+            self.kept[memory.id].restated(_state(memory, head), entries.get(memory.id))
+            for memory in change.restated
+        ]
         written.sort()
         linked = link_events(change.events, self.digest, before.seq, self.mac)
 
         self._forget(change.forgotten)
         self._keep(written)
         for new in change.added:
-            self.derive([(parent, self.owner, new.memory.id) for parent in new.memory.parents])
+            self.derive([(parent, self.digest, new.memory.id) for parent in new.memory.parents])
         self._link(linked)
-        self._write_rest(change)
         self.head = head
+        self._write_rest(change)
         return tuple(kept.row for kept in written)
 
     def derive(self, edges: Sequence[Edge]) -> None:
@@ -199,8 +220,16 @@ class Shelf:
         for parent, owner, child in edges:
             if parent in self.kept:
                 self.children.setdefault(parent, set()).add((owner, child))
-                if owner == self.owner:
+                if owner == self.digest:
                     self.parents[child] = (*self.parents.get(child, ()), parent)
+
+    def _done_under(self, keys: Iterable[str]) -> dict[str, IdempotencyRecord]:
+        tagged = ((key, self.idempotent.get(idempotency_tag(self.tag, key))) for key in keys)
+        return {
+            key: IdempotencyRecord(key, done.request, done.answer)
+            for key, done in tagged
+            if done is not None
+        }
 
     def damaged(self) -> tuple[str, ...]:
         """Return the ids of memories whose content does not match its code."""
@@ -222,7 +251,8 @@ class Shelf:
 
     def _check_names(self, change: Change) -> None:
         _check_new("memory", [new.memory.id for new in change.added], self.kept)
-        _check_new("idempotency key", [made.key for made in change.idempotency], self.idempotent)
+        keys = [made.key for made in change.idempotency]
+        _check_new("idempotency key", keys, self._done_under(keys))
         _check_new("outbox item", [item.id for item in change.outbox], self.outbox)
         for id in (*(memory.id for memory in change.restated), *change.forgotten):
             if id not in self.kept:
@@ -232,12 +262,12 @@ class Shelf:
         for id in ids:
             kept = self.kept.pop(id)
             del self.chains[kept.root][kept.version]
-            for place in self.places.pop(id, ()):
+            for place in self.places.pop(subject_tag(self.tag, id), ()):
                 link = self.links[place]
                 self.links[place] = Link(link.seq, link.commitment, link.mac, None, None)
             self.children.pop(id, None)
             for parent in self.parents.pop(id, ()):
-                self.children.get(parent, set()).discard((self.owner, id))
+                self.children.get(parent, set()).discard((self.digest, id))
 
     def _keep(self, written: list[Kept]) -> None:
         for kept in written:
@@ -249,21 +279,24 @@ class Shelf:
     def _link(self, linked: tuple[tuple[Event, Link], ...]) -> None:
         for event, link in linked:
             for subject in event.subjects:
-                self.places.setdefault(subject, []).append(len(self.links))
+                tag = subject_tag(self.tag, subject)
+                self.places.setdefault(tag, []).append(len(self.links))
             self.links.append(link)
             self.mac = link.mac
 
     def _write_rest(self, change: Change) -> None:
-        self.tombstones.difference_update(change.revived)
-        self.tombstones.update(change.tombstones)
+        self.tombstones.difference_update(tombstone_tag(self.tag, f) for f in change.revived)
+        self.tombstones.update(tombstone_tag(self.tag, f) for f in change.tombstones)
         for id in change.released:
             self.held.pop(id, None)
         self.held.update({held.id: held for held in change.held})
-        self.idempotent.update({record.key: record for record in change.idempotency})
+        for key, request, answer in change.idempotency:
+            done = Done(self.head.revision, request, answer)
+            self.idempotent[idempotency_tag(self.tag, key)] = done
         self.outbox.update({item.id: item for item in change.outbox})
         for grant in change.revoked:
-            self.grants.pop(_grant_name(grant), None)
-        self.grants.update({_grant_name(grant): grant for grant in change.granted})
+            self.grants.pop(grant_name(grant), None)
+        self.grants.update({grant_name(grant): grant for grant in change.granted})
         if change.policy is not None:
             self.policies.append(change.policy)
 
@@ -281,6 +314,8 @@ def _kept(new: NewVersion, owner: bytes, head: Head) -> Kept:
         memory.key,
         body,
         new.entry,
+        new.analyser,
+        new.embedder,
         content_code(owner, memory.id, memory.version, body),
         states,
     )
@@ -290,7 +325,8 @@ def _state(memory: Memory, head: Head) -> State:
     return State(head.revision, encode_state(memory), head.known_at, None)
 
 
-def _grant_name(grant: Grant) -> GrantName:
+def grant_name(grant: Grant) -> GrantName:
+    """Return what a grant is known by; who gave it is no part of it."""
     return grant.grantee, grant.right, grant.subject
 
 

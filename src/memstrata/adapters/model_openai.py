@@ -12,6 +12,7 @@ import asyncio
 import importlib.util
 import json
 import random
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -111,6 +112,7 @@ class OpenAIModel:
         self._sleep = sleep
         self._jitter = jitter
         self._client: openai.AsyncOpenAI | None = None
+        self._making = threading.Lock()
         self._rung = Rung.SCHEMA
         self._fixed_temperature = True
 
@@ -196,6 +198,7 @@ class OpenAIModel:
             await self._sleep(wait_s)
 
     async def _request(self, question: _Question, rung: Rung, call: _Call) -> Reply:
+        client = await self._ready(call)
         import httpx2
         import openai
 
@@ -206,7 +209,7 @@ class OpenAIModel:
         limit_s = min(left_s, self._timeout_s)
         try:
             async with asyncio.timeout(limit_s):
-                body = await self._body(question, rung, limit_s)
+                body = await self._body(client, question, rung, limit_s)
         except openai.APIStatusError as error:
             raise self._translated(error, rung) from None
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException):
@@ -217,7 +220,9 @@ class OpenAIModel:
         call.usage += counted(completion)
         return reply_in(completion)
 
-    async def _body(self, question: _Question, rung: Rung, limit_s: float) -> bytes:
+    async def _body(
+        self, client: openai.AsyncOpenAI, question: _Question, rung: Rung, limit_s: float
+    ) -> bytes:
         """Send one request and read its body, but never more of it than is allowed."""
         extra: dict[str, Any] = (
             {} if rung is Rung.PROMPT else {"response_format": question.format(rung)}
@@ -226,7 +231,7 @@ class OpenAIModel:
             extra["temperature"] = 0
         chunks: list[bytes] = []
         size = 0
-        async with self._opened().chat.completions.with_streaming_response.create(
+        async with client.chat.completions.with_streaming_response.create(
             model=self.model_id,
             messages=question.messages(rung),
             timeout=limit_s,
@@ -239,28 +244,47 @@ class OpenAIModel:
                 chunks.append(chunk)
         return b"".join(chunks)
 
-    def _opened(self) -> openai.AsyncOpenAI:
-        if self._client is None:
-            import httpx2
-            import openai
+    async def _ready(self, call: _Call) -> openai.AsyncOpenAI:
+        """Return the client, made on the first call.
 
-            # No connection outlives its call, so that none is left to a loop that has ended. An
-            # answer takes seconds; a handshake does not matter beside it.
-            limits = httpx2.Limits(max_keepalive_connections=0)
-            self._client = openai.AsyncOpenAI(
-                # Without a key the SDK would look into the environment.
-                api_key=self._api_key or "none",
-                base_url=self._base_url,
-                max_retries=0,
-                timeout=self._timeout_s,
-                default_headers={"Accept-Encoding": "identity"},
-                http_client=openai.DefaultAsyncHttpxClient(
-                    limits=limits, transport=_capped_transport(limits)
-                ),
-            )
-            # The SDK takes these from the environment when they are not given.
-            self._client.organization = self._client.project = None
-        return self._client
+        Importing the SDK takes a second and more on a busy machine, so it happens on a thread and
+        is not waited for beyond the deadline; the next call finds it done, or waits again.
+        """
+        if self._client is None:
+            try:
+                async with asyncio.timeout(max(call.ends_at - self._monotonic(), 0)):
+                    await asyncio.to_thread(self._make_client)
+            except TimeoutError:
+                raise ModelTimeout(f"no time left to ask {self!r}") from None
+        return self._make_client()
+
+    def _make_client(self) -> openai.AsyncOpenAI:
+        with self._making:
+            if self._client is None:
+                self._client = self._new_client()
+            return self._client
+
+    def _new_client(self) -> openai.AsyncOpenAI:
+        import httpx2
+        import openai
+
+        # No connection outlives its call, so that none is left to a loop that has ended. An
+        # answer takes seconds; a handshake does not matter beside it.
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        client = openai.AsyncOpenAI(
+            # Without a key the SDK would look into the environment.
+            api_key=self._api_key or "none",
+            base_url=self._base_url,
+            max_retries=0,
+            timeout=self._timeout_s,
+            default_headers={"Accept-Encoding": "identity"},
+            http_client=openai.DefaultAsyncHttpxClient(
+                limits=limits, transport=_capped_transport(limits)
+            ),
+        )
+        # The SDK takes these from the environment when they are not given.
+        client.organization = client.project = None
+        return client
 
     def _translated(self, error: openai.APIStatusError, rung: Rung) -> Exception:
         status = error.status_code

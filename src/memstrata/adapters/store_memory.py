@@ -11,8 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from memstrata.adapters.fifo import FifoLock
-from memstrata.adapters.memory_shelf import Edge, Kept, Shelf
+from memstrata.adapters.memory_moving import DictMoves
+from memstrata.adapters.memory_shelf import Kept, Shelf
 from memstrata.adapters.store_rules import check_edges, in_grant_order, owner_digest
+from memstrata.adapters.store_tags import tagger
 from memstrata.domain.change import (
     Committed,
     Decide,
@@ -34,20 +36,24 @@ from memstrata.ports import Capability
 LOCATION = ":memory:"
 
 
-class DictStore:
-    """A :class:`~memstrata.ports.MemoryStore` in dictionaries; safe to share between threads."""
+class DictStore(DictMoves):
+    """A :class:`~memstrata.ports.MovableStore` in dictionaries; safe to share between threads."""
 
     def __init__(self) -> None:
-        self.capabilities = frozenset({Capability.INLINE})
+        self.capabilities = frozenset({Capability.INLINE, Capability.MOVABLE})
         self.location = LOCATION
         self._salt = secrets.token_bytes(16)
+        self._tag_key = secrets.token_bytes(32)
         self._pid = os.getpid()
         self._closed = False
         # Held for moments only; a turn is held for as long as its decision takes.
         self._mutex = threading.Lock()
         self._turns: dict[Scope, FifoLock] = {}
         self._shelves: dict[Scope, Shelf] = {}
-        self._journals: dict[Scope, list[JournalEntry]] = {}
+        # By digest, as what moves is: a reader's journal is there before its owner.
+        self._journals: dict[bytes, list[JournalEntry]] = {}
+        self._arrivals = None
+        self._unshelved = {}
 
     async def close(self) -> None:
         """Let go of everything that was stored."""
@@ -94,7 +100,9 @@ class DictStore:
             if change is None:
                 return Committed(snapshot.head, ())
             with self._open():
-                shelf = self._shelf(owner) or Shelf.empty(owner, digest)
+                shelf = self._shelf(owner) or Shelf.empty(
+                    owner, digest, tagger(self._tag_key, digest)
+                )
                 rows = shelf.write(change)
                 self._shelves[owner] = shelf
                 return Committed(shelf.head, rows)
@@ -151,14 +159,13 @@ class DictStore:
     async def journal(self, owner: Scope, entries: Sequence[JournalEntry]) -> None:
         """See the port."""
         with self._open():
-            self._shelf(owner)
-            self._journals.setdefault(owner, []).extend(entries)
+            digest = owner_digest(self._salt, owner)
+            self._journals.setdefault(digest, []).extend(entries)
 
     async def journaled(self, owner: Scope, *, limit: int = 1000) -> tuple[JournalEntry, ...]:
         """See the port."""
         with self._open():
-            self._shelf(owner)
-            entries = self._journals.get(owner, [])
+            entries = self._journals.get(owner_digest(self._salt, owner), [])
             return tuple(entries[max(len(entries) - max(limit, 0), 0) :])
 
     async def outbox(
@@ -177,7 +184,7 @@ class DictStore:
         return tuple(pending[: max(limit, 0)])
 
     async def settle(
-        self, source: Scope, ids: Sequence[str], *, edges: Sequence[Edge] = ()
+        self, source: Scope, ids: Sequence[str], *, edges: Sequence[tuple[str, Scope, str]] = ()
     ) -> None:
         """See the port."""
         with self._open():
@@ -186,14 +193,20 @@ class DictStore:
             if shelf is not None:
                 for id in ids:
                     shelf.outbox.pop(id, None)
-                shelf.derive(edges)
+                shelf.derive(
+                    [
+                        (parent, owner_digest(self._salt, child_owner), child)
+                        for parent, child_owner, child in edges
+                    ]
+                )
 
     async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
         """See the port."""
         with self._open():
             shelf = self._shelf(owner)
             children = set() if shelf is None else shelf.children.get(parent, set())
-            known = [child for child in children if child[0] in self._shelves]
+            scopes = {shelf.digest: scope for scope, shelf in self._shelves.items()}
+            known = [(scopes[digest], child) for digest, child in children if digest in scopes]
         return tuple(sorted(known, key=lambda child: (child[0].path, child[1])))
 
     async def links(self, owner: Scope, *, after: int = 0, limit: int = 1000) -> tuple[Link, ...]:

@@ -19,6 +19,7 @@ from memstrata.adapters import sqlite_rows as rows_of
 from memstrata.adapters.sqlite_change import write_change
 from memstrata.adapters.sqlite_errors import Translating
 from memstrata.adapters.sqlite_log import empty_log, is_written
+from memstrata.adapters.sqlite_moving import SqliteMoves, check_filling
 from memstrata.adapters.sqlite_schema import (
     SQL,
     Secrets,
@@ -84,8 +85,8 @@ def _is_sound(file: Path) -> bool:
     return True
 
 
-class SqliteStore:
-    """A :class:`~memstrata.ports.MemoryStore` in one file; safe to share between threads.
+class SqliteStore(SqliteMoves):
+    """A :class:`~memstrata.ports.MovableStore` in one file; safe to share between threads.
 
     Opened with ``inline=False`` it is for event loops: writes then run on a thread of the store's
     own and are awaited under asyncio, reads stay on the caller's thread. A write whose waiting is
@@ -104,7 +105,7 @@ class SqliteStore:
     ) -> None:
         """For :meth:`open`."""
         inline_too = {Capability.INLINE} if inline else set()
-        self.capabilities = frozenset({Capability.DURABLE, *inline_too})
+        self.capabilities = frozenset({Capability.DURABLE, Capability.MOVABLE, *inline_too})
         self.location = str(path)
         self._path = path
         self._writer = writer
@@ -128,6 +129,7 @@ class SqliteStore:
         busy_timeout_s: float = BUSY_TIMEOUT_S,
         synchronous: Synchronous = "full",
         inline: bool = True,
+        filling: bool = False,
     ) -> "SqliteStore":
         """Open the store at a path, or make one, with the directories above it.
 
@@ -138,11 +140,12 @@ class SqliteStore:
                 may lose the last ones then, though never when only the process dies, and is
                 several times faster.
             inline: False runs writes on a thread of the store's own, for event loops.
+            filling: Whether to open it to move owners here, or to go on doing so.
 
         Raises:
             StoreCorrupt: If the file is something else or of a newer format; it is not touched.
             StoreReadOnly: If the place cannot be written.
-            StoreUnavailable: If it is locked past the time-out, or no file can be there.
+            StoreUnavailable: If locked past the time-out, half-filled, or no file can be there.
             StoreFull: If there is no room for an empty store.
         """
         # Absolute, for the host may change its working directory; and where links lead to, for
@@ -165,6 +168,7 @@ class SqliteStore:
                     )
                     undo.callback(writer.close)
                     secrets = read_secrets(writer)
+                    check_filling(writer, may_go_on=filling)
                     if has_log:
                         empty_log(writer, busy_timeout_s)
                 undo.pop_all()

@@ -403,6 +403,19 @@ def agent_answer(context: typer.Context, request: Annotated[str, typer.Argument(
 
 
 @app.command()
+def migrate(
+    context: typer.Context,
+    source: Annotated[str, typer.Option("--from", help="Path or URL of the store to move.")],
+    target: Annotated[str, typer.Option("--to", help="Path or URL of an empty store.")],
+) -> None:
+    """Move a whole store to another; run again after an interruption, it goes on."""
+    from memstrata.cli.moving import move
+
+    chosen: Options = context.obj
+    chosen.show(move(source, target), render.migration)
+
+
+@app.command()
 def demo(
     context: typer.Context,
     keep: Annotated[Path | None, typer.Option(help="Keep the store here.")] = None,

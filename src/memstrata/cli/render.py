@@ -15,6 +15,7 @@ from memstrata.domain.value import plain
 if TYPE_CHECKING:
     from memstrata.agent import AgentResult
     from memstrata.audit import AuditReport
+    from memstrata.transfer.migrate import Migration
     from memstrata.transfer.transcript import ImportedTurn
 
 NOTHING = "nothing found"
@@ -140,6 +141,17 @@ def _life(days: Life | None) -> str:
 def _counts(values: Sequence[Rejudged]) -> str:
     reasons = [f"{value.write.then}, {value.reasons[0]}" for value in values]
     return "; ".join(f"{reasons.count(name)} {name}" for name in sorted(set(reasons)))
+
+
+def migration(value: Migration) -> str:
+    """Return what was moved, part by part, and what was verified."""
+    lines = [f"{name:<16} {rows:>9,}" for name, rows in value.rows.items()]
+    before = f", {value.skipped} moved before" if value.skipped else ""
+    lines += [
+        f"moved {value.moved} owners from {value.source} to {value.target}{before}",
+        f"verified: every row, {value.events:,} events, {value.recalls} recalls",
+    ]
+    return "\n".join(lines)
 
 
 def agent(value: AgentResult) -> str:

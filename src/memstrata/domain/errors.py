@@ -10,6 +10,7 @@ MemstrataError
 ├── PolicyInvalid           fix the policy file: line, key, nearest right name
 ├── ConfigurationError      fix the settings or the installation
 │   └── MissingExtra        install the extra that is named
+├── MoveRefused             move elsewhere, or let the stores come to rest; nothing overwritten
 ├── StoreError              the store could not do it; nothing was half-written
 │   ├── StoreUnavailable    retry later: locked, unreachable, closed, forked
 │   ├── StoreFull           free space, then retry
@@ -102,6 +103,23 @@ class MissingExtra(ConfigurationError):
     def __init__(self, extra: str, purpose: str) -> None:
         self.extra = extra
         super().__init__(f"{purpose} needs an extra: pip install 'memstrata[{extra}]'")
+
+
+class MoveRefused(MemstrataError):
+    """A store cannot be moved as asked; nothing that stood at the target was changed.
+
+    Attributes:
+        reason: ``exists``: the target has such an owner, with other content. ``other_store``: the
+            target holds another store's rows. ``damaged``: the source does not hold by itself.
+            ``written``: the source would not stand still. ``differs``: what arrived is not what
+            left. ``unsupported``: one of the stores does not know how.
+        owner: Canonical path of the owner concerned, or None.
+    """
+
+    def __init__(self, reason: str, where: str, problem: str, owner: str | None = None) -> None:
+        self.reason = reason
+        self.owner = owner
+        super().__init__(f"{where}: {problem}")
 
 
 class StoreError(MemstrataError):

@@ -9,7 +9,10 @@ import sys
 if "pytest" in sys.modules:
     # Before the parts of the contract are imported: it makes their assertions tell what they saw.
     sys.modules["pytest"].register_assert_rewrite(
-        *(f"{__name__}.contract_{part}" for part in ("base", "care", "rows", "turns", "work"))
+        *(
+            f"{__name__}.contract_{part}"
+            for part in ("base", "care", "moving", "rows", "turns", "work")
+        )
     )
 
 from memstrata.testing.clocks import CountingIds, ManualClock

@@ -294,3 +294,21 @@ INSERT INTO read_journal (owner, n, at, kind, body) VALUES (:owner, :n, :at, :ki
 -- name: journal
 -- The newest first; the caller turns them round.
 SELECT at, kind, body FROM read_journal WHERE owner = :owner ORDER BY n DESC LIMIT :limit;
+
+-- name: put_meta
+INSERT OR REPLACE INTO meta (name, value) VALUES (:name, :value);
+
+-- name: drop_meta
+DELETE FROM meta WHERE name = :name;
+
+-- name: facts
+-- The row of an owner as it moves to another store, in the order of OwnerFacts' fields.
+SELECT incarnation, epoch, revision, last_known_at, head_seq, head_mac, set_sum, rows, bytes,
+    key_id, embedder, analyser, erased_at, name
+FROM owners WHERE owner = :owner;
+
+-- name: add_facts
+INSERT INTO owners (owner, incarnation, epoch, revision, last_known_at, head_seq, head_mac,
+    set_sum, rows, bytes, key_id, embedder, analyser, erased_at, name)
+VALUES (:owner, :incarnation, :epoch, :revision, :last_known_at, :head_seq, :head_mac,
+    :set_sum, :rows, :stored_bytes, :key_id, :embedder, :analyser, :erased_at, :name);

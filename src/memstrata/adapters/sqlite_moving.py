@@ -1,0 +1,295 @@
+"""A SQLite store as one end of a move: pages of any part, owners that arrive row by row.
+
+That the store is closed to others while owners arrive is a row of ``meta``; who is on the way is
+its value: the owner's digest and the mark of the move, or nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, TypeVar
+
+import apsw
+
+from memstrata.adapters.sqlite_errors import Translating
+from memstrata.adapters.sqlite_schema import SQL, Secrets
+from memstrata.adapters.sqlite_turn import Turnstile
+from memstrata.adapters.store_rules import OWNER_BYTES
+from memstrata.domain.errors import MoveRefused, StoreUnavailable
+from memstrata.domain.moving import PARTS, OwnerFacts, Part, Row, StoreKeys
+
+ARRIVING = "arriving"
+"""Name of the row of ``meta`` that closes the store to everybody but who fills it."""
+
+_KNOCK_MS = 100
+"""How long another program's connection is waited for; it is open for good or just closing."""
+
+T = TypeVar("T")
+
+
+def check_filling(connection: apsw.Connection, *, may_go_on: bool) -> None:
+    """See to it that only who moves a store here uses it before it is whole.
+
+    Raises:
+        StoreUnavailable: If a move is under way, or was when its process ended, and this is not
+            to go on with it.
+    """
+    if not may_go_on and _on_the_way(connection) is not None:
+        raise StoreUnavailable(
+            connection.filename,
+            "another store is being moved here and not all of it has arrived; run the same "
+            "`memstrata migrate` again, or start over with another target",
+        )
+
+
+class SqliteMoves(ABC):
+    """The calls of :class:`memstrata.ports.MovableStore` that are no memory store's.
+
+    Connections, turns and errors are the store's own, which this is a part of.
+    """
+
+    location: str
+    _secrets: Secrets
+    _turns: Turnstile
+    _writer: apsw.Connection
+    _translating_writer: Translating
+    _idle_readers: list[apsw.Connection]
+    _busy_timeout_s: float
+    _known_owners: Any  # what is made with the keys
+    _log_holds_forgotten: bool
+
+    @abstractmethod
+    def _check_usable(self) -> None:
+        """Raise if the store is closed or in a forked child."""
+
+    @abstractmethod
+    def _reading(self) -> AbstractContextManager[apsw.Connection]:
+        """Give one connection in one read transaction."""
+
+    @abstractmethod
+    def _turn(self) -> AbstractContextManager[apsw.Connection]:
+        """Give the writer in one transaction under the turn."""
+
+    @abstractmethod
+    async def _writing(self, write: Callable[[], T]) -> T:
+        """Run a write where writes run."""
+
+    async def keys(self) -> StoreKeys:
+        """See the port."""
+        return StoreKeys(*self._secrets)
+
+    async def inhabitants(self) -> tuple[bytes, ...]:
+        """See the port."""
+        with self._reading() as connection:
+            return tuple(sorted(owner for (owner,) in connection.execute(_INHABITANTS)))
+
+    async def facts(self, owner: bytes) -> OwnerFacts | None:
+        """See the port."""
+        with self._reading() as connection:
+            return _facts(connection, owner)
+
+    async def page(
+        self, owner: bytes, part: Part, *, after: Row | None = None, limit: int = 500
+    ) -> tuple[Row, ...]:
+        """See the port."""
+        bound = {"owner": owner, "limit": max(limit, 0)}
+        statement = _FIRST_PAGE[part.name]
+        if after is not None:
+            statement = _NEXT_PAGE[part.name]
+            bound |= dict(zip(part.columns, after, strict=False))
+        with self._reading() as connection:
+            return tuple(connection.execute(statement, bound))
+
+    async def last_key(self, owner: bytes, part: Part) -> Row | None:
+        """See the port."""
+        with self._reading() as connection:
+            found = connection.execute(_LAST_KEY[part.name], {"owner": owner}).fetchone()
+        return None if found is None else tuple(found)
+
+    async def begin_arrivals(self, keys: StoreKeys) -> None:
+        """See the port."""
+        await self._writing(lambda: self._begin_arrivals(keys))
+
+    async def begin_arrival(self, owner: bytes, mark: bytes) -> None:
+        """See the port."""
+        await self._writing(lambda: self._begin_arrival(owner, mark))
+
+    async def arrive(self, owner: bytes, rows: Sequence[tuple[Part, Sequence[Row]]]) -> None:
+        """See the port."""
+        await self._writing(lambda: self._arrive(owner, rows))
+
+    async def end_arrival(self, owner: bytes, facts: OwnerFacts | None) -> None:
+        """See the port."""
+        await self._writing(lambda: self._end_arrival(owner, facts))
+
+    async def end_arrivals(self) -> None:
+        """See the port."""
+        await self._writing(self._end_arrivals)
+
+    def _begin_arrivals(self, keys: StoreKeys) -> None:
+        with self._turns.turn(self._busy_timeout_s):
+            self._check_usable()
+            # Who opens a store takes the turn, so nobody comes in between the look and the note.
+            with self._translating_writer, self._alone() as connection, connection:
+                if keys != StoreKeys(*self._secrets):
+                    self._check_empty(connection)
+                    for name, value in keys._asdict().items():
+                        connection.execute(SQL["put_meta"], {"name": name, "value": value})
+                if _on_the_way(connection) is None:
+                    connection.execute(SQL["put_meta"], {"name": ARRIVING, "value": b""})
+            self._secrets = Secrets(*keys)
+            self._known_owners.clear()
+
+    @contextmanager
+    def _alone(self) -> Iterator[apsw.Connection]:
+        """Make sure that no other connection to the file is open, in this process or another.
+
+        Each holds a lock on a file with a write-ahead log for as long as it lives, and that log
+        can be given up only by who is alone.
+        """
+        while self._idle_readers:
+            self._idle_readers.pop().close()
+        self._writer.set_busy_timeout(_KNOCK_MS)
+        try:
+            self._writer.pragma("journal_mode", "delete")
+        except apsw.BusyError as error:
+            raise StoreUnavailable(
+                self.location, "is open elsewhere; close whatever uses it, then move again"
+            ) from error
+        finally:
+            self._writer.pragma("journal_mode", "wal")
+            self._writer.set_busy_timeout(int(self._busy_timeout_s * 1000))
+        yield self._writer
+
+    def _check_empty(self, connection: apsw.Connection) -> None:
+        if connection.execute(_INHABITANTS).fetchone() is not None:
+            raise MoveRefused(
+                "other_store",
+                self.location,
+                "holds rows of another store, and those of two cannot be told apart by one set "
+                "of keys; move to an empty store",
+            )
+
+    def _begin_arrival(self, owner: bytes, mark: bytes) -> None:
+        with self._turn() as connection, self._translating_writer:
+            before = _on_the_way(connection)
+            if before == owner + mark:
+                return
+            if before:
+                self._clear(connection, before[:OWNER_BYTES])
+            if connection.execute(_LIVES_HERE, {"owner": owner}).fetchone() is not None:
+                facts = _facts(connection, owner)
+                name = None if facts is None else facts.name
+                raise MoveRefused(
+                    "exists",
+                    self.location,
+                    f"{name or 'an owner'} is there already with other content; it was not "
+                    "touched, move to an empty store",
+                    name,
+                )
+            connection.execute(SQL["put_meta"], {"name": ARRIVING, "value": owner + mark})
+
+    def _arrive(self, owner: bytes, rows: Sequence[tuple[Part, Sequence[Row]]]) -> None:
+        with self._turn() as connection, self._translating_writer:
+            _check_on_the_way(connection, owner)
+            for part, of_part in rows:
+                try:
+                    connection.executemany(
+                        _ADD[part.name],
+                        ({"owner": owner, **dict(_named(part, row))} for row in of_part),
+                    )
+                except apsw.ConstraintError as error:
+                    raise ValueError(f"rows of {part.name} do not fit: {error}") from error
+
+    def _end_arrival(self, owner: bytes, facts: OwnerFacts | None) -> None:
+        with self._turn() as connection, self._translating_writer:
+            _check_on_the_way(connection, owner)
+            if facts is not None:
+                connection.execute(SQL["add_facts"], {"owner": owner, **facts._asdict()})
+            connection.execute(SQL["put_meta"], {"name": ARRIVING, "value": b""})
+
+    def _end_arrivals(self) -> None:
+        with self._turn() as connection, self._translating_writer:
+            before = _on_the_way(connection)
+            if before:
+                self._clear(connection, before[:OWNER_BYTES])
+            connection.execute(SQL["drop_meta"], {"name": ARRIVING})
+
+    def _clear(self, connection: apsw.Connection, owner: bytes) -> None:
+        for part in PARTS:
+            connection.execute(_CLEAR[part.name], {"owner": owner})
+        # What came may have been forgotten meanwhile where it came from.
+        self._log_holds_forgotten = True
+
+
+def _on_the_way(connection: apsw.Connection) -> bytes | None:
+    """Return who is on the way, with the mark; empty for nobody, None if no move is under way."""
+    found: bytes | None = connection.execute(SQL["meta"], {"name": ARRIVING}).get
+    return found
+
+
+def _check_on_the_way(connection: apsw.Connection, owner: bytes) -> None:
+    if (_on_the_way(connection) or b"")[:OWNER_BYTES] != owner:
+        raise ValueError(f"the owner {owner.hex()} is not on its way here; begin its arrival first")
+
+
+def _facts(connection: apsw.Connection, owner: bytes) -> OwnerFacts | None:
+    found = connection.execute(SQL["facts"], {"owner": owner}).fetchone()
+    return None if found is None else OwnerFacts._make(found)
+
+
+def _named(part: Part, row: Row) -> zip[tuple[str, object]]:
+    return zip(part.columns, row, strict=True)
+
+
+# One statement for each part and use. They differ in nothing but names, which are those of PARTS.
+def _first_page(part: Part) -> str:
+    columns, keys = ", ".join(part.columns), ", ".join(part.columns[: part.key])
+    return (
+        f"SELECT {columns} FROM {part.name} WHERE owner = :owner "  # noqa: S608 - from PARTS
+        f"ORDER BY {keys} LIMIT :limit"
+    )
+
+
+def _next_page(part: Part) -> str:
+    keys = part.columns[: part.key]
+    after = f"({', '.join(keys)}) > ({', '.join(f':{key}' for key in keys)})"
+    return _first_page(part).replace("ORDER BY", f"AND {after} ORDER BY")
+
+
+def _last_key(part: Part) -> str:
+    keys = part.columns[: part.key]
+    return (
+        f"SELECT {', '.join(keys)} FROM {part.name} WHERE owner = :owner "  # noqa: S608 - from PARTS
+        f"ORDER BY {', '.join(f'{key} DESC' for key in keys)} LIMIT 1"
+    )
+
+
+def _add(part: Part) -> str:
+    columns, values = ", ".join(part.columns), ", ".join(f":{c}" for c in part.columns)
+    return f"INSERT INTO {part.name} (owner, {columns}) VALUES (:owner, {values})"  # noqa: S608 - from PARTS
+
+
+def _owners_in(table: str) -> str:
+    # From each owner to the next by the key, past all of its rows: a table is never walked through.
+    return (
+        f"SELECT owner FROM (WITH RECURSIVE o (owner) AS (SELECT min(owner) FROM {table} UNION "  # noqa: S608 - from PARTS
+        f"ALL SELECT (SELECT min(owner) FROM {table} WHERE owner > o.owner) FROM o "
+        "WHERE o.owner IS NOT NULL) SELECT owner FROM o WHERE owner IS NOT NULL)"
+    )
+
+
+def _lives_in(table: str) -> str:
+    return f"SELECT owner FROM {table} WHERE owner = :owner"  # noqa: S608 - from PARTS
+
+
+_TABLES = ("owners", *(part.name for part in PARTS))
+_FIRST_PAGE = {part.name: _first_page(part) for part in PARTS}
+_NEXT_PAGE = {part.name: _next_page(part) for part in PARTS}
+_LAST_KEY = {part.name: _last_key(part) for part in PARTS}
+_ADD = {part.name: _add(part) for part in PARTS}
+_CLEAR = {part.name: f"DELETE FROM {part.name} WHERE owner = :owner" for part in PARTS}  # noqa: S608 - from PARTS
+_INHABITANTS = " UNION ".join(map(_owners_in, _TABLES))
+_LIVES_HERE = " UNION ".join(map(_lives_in, _TABLES))

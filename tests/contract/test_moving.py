@@ -1,0 +1,183 @@
+"""Both stores can be moved, and the contract notices one that cannot."""
+
+import inspect
+import re
+
+import apsw
+import pytest
+
+from memstrata.adapters import sqlite_moving
+from memstrata.adapters.sqlite_schema import SQL_DIRECTORY
+from memstrata.adapters.store_memory import DictStore
+from memstrata.adapters.store_sqlite import SqliteStore
+from memstrata.domain.moving import PARTS, OwnerFacts
+from memstrata.testing.contract_moving import MovableStoreContract
+from memstrata.testing.store_contract import drive
+
+STATEMENTS = ("FIRST_PAGE", "NEXT_PAGE", "LAST_KEY", "CLEAR")
+
+
+class TestMovableDictStore(MovableStoreContract):
+    @pytest.fixture
+    def store(self):
+        return DictStore()
+
+    @pytest.fixture
+    def empty(self):
+        return DictStore()
+
+
+class TestMovableSqliteStore(MovableStoreContract):
+    @pytest.fixture
+    def store(self, tmp_path):
+        yield from self.opened(tmp_path / "a.db")
+
+    @pytest.fixture
+    def empty(self, tmp_path):
+        yield from self.opened(tmp_path / "b.db", filling=True)
+
+    def opened(self, path, **options):
+        store = SqliteStore.open(path, synchronous="normal", **options)
+        yield store
+        drive(store, store.close())
+
+    def open_elsewhere(self, store):
+        other = SqliteStore.open(store.location)
+        drive(other, other.close())
+
+
+def test_the_parts_are_the_tables_of_the_schema():
+    connection = apsw.Connection(":memory:")
+    for file in sorted(SQL_DIRECTORY.glob("[0-9]*.sql")):
+        connection.execute(file.read_text("utf-8")).fetchall()
+    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema").fetchall()]
+
+    def described(table):
+        return connection.execute(f"PRAGMA table_info({table})").fetchall()
+
+    known = {part.name: part for part in PARTS}
+    owned = {t for t in tables if any(column[1] == "owner" for column in described(t))}
+    owned = {t for t in owned if described(t)[0][2]}  # an index has no types
+    assert owned - set(known) == {"owners", "leases"}
+    for name, part in known.items():
+        columns = [column[1] for column in described(name)]
+        keys = sorted((column[5], column[1]) for column in described(name) if column[5])
+        assert columns == ["owner", *part.columns]
+        assert [column for _, column in keys] == ["owner", *part.columns[: part.key]]
+    columns = [column[1] for column in described("owners")]
+    fields = ["bytes" if field == "stored_bytes" else field for field in OwnerFacts._fields]
+    assert columns == ["owner", *fields]
+    connection.close()
+
+
+class Tagless(DictStore):
+    """Loses what it has only tags of."""
+
+    async def arrive(self, owner, rows):
+        await super().arrive(owner, [(p, r) for p, r in rows if p.name != "idempotency"])
+
+
+class Hasty(DictStore):
+    """Shows an owner before it is whole."""
+
+    async def begin_arrival(self, owner, mark):
+        await super().begin_arrival(owner, mark)
+        self._early = owner
+
+    async def facts(self, owner):
+        found = await super().facts(owner)
+        if found is None and owner == getattr(self, "_early", None):
+            return OwnerFacts(b"", 0, 0, 0, 0, b"", None, None, None, None, None, None, None, "/")
+        return found
+
+
+class Overwriting(DictStore):
+    """Lets an owner come over one that is there."""
+
+    async def begin_arrival(self, owner, mark):
+        self._shelves = {s: kept for s, kept in self._shelves.items() if kept.digest != owner}
+        self._journals.pop(owner, None)
+        await super().begin_arrival(owner, mark)
+
+
+class Rekeyed(DictStore):
+    """Adopts keys though it has rows."""
+
+    async def begin_arrivals(self, keys):
+        self._salt, self._tag_key = keys
+        await super().begin_arrivals(keys)
+
+
+class Unpaged(DictStore):
+    """Pages from the key that was asked for, not from the next."""
+
+    async def page(self, owner, part, *, after=None, limit=500):
+        rows = await super().page(owner, part, limit=10**6)
+        later = [row for row in rows if after is None or part.key_of(row) >= after]
+        return tuple(later[:limit]) if len(later) > 1 or after is None else ()
+
+
+class Hoarding(DictStore):
+    """Keeps what arrived of an owner whose arrival starts over."""
+
+    async def begin_arrival(self, owner, mark):
+        before = self._arrivals
+        await super().begin_arrival(owner, mark)
+        if before is not None and before.owner == owner:
+            self._arrivals.rows = before.rows
+
+
+class HalfArriving(DictStore):
+    """Adds rows up to the one that does not fit."""
+
+    async def arrive(self, owner, rows):
+        for part, of_part in rows:
+            for row in of_part:
+                await super().arrive(owner, [(part, [row])])
+
+
+BROKEN = {
+    Tagless: "test_every_part_takes_what_it_gives",
+    Hasty: "test_until_it_is_whole_an_owner_is_not_there",
+    Overwriting: "test_an_owner_that_is_there_is_not_touched",
+    Rekeyed: "test_a_store_with_rows_keeps_its_keys",
+    Unpaged: "test_a_part_is_read_page_by_page_by_key",
+    Hoarding: "test_begun_again_an_arrival_goes_on_or_starts_over",
+    HalfArriving: "test_rows_arrive_all_or_none",
+}
+
+
+def passes(make_store, name):
+    test = getattr(MovableStoreContract, name)
+    given = {"store": DictStore(), "empty": make_store()}
+    if "empty" not in inspect.signature(test).parameters:
+        given = {"store": make_store()}
+    try:
+        test(MovableStoreContract(), **given)
+    except (Exception, pytest.fail.Exception):  # noqa: BLE001 - whatever the broken store provokes
+        return False
+    return True
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
+def test_the_contract_fails_a_store_that_loses_or_overwrites(broken):
+    assert not passes(broken, BROKEN[broken])
+    assert passes(DictStore, BROKEN[broken])
+
+
+def test_no_statement_of_a_move_walks_through_a_table():
+    connection = apsw.Connection(":memory:")
+    for file in sorted(SQL_DIRECTORY.glob("[0-9]*.sql")):
+        connection.execute(file.read_text("utf-8")).fetchall()
+    paged = [s for name in STATEMENTS for s in getattr(sqlite_moving, f"_{name}").values()]
+    tables = {part.name for part in PARTS} | {"owners"}
+
+    for statement in (*paged, sqlite_moving._INHABITANTS, sqlite_moving._LIVES_HERE):
+        names = set(re.findall(r":(\w+)", statement))
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {statement}", dict.fromkeys(names))
+        steps = [row[3] for row in plan]
+        scans = [s for s in steps if s.split()[0] == "SCAN" and s.split()[1] in tables]
+        assert scans == []
+        # Digests of owners may be sorted, rows come by their key.
+        assert statement not in paged or not any("TEMP B-TREE" in step for step in steps)
+    connection.close()

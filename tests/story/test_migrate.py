@@ -1,0 +1,306 @@
+"""Moving a store: what is refused, what is moved again, what goes on where it was interrupted."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from memstrata.adapters.store_memory import DictStore
+from memstrata.adapters.store_sqlite import SqliteStore
+from memstrata.audit import verify
+from memstrata.domain.change import JournalEntry, TurnRequest
+from memstrata.domain.errors import ConfigurationError, MoveRefused, StoreFull, StoreUnavailable
+from memstrata.domain.scope import Scope
+from memstrata.settings import Settings
+from memstrata.testing import ALICE, BOB, Samples
+from memstrata.testing.contract_moving import OWNERS, MovableStoreContract
+from memstrata.testing.store_contract import drive
+from memstrata.transfer.migrate import migrate
+from memstrata.transfer.sampling import recalls
+from memstrata.wiring import assemble, open_for_move
+
+contract = MovableStoreContract()
+LATE = Scope.of_user("acme", "late")
+
+
+def write_to(store, owner, make=None):
+    make = make or contract.make
+    change = make.change(make.memory("More", scope=owner))
+    drive(store, store.commit(owner, TurnRequest(), lambda _: change))
+
+
+class Restless(DictStore):
+    """A source to which somebody writes each time when a page of an owner was read."""
+
+    def __init__(self, times, write):
+        super().__init__()
+        contract.fill(self)
+        self._left, self._write = times, write
+
+    async def page(self, owner, part, *, after=None, limit=500):
+        rows = await super().page(owner, part, after=after, limit=limit)
+        if self._left and part.name == "grants":
+            self._left -= 1
+            self._write(self, owner)
+        return rows
+
+
+def write_here(store, owner):
+    scope = next((s for s, shelf in store._shelves.items() if shelf.digest == owner), ALICE)
+    write_to(store, scope)
+
+
+def journal_here(store, owner):
+    store._journals.setdefault(owner, []).append(JournalEntry(9, "access", b"{}"))
+
+
+@pytest.mark.parametrize("write", [write_here, journal_here])
+def test_an_owner_that_is_written_to_is_moved_again(write):
+    source, target = Restless(1, write), DictStore()
+
+    contract.move(source, target)
+
+    assert contract.everything(target) == contract.everything(source)
+
+
+@pytest.mark.parametrize("write", [write_here, journal_here])
+def test_a_source_that_does_not_come_to_rest_is_refused(write):
+    source, target = Restless(10**6, write), DictStore()
+
+    with pytest.raises(MoveRefused, match="stop whatever writes") as refused:
+        contract.move(source, target)
+
+    assert refused.value.reason == "written"
+    assert drive(target, target.owners()) == ()
+
+
+def test_an_owner_written_to_after_it_has_moved_is_noticed():
+    def write(store, _):
+        moved = [s for s in OWNERS if drive(target, target.heads((s,)))[0] is not None]
+        if moved:
+            write_to(store, moved[0])
+            store._left = 0
+
+    target = DictStore()
+    source = Restless(10**6, write)
+
+    with pytest.raises(MoveRefused) as refused:
+        contract.move(source, target)
+
+    assert refused.value.reason == "written"
+
+
+def test_an_owner_created_meanwhile_comes_too():
+    source, target = Restless(1, lambda store, _: write_to(store, LATE)), DictStore()
+
+    moved, _ = contract.move(source, target)
+
+    assert LATE in drive(target, target.owners())
+    assert moved.moved == len(OWNERS) + 2
+    assert contract.everything(target) == contract.everything(source)
+
+
+def test_a_damaged_source_is_refused_before_anything_of_the_owner_is_written():
+    source, target = DictStore(), DictStore()
+    contract.stored(source)
+    links = source._shelves[ALICE].links
+    links[0] = replace(links[0], commitment=b"x" * 32)
+
+    with pytest.raises(MoveRefused, match="audit verify") as refused:
+        contract.move(source, target)
+
+    assert (refused.value.reason, refused.value.owner) == ("damaged", ALICE.path)
+    assert drive(target, target.inhabitants()) == ()
+
+
+def test_rows_of_nobody_are_refused(tmp_path):
+    source = SqliteStore.open(tmp_path / "a.db")
+    contract.stored(source)
+    source._writer.execute("UPDATE owners SET name = '/global/org/acme/user/eve/'")
+
+    with pytest.raises(MoveRefused) as refused:
+        contract.move(source, DictStore())
+
+    assert refused.value.reason == "damaged"
+    drive(source, source.close())
+
+
+class Lossy(DictStore):
+    async def arrive(self, owner, rows):
+        cut = [(p, [(*r[:-1], b"")] if p.name == "held" else r) for p, (r, *_) in rows if r]
+        whole = [(p, r) for p, r in rows if p.name != "held"]
+        await super().arrive(owner, [*whole, *((p, r) for p, r in cut if p.name == "held")])
+
+
+def test_a_target_that_does_not_keep_what_it_is_given_is_noticed():
+    source, target = DictStore(), Lossy()
+    contract.fill(source)
+
+    with pytest.raises(MoveRefused, match="held") as refused:
+        contract.move(source, target, page=500)
+
+    assert refused.value.reason == "differs"
+    assert drive(target, target.owners()) == ()
+
+
+class Full(DictStore):
+    """Runs out of space after some pages."""
+
+    room = 5
+    kept = 0
+
+    async def arrive(self, owner, rows):
+        self.room -= 1
+        if not self.room:
+            raise StoreFull(self.location, "no space is left")
+        await super().arrive(owner, rows)
+        self.kept += sum(len(of_part) for _, of_part in rows)
+
+
+def test_a_move_that_failed_goes_on_where_it_was():
+    source, target = DictStore(), Full()
+    contract.fill(source)
+    whole = sum(map(len, contract.everything(source).values()))
+    with pytest.raises(StoreFull):
+        contract.move(source, target, page=3)
+
+    target.room, kept = 0, target.kept
+    _, told = contract.move(source, target, page=3)
+
+    assert contract.everything(target) == contract.everything(source)
+    assert kept
+    assert told[-1].rows == whole - kept
+
+
+def test_a_refused_move_leaves_a_store_in_use_open(tmp_path):
+    source = DictStore()
+    contract.fill(source)
+    target = SqliteStore.open(tmp_path / "b.db", filling=True)
+    contract.move(source, target)
+    write_to(target, LATE)
+    write_to(source, Scope.of_user("acme", "new"))
+    broken = source._shelves[BOB].links
+    broken[0] = replace(broken[0], commitment=b"x" * 32)
+    write_to(source, BOB)
+
+    with pytest.raises(MoveRefused):
+        contract.move(source, target)
+
+    drive(target, target.close())
+    again = SqliteStore.open(tmp_path / "b.db")
+    assert LATE in drive(again, again.owners())
+    drive(again, again.close())
+
+
+def test_who_has_the_target_open_is_in_the_way(tmp_path):
+    source = DictStore()
+    contract.fill(source)
+    other = SqliteStore.open(tmp_path / "b.db")
+    target = SqliteStore.open(tmp_path / "b.db", filling=True)
+
+    with pytest.raises(StoreUnavailable, match="open elsewhere"):
+        contract.move(source, target)
+    write_to(other, LATE)
+    drive(other, other.close())
+
+    assert drive(target, target.owners()) == (LATE,)
+    drive(target, target.close())
+
+
+def test_progress_tells_how_far_it_is():
+    source, target = DictStore(), DictStore()
+    contract.fill(source)
+
+    _, told = contract.move(source, target)
+
+    assert [step.rows for step in told] == sorted(step.rows for step in told)
+    assert {step.of for step in told} == {len(OWNERS) + 1}
+    assert {step.owner for step in told} == {"", *(owner.path for owner in OWNERS)}
+    assert told[0].owners == 0
+    assert told[-1].owners == len(OWNERS)
+
+
+def lived(path):
+    """A store in which people and an organisation have said things."""
+    with_ids = Samples()
+
+    async def live():
+        strata = assemble(path, settings=Settings(), inline=True, clock=with_ids.clock)
+        async with strata:
+            for user in ("ana", "bo", "chi"):
+                memory = strata.manager(user=user, org="acme")
+                await memory.remember("Ich fahre gern mit dem Zug", key="train")
+                await memory.remember("пароль лежит в сейфе", category="fact")
+                await memory.remember("我喜欢靠窗的座位")
+                await memory.correct("train", "I prefer night trains")
+                await memory.forget(key="lunch")
+            await strata.manager(org="acme", session="s9").remember("A guest likes tea")
+            admin = strata.admin(by="root")
+            await admin.grant(user="ana", right="org_write", org="acme")
+
+    asyncio.run(live())
+
+
+async def moved_with_recalls(source, target, spoil=None):
+    async with open_for_move(str(source), str(target), settings=Settings()) as (one, other):
+        if spoil is not None:
+            spoil(other)
+        return await migrate(
+            one.services.store, other.services.store, recalls=recalls(one, other), page=3
+        )
+
+
+def test_recalls_of_both_stores_are_compared(tmp_path):
+    lived(tmp_path / "a.db")
+
+    moved = asyncio.run(moved_with_recalls(tmp_path / "a.db", tmp_path / "b.db"))
+
+    assert moved.recalls >= 10
+    store = SqliteStore.open(tmp_path / "b.db")
+    report = drive(store, verify(store))
+    assert report.ok
+    assert report.erased == 0 or report.events
+    drive(store, store.close())
+
+
+def test_a_store_that_answers_otherwise_stays_closed(tmp_path):
+    lived(tmp_path / "a.db")
+
+    def spoil(strata):
+        store = strata.services.store
+        whole = store.snapshot
+
+        async def snapshot(owner, *, since=None):
+            seen = await whole(owner, since=since)
+            return replace(seen, rows=seen.rows[:-1])
+
+        store.snapshot = snapshot
+
+    with pytest.raises(MoveRefused) as refused:
+        asyncio.run(moved_with_recalls(tmp_path / "a.db", tmp_path / "b.db", spoil))
+
+    assert refused.value.reason == "differs"
+    with pytest.raises(StoreUnavailable):
+        SqliteStore.open(tmp_path / "b.db")
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("a.db", "a.db"),
+        ("a.db", "./x/../a.db"),
+        ("a.db", "sqlite:///a.db"),
+        ("a.db", ":memory:"),
+        (":memory:", "b.db"),
+        ("missing.db", "b.db"),
+        ("a.db", "nonsense://b"),
+    ],
+)
+def test_stores_that_cannot_be_meant_are_refused(tmp_path, monkeypatch, source, target):
+    monkeypatch.chdir(tmp_path)
+    lived("a.db")
+
+    with pytest.raises(ConfigurationError):
+        asyncio.run(moved_with_recalls(source, target))
+
+    assert sorted(p.name for p in tmp_path.iterdir() if p.suffix == ".db") == ["a.db"]
