@@ -18,6 +18,7 @@ OF_NO_OWNER = {
     "nameless",
     "outbox_of_all",
     "owner_names",
+    "sessions_due",
     "put_meta",
 }
 OF_ONE_OWNER = sorted(set(SQL) - OF_NO_OWNER)

@@ -6,75 +6,27 @@ its value: the owner's digest and the mark of the move, or nothing.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import apsw
 
-from memstrata.adapters.sqlite_errors import Translating
-from memstrata.adapters.sqlite_schema import SQL, Secrets
-from memstrata.adapters.sqlite_turn import Turnstile
+from memstrata.adapters.sqlite_file import ARRIVING, SqliteFile, arrival_in
+from memstrata.adapters.sqlite_schema import SQL
+from memstrata.adapters.store_owners import Owners, Secrets
 from memstrata.adapters.store_rules import OWNER_BYTES
 from memstrata.domain.errors import MoveRefused, StoreUnavailable
 from memstrata.domain.moving import PARTS, OwnerFacts, Part, Row, StoreKeys
-
-ARRIVING = "arriving"
-"""Name of the row of ``meta`` that closes the store to everybody but who fills it."""
+from memstrata.ports import Capability
 
 _KNOCK_MS = 100
 """How long another program's connection is waited for; it is open for good or just closing."""
 
-T = TypeVar("T")
 
+class SqliteMoves(SqliteFile):
+    """The calls of :class:`memstrata.ports.MovableStore` that are no memory store's."""
 
-def check_filling(connection: apsw.Connection, *, may_go_on: bool) -> None:
-    """See to it that only who moves a store here uses it before it is whole.
-
-    Raises:
-        StoreUnavailable: If a move is under way, or was when its process ended, and this is not
-            to go on with it.
-    """
-    if not may_go_on and _on_the_way(connection) is not None:
-        raise StoreUnavailable(
-            connection.filename,
-            "another store is being moved here and not all of it has arrived; run the same "
-            "`memstrata migrate` again, or start over with another target",
-        )
-
-
-class SqliteMoves(ABC):
-    """The calls of :class:`memstrata.ports.MovableStore` that are no memory store's.
-
-    Connections, turns and errors are the store's own, which this is a part of.
-    """
-
-    location: str
-    _secrets: Secrets
-    _turns: Turnstile
-    _writer: apsw.Connection
-    _translating_writer: Translating
-    _idle_readers: list[apsw.Connection]
-    _busy_timeout_s: float
-    _known_owners: Any  # what is made with the keys
-    _log_holds_forgotten: bool
-
-    @abstractmethod
-    def _check_usable(self) -> None:
-        """Raise if the store is closed or in a forked child."""
-
-    @abstractmethod
-    def _reading(self) -> AbstractContextManager[apsw.Connection]:
-        """Give one connection in one read transaction."""
-
-    @abstractmethod
-    def _turn(self) -> AbstractContextManager[apsw.Connection]:
-        """Give the writer in one transaction under the turn."""
-
-    @abstractmethod
-    async def _writing(self, write: Callable[[], T]) -> T:
-        """Run a write where writes run."""
+    abilities = frozenset({Capability.DURABLE, Capability.MOVABLE})
 
     async def keys(self) -> StoreKeys:
         """See the port."""
@@ -137,10 +89,10 @@ class SqliteMoves(ABC):
                     self._check_empty(connection)
                     for name, value in keys._asdict().items():
                         connection.execute(SQL["put_meta"], {"name": name, "value": value})
-                if _on_the_way(connection) is None:
+                if arrival_in(connection) is None:
                     connection.execute(SQL["put_meta"], {"name": ARRIVING, "value": b""})
             self._secrets = Secrets(*keys)
-            self._known_owners.clear()
+            self._owners = Owners(self._secrets)
 
     @contextmanager
     def _alone(self) -> Iterator[apsw.Connection]:
@@ -174,7 +126,7 @@ class SqliteMoves(ABC):
 
     def _begin_arrival(self, owner: bytes, mark: bytes) -> None:
         with self._turn() as connection, self._translating_writer:
-            before = _on_the_way(connection)
+            before = arrival_in(connection)
             if before == owner + mark:
                 return
             if before:
@@ -193,7 +145,7 @@ class SqliteMoves(ABC):
 
     def _arrive(self, owner: bytes, rows: Sequence[tuple[Part, Sequence[Row]]]) -> None:
         with self._turn() as connection, self._translating_writer:
-            _check_on_the_way(connection, owner)
+            _checkarrival_in(connection, owner)
             for part, of_part in rows:
                 try:
                     connection.executemany(
@@ -205,14 +157,14 @@ class SqliteMoves(ABC):
 
     def _end_arrival(self, owner: bytes, facts: OwnerFacts | None) -> None:
         with self._turn() as connection, self._translating_writer:
-            _check_on_the_way(connection, owner)
+            _checkarrival_in(connection, owner)
             if facts is not None:
                 connection.execute(SQL["add_facts"], {"owner": owner, **facts._asdict()})
             connection.execute(SQL["put_meta"], {"name": ARRIVING, "value": b""})
 
     def _end_arrivals(self) -> None:
         with self._turn() as connection, self._translating_writer:
-            before = _on_the_way(connection)
+            before = arrival_in(connection)
             if before:
                 self._clear(connection, before[:OWNER_BYTES])
             connection.execute(SQL["drop_meta"], {"name": ARRIVING})
@@ -224,14 +176,8 @@ class SqliteMoves(ABC):
         self._log_holds_forgotten = True
 
 
-def _on_the_way(connection: apsw.Connection) -> bytes | None:
-    """Return who is on the way, with the mark; empty for nobody, None if no move is under way."""
-    found: bytes | None = connection.execute(SQL["meta"], {"name": ARRIVING}).get
-    return found
-
-
-def _check_on_the_way(connection: apsw.Connection, owner: bytes) -> None:
-    if (_on_the_way(connection) or b"")[:OWNER_BYTES] != owner:
+def _checkarrival_in(connection: apsw.Connection, owner: bytes) -> None:
+    if (arrival_in(connection) or b"")[:OWNER_BYTES] != owner:
         raise ValueError(f"the owner {owner.hex()} is not on its way here; begin its arrival first")
 
 

@@ -10,12 +10,13 @@ import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import quote
 
 import apsw
 
 from memstrata.adapters.sql import Migration, load_migrations, load_queries
+from memstrata.adapters.store_owners import Secrets
 from memstrata.domain.errors import StoreCorrupt, StoreReadOnly, StoreUnavailable
 
 Synchronous = Literal["full", "normal"]
@@ -40,18 +41,6 @@ _SALT_BYTES = 16
 _TAG_KEY_BYTES = 32
 _SYNCHRONOUS: Mapping[str, int] = {"normal": 1, "full": 2}
 _creating = threading.Lock()
-
-
-class Secrets(NamedTuple):
-    """What a store's digests are made with.
-
-    Attributes:
-        salt: For digests of owners.
-        tag_key: For tags.
-    """
-
-    salt: bytes
-    tag_key: bytes
 
 
 SQL = load_queries((SQL_DIRECTORY / "queries.sql").read_text("utf-8"))

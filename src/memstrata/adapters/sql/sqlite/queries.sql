@@ -312,3 +312,38 @@ INSERT INTO owners (owner, incarnation, epoch, revision, last_known_at, head_seq
     set_sum, rows, bytes, key_id, embedder, analyser, erased_at, name)
 VALUES (:owner, :incarnation, :epoch, :revision, :last_known_at, :head_seq, :head_mac,
     :set_sum, :rows, :stored_bytes, :key_id, :embedder, :analyser, :erased_at, :name);
+
+-- name: open_session
+INSERT INTO sessions (owner, session_tag, started_at, due_at, body)
+VALUES (:owner, :tag, :now, :due_at, :body)
+ON CONFLICT (owner, session_tag) DO UPDATE SET due_at = excluded.due_at;
+
+-- name: count_entries
+SELECT coalesce(max(turn_no) + 1, 0) FROM turns WHERE owner = :owner AND session_tag = :tag;
+
+-- name: append_entry
+INSERT INTO turns (owner, session_tag, turn_no, at, body)
+VALUES (:owner, :tag, :number, :at, :body);
+
+-- name: entries
+SELECT turn_no, at, body FROM turns
+WHERE owner = :owner AND session_tag = :tag AND turn_no > :after ORDER BY turn_no LIMIT :limit;
+
+-- name: sessions
+SELECT s.body, s.started_at, s.due_at,
+    (SELECT coalesce(max(t.turn_no) + 1, 0) FROM turns AS t
+     WHERE t.owner = :owner AND t.session_tag = s.session_tag)
+FROM sessions AS s WHERE s.owner = :owner;
+
+-- name: sessions_due
+-- For the operator.
+SELECT s.body, s.started_at, s.due_at,
+    (SELECT coalesce(max(t.turn_no) + 1, 0) FROM turns AS t
+     WHERE t.owner = s.owner AND t.session_tag = s.session_tag)
+FROM sessions AS s WHERE s.due_at <= :now ORDER BY s.due_at, s.owner, s.session_tag LIMIT :limit;
+
+-- name: drop_session
+DELETE FROM sessions WHERE owner = :owner AND session_tag = :tag;
+
+-- name: drop_entries
+DELETE FROM turns WHERE owner = :owner AND session_tag = :tag;

@@ -1,0 +1,101 @@
+"""Sessions in a SQLite file; it may be the one that holds the memories."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from memstrata.adapters.sqlite_file import SqliteFile
+from memstrata.adapters.sqlite_schema import SQL
+from memstrata.adapters.store_rules import next_number
+from memstrata.adapters.store_sessions import (
+    in_order_of_start,
+    read_sessions,
+    session_body,
+    session_key,
+)
+from memstrata.domain.scope import Scope
+from memstrata.domain.session import Observation, SessionEntry, SessionRecord
+
+
+class SqliteSessionStore(SqliteFile):
+    """A :class:`~memstrata.ports.SessionStore` in one file; see
+    :class:`~memstrata.adapters.sqlite_file.SqliteFile`.
+    """
+
+    async def append(
+        self,
+        owner: Scope,
+        session: str,
+        observations: Sequence[Observation],
+        *,
+        now: int,
+        due_at: int | None = None,
+        first: int | None = None,
+    ) -> int:
+        """See the port."""
+        known = self._owners.of(owner)
+        body = session_body(known, session)
+        row = {"now": now, "due_at": due_at, "body": body}
+        key = {"owner": known.digest, "tag": session_key(known, session)}
+        return await self._writing(lambda: self._append(key, row, list(observations), first))
+
+    async def entries(
+        self, owner: Scope, session: str, *, after: int = -1, limit: int = 1000
+    ) -> tuple[SessionEntry, ...]:
+        """See the port."""
+        known = self._owners.of(owner)
+        key = {"owner": known.digest, "tag": session_key(known, session)}
+        bound = {**key, "after": after, "limit": max(limit, 0)}
+        with self._reading(is_transaction=False) as connection:
+            return tuple(map(SessionEntry._make, connection.execute(SQL["entries"], bound)))
+
+    async def sessions(self, owner: Scope) -> tuple[SessionRecord, ...]:
+        """See the port."""
+        bound = {"owner": self._owners.of(owner).digest}
+        with self._reading(is_transaction=False) as connection:
+            found = connection.execute(SQL["sessions"], bound).fetchall()
+        return in_order_of_start(read_sessions(self.location, found))
+
+    async def due(self, now: int, *, limit: int = 100) -> tuple[tuple[Scope, SessionRecord], ...]:
+        """See the port."""
+        bound = {"now": now, "limit": max(limit, 0)}
+        with self._reading(is_transaction=False) as connection:
+            found = connection.execute(SQL["sessions_due"], bound).fetchall()
+        return tuple(read_sessions(self.location, found))
+
+    async def drop(self, owner: Scope, session: str) -> None:
+        """See the port."""
+        known = self._owners.of(owner)
+        key = {"owner": known.digest, "tag": session_key(known, session)}
+        await self._writing(lambda: self._drop(key))
+
+    def _append(
+        self,
+        key: dict[str, Any],
+        row: dict[str, Any],
+        observations: Sequence[Observation],
+        first: int | None,
+    ) -> int:
+        with self._turn() as connection, self._translating_writer:
+            connection.execute(SQL["open_session"], {**key, **row})
+            length = connection.execute(SQL["count_entries"], key).get
+            standing: list[SessionEntry] = []
+            if first is not None:
+                asked = {**key, "after": first - 1, "limit": len(observations)}
+                stood = connection.execute(SQL["entries"], asked)
+                standing = [SessionEntry._make(columns) for columns in stood]
+            begin, new = next_number(length, observations, first, standing)
+            connection.executemany(
+                SQL["append_entry"],
+                (
+                    {**key, "number": number, **said._asdict()}
+                    for number, said in enumerate(new, start=length)
+                ),
+            )
+            return begin
+
+    def _drop(self, key: dict[str, Any]) -> None:
+        with self._turn() as connection, self._translating_writer:
+            connection.execute(SQL["drop_session"], key)
+            connection.execute(SQL["drop_entries"], key)
+            # What was said may have been forgotten; the log would still hold it.
+            self._log_holds_forgotten = True

@@ -1,0 +1,261 @@
+"""One SQLite file, many readers, one writer at a time: what every store in a file does with it.
+
+Reads run on the caller's own thread over a few idle connections. Writes take the file's turn
+(:mod:`memstrata.adapters.sqlite_turn`) and one transaction. Beside the file lie SQLite's ``-wal``
+and ``-shm`` while it is open, and ``-turn``; nothing is written anywhere else.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Self, TypeVar
+
+import apsw
+
+from memstrata.adapters.sqlite_errors import Translating
+from memstrata.adapters.sqlite_log import empty_log, is_written
+from memstrata.adapters.sqlite_schema import (
+    SQL,
+    Synchronous,
+    open_reader,
+    open_writer,
+    prepare_file,
+    read_secrets,
+)
+from memstrata.adapters.sqlite_turn import Turnstile, has_line, turnstile
+from memstrata.adapters.store_owners import Owners, Secrets
+from memstrata.domain.errors import StoreCorrupt, StoreUnavailable
+from memstrata.ports import Capability
+
+# Seconds that a writer waits for its turn. Chosen: 100 threads of 8 processes queue for well under
+# a second, and a person waits no longer than this for an answer.
+BUSY_TIMEOUT_S = 30.0
+
+# Connections kept open for readers. Chosen: more threads than this rarely read at the very same
+# moment, and each costs a cache of 2 MB at most.
+IDLE_READERS = 8
+
+ARRIVING = "arriving"
+"""Name of the row of ``meta`` that closes the store to everybody but who fills it."""
+
+T = TypeVar("T")
+
+
+def _is_sound(file: Path) -> bool:
+    """Look at the file without a lock; False if it must be looked at again under the turn.
+
+    A store that another process is just making or closing may be read half-written. It has a line
+    of writers beside it, which a stranger's file has not.
+    """
+    try:
+        prepare_file(file)
+    except (StoreCorrupt, apsw.CorruptError, apsw.NotADBError):
+        if not has_line(file):
+            raise
+        return False
+    return True
+
+
+def check_filling(connection: apsw.Connection, *, may_go_on: bool) -> None:
+    """See to it that only who moves a store here uses it before it is whole.
+
+    Raises:
+        StoreUnavailable: If a move is under way, or was when its process ended, and this is not
+            to go on with it.
+    """
+    if not may_go_on and arrival_in(connection) is not None:
+        raise StoreUnavailable(
+            connection.filename,
+            "another store is being moved here and not all of it has arrived; run the same "
+            "`memstrata migrate` again, or start over with another target",
+        )
+
+
+def arrival_in(connection: apsw.Connection) -> bytes | None:
+    """Return who is on the way, with the mark; empty for nobody, None if no move is under way."""
+    found: bytes | None = connection.execute(SQL["meta"], {"name": ARRIVING}).get
+    return found
+
+
+class SqliteFile:
+    """An open file; safe to share between threads.
+
+    Opened with ``inline=False`` it is for event loops: writes then run on a thread of its own and
+    are awaited under asyncio, reads stay on the caller's thread. A write whose waiting is cancelled
+    may still take place.
+
+    Attributes:
+        abilities: Capabilities of every store of a class, inline or not.
+    """
+
+    abilities = frozenset({Capability.DURABLE})
+
+    def __init__(
+        self,
+        path: Path,
+        writer: apsw.Connection,
+        turns: Turnstile,
+        secrets: Secrets,
+        *,
+        busy_timeout_s: float,
+        inline: bool,
+    ) -> None:
+        """For :meth:`open`."""
+        inline_too = {Capability.INLINE} if inline else set()
+        self.capabilities = self.abilities | inline_too
+        self.location = str(path)
+        self._path = path
+        self._writer = writer
+        self._turns = turns
+        self._busy_timeout_s = busy_timeout_s
+        self._thread = None if inline else ThreadPoolExecutor(1, "memstrata-writer")
+        self._translating = Translating(self.location)
+        self._translating_writer = Translating(self.location, writer)
+        self._idle_readers: list[apsw.Connection] = []
+        self._secrets = secrets
+        self._owners = Owners(secrets)
+        self._pid = os.getpid()
+        self._closed = False
+        self._log_holds_forgotten = False
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+        synchronous: Synchronous = "full",
+        inline: bool = True,
+        filling: bool = False,
+    ) -> Self:
+        """Open the store at a path, or make one, with the directories above it.
+
+        Args:
+            path: The database file.
+            busy_timeout_s: Seconds that a write waits for its turn.
+            synchronous: ``full`` survives a power cut with every acknowledged write; ``normal``
+                may lose the last ones then, though never when only the process dies, and is
+                several times faster.
+            inline: False runs writes on a thread of the store's own, for event loops.
+            filling: Whether to open it to move owners here, or to go on doing so.
+
+        Raises:
+            StoreCorrupt: If the file is something else or of a newer format; it is not touched.
+            StoreReadOnly: If the place cannot be written.
+            StoreUnavailable: If locked past the time-out, half-filled, or no file can be there.
+            StoreFull: If there is no room for an empty store.
+        """
+        # Absolute, for the host may change its working directory; and where links lead to, for
+        # SQLite lays its own files there.
+        file = Path(path).resolve()
+        with Translating(str(file)):
+            is_sound = _is_sound(file)
+            turns = turnstile(file)
+            is_first = turns.users == 1
+            with ExitStack() as undo:
+                undo.callback(turns.release)
+                with turns.turn(busy_timeout_s):
+                    if not is_sound:
+                        prepare_file(file)
+                    # Another process may have forgotten something and ended before it could
+                    # empty the log; of those in this process the first looks for all.
+                    has_log = is_first and is_written(file)
+                    writer = open_writer(
+                        file, synchronous=synchronous, busy_timeout_s=busy_timeout_s
+                    )
+                    undo.callback(writer.close)
+                    secrets = read_secrets(writer)
+                    check_filling(writer, may_go_on=filling)
+                    if has_log:
+                        empty_log(writer, busy_timeout_s)
+                undo.pop_all()
+        return cls(file, writer, turns, secrets, busy_timeout_s=busy_timeout_s, inline=inline)
+
+    async def close(self) -> None:
+        """Wait for the write that is under way, then close; in a forked child it does nothing."""
+        if self._closed or self._pid != os.getpid():
+            return
+        await self._writing(self._close)
+        if self._thread is not None:
+            self._thread.shutdown()
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise StoreUnavailable(self.location, "the store is closed")
+        if self._pid != os.getpid():
+            raise StoreUnavailable(self.location, "opened before a fork; open it in this process")
+
+    @contextmanager
+    def _reading(self, *, is_transaction: bool = True) -> Iterator[apsw.Connection]:
+        """One connection in one short read transaction; a single statement is one by itself."""
+        self._check_usable()
+        with self._translating:
+            try:
+                connection = self._idle_readers.pop()
+            except IndexError:
+                connection = open_reader(self._path, busy_timeout_s=self._busy_timeout_s)
+            is_sound = False
+            try:
+                if is_transaction:
+                    connection.execute("BEGIN")
+                yield connection
+                if is_transaction:
+                    connection.execute("COMMIT")
+                is_sound = True
+            finally:
+                if is_sound and not self._closed and len(self._idle_readers) < IDLE_READERS:
+                    self._idle_readers.append(connection)
+                else:
+                    connection.close()
+
+    async def _writing(self, write: Callable[[], T]) -> T:
+        """Run ``write`` here or, for event loops, on the writer thread."""
+        self._check_usable()
+        if self._thread is None:
+            return write()
+        try:
+            waiting = self._thread.submit(write)
+        except RuntimeError as error:
+            raise StoreUnavailable(self.location, "the store is closed") from error
+        return await asyncio.wrap_future(waiting)
+
+    @contextmanager
+    def _turn(self) -> Iterator[apsw.Connection]:
+        """The file's write turn with a transaction, rolled back unless the block ends well.
+
+        The block translates its own errors: what ``decide`` raises is not ours to touch.
+        """
+        with self._turns.turn(self._busy_timeout_s):
+            self._check_usable()
+            with self._translating_writer:
+                self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+                with self._translating_writer:
+                    self._writer.execute("COMMIT")
+            finally:
+                # After some errors SQLite has rolled back by itself.
+                if self._writer.in_transaction:
+                    with self._translating_writer:
+                        self._writer.execute("ROLLBACK")
+            if self._log_holds_forgotten:
+                # The write itself is done and stays acknowledged; if a reader is in the way,
+                # the next one tries again, or who closes, or who opens the file the next time.
+                emptied = empty_log(self._writer, self._busy_timeout_s)
+                self._log_holds_forgotten = not emptied
+
+    def _close(self) -> None:
+        with self._turns.turn(self._busy_timeout_s), self._translating_writer:
+            if self._closed:
+                return
+            self._closed = True
+            while self._idle_readers:
+                self._idle_readers.pop().close()
+            # The last connection to a file empties and removes its log; ours may not be.
+            if is_written(self._path):
+                empty_log(self._writer, self._busy_timeout_s)
+            self._writer.close()
+        self._turns.release()
