@@ -49,6 +49,9 @@ class Driver:
         """Return the coroutine's result; ``asks_model`` tells that it may wait for a model."""
         if self._store_inline and (self._model_inline or not asks_model):
             return _step(work)
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("called from within another call, which would wait for itself")
         waiting = asyncio.run_coroutine_threadsafe(work, self._running_loop())
         try:
             return waiting.result()

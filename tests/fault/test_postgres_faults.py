@@ -11,6 +11,7 @@ from killing import Child
 from racing import Writer, check_store
 from victims import writing_to
 
+import memstrata
 from memstrata.domain.change import TurnRequest
 from memstrata.domain.errors import StoreError, StoreUnavailable
 from memstrata.testing import ALICE, BOB
@@ -274,6 +275,19 @@ def test_a_store_belongs_to_one_event_loop(store):
     drive(store, store.heads((ALICE,)))
     with pytest.raises(StoreUnavailable, match="another event loop"):
         asyncio.run(store.heads((ALICE,)))
+
+
+def test_a_blocking_call_from_within_another_is_refused(url, monkeypatch):
+    with memstrata.open(url) as strata:
+        manager, inner = strata.manager(user="ana"), strata.services.store
+
+        async def asks_again(_):
+            manager.list()
+
+        monkeypatch.setattr(inner, "heads", asks_again)
+        with pytest.raises(RuntimeError, match="wait for itself"):
+            manager.recall("anything")
+        monkeypatch.undo()
 
 
 def test_a_database_without_room_is_full(store, postgres, database, administer):

@@ -202,7 +202,8 @@ def test_what_comes_while_a_scope_is_being_forgotten_goes_too(
 
     async def and_then(owner: object, **rest: object) -> object:
         monkeypatch.undo()
-        ana.remember("Said at the very last")
+        # Awaited: a store with a loop of its own is asked from that loop.
+        await ana._manager.remember("Said at the very last")
         return await held(owner, **rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(store, "held", and_then)
