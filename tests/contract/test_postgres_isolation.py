@@ -34,7 +34,7 @@ ABOUT_NO_OWNER = {
     ),
     *("bind_turn", "role", "rollback", "server", "unguarded"),
     # For the operator, or about several owners at a time.
-    *("existing", "heads", "nameless", "outbox_of_all", "owner_names"),
+    *("existing", "heads", "nameless", "outbox_of_all", "owner_names", "sessions_due"),
 }
 OF_ONE_OWNER = sorted(set(SQL) - ABOUT_NO_OWNER)
 
@@ -81,7 +81,7 @@ def bind(connection, readable, writable=()):
 
 
 def name_of(store, owner):
-    return store._owner(owner).name
+    return store._owners.of(owner).name
 
 
 TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'memstrata'::regnamespace"

@@ -1,15 +1,9 @@
-"""What the outside must supply, as Protocols whose docstrings are the contract.
-
-An adapter implements one of these and imports nothing above it. An optional ability is declared
-in ``capabilities``, never found out by trying.
-"""
+"""The stores: rows of many owners, what was said in their sessions, and moving them elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 from memstrata.domain.change import (
     Committed,
@@ -22,43 +16,12 @@ from memstrata.domain.change import (
     StoredRow,
     TurnRequest,
 )
-from memstrata.domain.decision import Usage
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory, Place, Triple
 from memstrata.domain.moving import OwnerFacts, Part, Row, StoreKeys
 from memstrata.domain.scope import Grant, Scope
 from memstrata.domain.session import Observation, SessionEntry, SessionRecord
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-__all__ = [
-    "Capability",
-    "Clock",
-    "Embedder",
-    "Ids",
-    "LanguageModel",
-    "MemoryStore",
-    "ModelAnswer",
-    "MovableStore",
-    "OwnerView",
-    "SessionStore",
-]
-
-
-class Capability(StrEnum):
-    """What an adapter can do beyond its port.
-
-    ``inline``: every call completes without suspending, so that a caller without an event loop
-    may drive it on its own thread (DESIGN D6). ``durable``: an acknowledged write survives the
-    process. ``movable``: the store is a :class:`MovableStore`.
-    """
-
-    INLINE = "inline"
-    DURABLE = "durable"
-    MOVABLE = "movable"
+from memstrata.ports.capability import Capability
 
 
 class MemoryStore(Protocol):
@@ -219,68 +182,6 @@ class MemoryStore(Protocol):
         """
 
 
-class SessionStore(Protocol):
-    """What was observed in sessions, until they are finalised (SE-1, SE-2).
-
-    It holds entries only; held candidates and the steps of a session's end live in the memory
-    store (SE-5). Every call but the operator's names the owner it is about, and no call returns or
-    changes anything of another's. Errors are those of :class:`MemoryStore`. Names of sessions may
-    be any text that has a UTF-8; a call with another, or with a scope that is no owner, raises
-    ``ValueError``.
-    """
-
-    capabilities: frozenset[Capability]
-    location: str
-
-    async def close(self) -> None:
-        """Release every resource; twice does no harm, other calls then raise."""
-
-    async def append(
-        self,
-        owner: Scope,
-        session: str,
-        observations: Sequence[Observation],
-        *,
-        now: int,
-        due_at: int | None = None,
-        first: int | None = None,
-    ) -> int:
-        """Append observations, all or none, and return the number of the first.
-
-        Numbers go on from the last without gaps, whoever else appends. When the call returns they
-        are as durable as the store promises. The first append opens the session.
-
-        Args:
-            owner: Whose session.
-            session: Its name.
-            observations: In order; may be empty, to open the session or to move ``due_at``.
-            now: The clock, µs; when a new session started.
-            due_at: When the session counts as left from now on, µs; None for never.
-            first: The number that the first must get, for a caller that tries again after an
-                error: what stands there already is not written a second time.
-
-        Raises:
-            ValueError: If ``first`` would leave a gap, or something else stands there; nothing was
-                written.
-        """
-
-    async def entries(
-        self, owner: Scope, session: str, *, after: int = -1, limit: int = 1000
-    ) -> tuple[SessionEntry, ...]:
-        """Return entries by number rising, from ``after + 1`` on; empty for an unknown session."""
-
-    async def sessions(self, owner: Scope) -> tuple[SessionRecord, ...]:
-        """Return an owner's sessions; order: started, then id."""
-
-    async def due(self, now: int, *, limit: int = 100) -> tuple[tuple[Scope, SessionRecord], ...]:
-        """For the operator: sessions with ``due_at <= now``, of all owners, the longest due first;
-        those due at the same moment in no promised order.
-        """
-
-    async def drop(self, owner: Scope, session: str) -> None:
-        """Remove a session that is finalised with all its entries; an unknown one is ignored."""
-
-
 class MovableStore(MemoryStore, Protocol):
     """A store whose owners can be carried to another, row by row (``memstrata migrate``).
 
@@ -347,6 +248,68 @@ class MovableStore(MemoryStore, Protocol):
         """Open the store to everybody; who is still on the way is removed. Twice does no harm."""
 
 
+class SessionStore(Protocol):
+    """What was observed in sessions, until they are finalised (SE-1, SE-2).
+
+    It holds entries only; held candidates and the steps of a session's end live in the memory
+    store (SE-5). Every call but the operator's names the owner it is about, and no call returns or
+    changes anything of another's. Errors are those of :class:`MemoryStore`. Names of sessions may
+    be any text that has a UTF-8; a call with another, or with a scope that is no owner, raises
+    ``ValueError``.
+    """
+
+    capabilities: frozenset[Capability]
+    location: str
+
+    async def close(self) -> None:
+        """Release every resource; twice does no harm, other calls then raise."""
+
+    async def append(
+        self,
+        owner: Scope,
+        session: str,
+        observations: Sequence[Observation],
+        *,
+        now: int,
+        due_at: int | None = None,
+        first: int | None = None,
+    ) -> int:
+        """Append observations, all or none, and return the number of the first.
+
+        Numbers go on from the last without gaps, whoever else appends. When the call returns they
+        are as durable as the store promises. The first append opens the session.
+
+        Args:
+            owner: Whose session.
+            session: Its name.
+            observations: In order; may be empty, to open the session or to move ``due_at``.
+            now: The clock, µs; when a new session started.
+            due_at: When the session counts as left from now on, µs; None for never.
+            first: The number that the first must get, for a caller that tries again after an
+                error: what stands there already is not written a second time.
+
+        Raises:
+            ValueError: If ``first`` would leave a gap, or something else stands there; nothing was
+                written.
+        """
+
+    async def entries(
+        self, owner: Scope, session: str, *, after: int = -1, limit: int = 1000
+    ) -> tuple[SessionEntry, ...]:
+        """Return entries by number rising, from ``after + 1`` on; empty for an unknown session."""
+
+    async def sessions(self, owner: Scope) -> tuple[SessionRecord, ...]:
+        """Return an owner's sessions; order: started, then id."""
+
+    async def due(self, now: int, *, limit: int = 100) -> tuple[tuple[Scope, SessionRecord], ...]:
+        """For the operator: sessions with ``due_at <= now``, of all owners, the longest due first;
+        those due at the same moment in no promised order.
+        """
+
+    async def drop(self, owner: Scope, session: str) -> None:
+        """Remove a session that is finalised with all its entries; an unknown one is ignored."""
+
+
 class OwnerView(Protocol):
     """What gates and hygiene may ask of one owner's standing memories under the turn (D1).
 
@@ -374,97 +337,3 @@ class OwnerView(Protocol):
         """Return the memories in this place whose triple has this one's subject and predicate in
         normal form, by id; keyed ones are among them, verbatim turns are not.
         """
-
-
-class Embedder(Protocol):
-    """Texts to unit vectors.
-
-    Attributes:
-        model_id: Changes whenever the vector of any text would.
-        dimensions: Length of a vector, at most 1,024 (so that int8 dot products stay exact).
-        scripts: Unicode scripts that the model knows, for example ``Latin``; recall leaves the
-            dense part out for texts mainly in others.
-    """
-
-    model_id: str
-    dimensions: int
-    scripts: frozenset[str]
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32 unit vectors of shape (len(texts), dimensions).
-
-        A text with nothing in it that the model knows gives the zero vector. The vector of a
-        text does not depend on what is encoded beside it. Any text is accepted.
-        """
-
-
-@dataclass(frozen=True, slots=True)
-class ModelAnswer:
-    """A structured answer of a language model: parsed JSON, not yet believed (LM-3).
-
-    Attributes:
-        value: Whatever JSON the model gave; validated by who asked.
-        usage: Calls and tokens.
-        model: Name of the model that answered.
-    """
-
-    value: Any
-    usage: Usage
-    model: str
-
-
-class LanguageModel(Protocol):
-    """One question, one structured answer."""
-
-    capabilities: frozenset[Capability]
-    model_id: str
-
-    async def complete_json(
-        self,
-        *,
-        system: str,
-        user: str,
-        schema: Mapping[str, Any],
-        name: str,
-        deadline_s: float,
-    ) -> ModelAnswer:
-        """Ask for JSON that follows a schema.
-
-        Args:
-            system: Instructions.
-            user: The question and its material.
-            schema: JSON Schema of the answer; the adapter asks the provider to hold to it, tries
-                once more with the error when the answer does not, and then gives up.
-            name: Short name of the schema.
-            deadline_s: Seconds in all, retries and repair included.
-
-        Raises:
-            ModelTimeout: Time-out, connection failure, 429 or 5xx after the allowed retries.
-            ModelUnavailable: Credentials refused.
-            ModelGarbled: Empty, not JSON, or off the schema after the repair attempt.
-
-        Each of them carries the usage of all that was asked before it.
-        """
-
-    async def close(self) -> None:
-        """Release connections."""
-
-
-class Clock(Protocol):
-    """Time as an input (D5)."""
-
-    def now_us(self) -> int:
-        """Return the wall time in µs since 1970 UTC."""
-
-    def monotonic(self) -> float:
-        """Return seconds that never go back, for budgets."""
-
-
-class Ids(Protocol):
-    """Identity and randomness as inputs (D5)."""
-
-    def new(self, at_us: int) -> str:
-        """Return a new UUIDv7 text for a moment; rising within one process."""
-
-    def salt(self) -> bytes:
-        """Return 16 random bytes."""

@@ -1,0 +1,25 @@
+"""What the machine supplies: time, identity and randomness, as inputs (DESIGN D5)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Time as an input (D5)."""
+
+    def now_us(self) -> int:
+        """Return the wall time in µs since 1970 UTC."""
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back, for budgets."""
+
+
+class Ids(Protocol):
+    """Identity and randomness as inputs (D5)."""
+
+    def new(self, at_us: int) -> str:
+        """Return a new UUIDv7 text for a moment; rising within one process."""
+
+    def salt(self) -> bytes:
+        """Return 16 random bytes."""
