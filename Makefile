@@ -13,7 +13,7 @@ demo: $(DEMO)
 	$(BIN)/memstrata demo
 
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

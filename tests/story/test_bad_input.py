@@ -3,6 +3,7 @@
 import asyncio
 import math
 import os
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -27,6 +28,8 @@ from memstrata.blocking import Strata
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.trust import Label
 from memstrata.settings import Settings
+
+NOBODY = 65534
 
 
 def nested(depth: int, *, of: str) -> Any:
@@ -347,12 +350,40 @@ def test_a_place_that_cannot_hold_a_store_is_named(tmp_path: Path) -> None:
         assert tmp_path.name in str(caught.value)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
-def test_a_read_only_place_is_named(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(StoreError):
-        memstrata.open(tmp_path / "m.db", settings=Settings())
-    tmp_path.chmod(0o700)
+def test_a_read_only_place_is_named() -> None:
+    memstrata.open(":memory:", settings=Settings()).close()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        place.chmod(0o555)
+        told = _as_nobody(lambda: memstrata.open(place / "m.db", settings=Settings()))
+        assert list(place.iterdir()) == []
+
+    assert told.startswith("StoreReadOnly"), told
+    assert str(place / "m.db") in told
+
+
+def _as_nobody(work: Callable[[], object]) -> str:
+    """Return what the work raises in a forked child that is not the superuser, whom no directory
+    keeps out; the child has imported all that it needs.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            work()
+        except MemstrataError as error:
+            os.write(writing, f"{type(error).__name__}: {error}".encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as said:
+        told = said.read()
+    os.waitpid(child, 0)
+    return told
 
 
 def test_a_policy_that_is_none_is_refused_with_its_line(tmp_path: Path) -> None:
