@@ -1,0 +1,104 @@
+"""What the comparisons with peers have in common: texts, questions, and fair timing.
+
+Each round asks both sides the same, one after the other and in turns of who is first, so that a
+slow moment of the machine hits both; ratios are taken over the medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import memstrata
+
+SUBJECTS = "the team|my sister|our vendor|a neighbour|the office|Ana|Dr. Lee|the band".split("|")
+VERBS = "prefers|visited|ordered|fixed|recommended|sold|painted|cancelled".split("|")
+THINGS = "green tea|a blue bicycle|the payment service|an old piano|two tickets".split("|")
+PLACES = "in Lisbon|near the lake|on Tuesday|for the launch|after the outage".split("|")
+
+Ask = Callable[[str, str], object]
+"""From a user and a text to anything."""
+
+
+def sentence(rng: random.Random) -> str:
+    said = " ".join(rng.choice(part) for part in (SUBJECTS, VERBS, THINGS, PLACES))
+    return f"{said}, ticket {rng.randrange(10**6)}"
+
+
+def arguments(about: str | None, *, queries: int = 500, writes: int = 300) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--users", type=int, default=100)
+    parser.add_argument("--memories", type=int, default=100)
+    parser.add_argument("--queries", type=int, default=queries)
+    parser.add_argument("--writes", type=int, default=writes)
+    return parser.parse_args()
+
+
+def conversations(users: int, memories: int, rng: random.Random) -> dict[str, list[str]]:
+    return {f"u{user}": [sentence(rng) for _ in range(memories)] for user in range(users)}
+
+
+def interleaved(
+    rounds: list[tuple[str, str]], ours: Ask, theirs: Ask
+) -> tuple[list[float], list[float]]:
+    """Return the seconds that each side took for each round of user and text."""
+    spent: dict[Ask, list[float]] = {ours: [], theirs: []}
+    for number, (user, text) in enumerate(rounds):
+        for ask in (ours, theirs) if number % 2 else (theirs, ours):
+            begin = time.perf_counter()
+            ask(user, text)
+            spent[ask].append(time.perf_counter() - begin)
+    return spent[ours], spent[theirs]
+
+
+def report(name: str, peer: str, ours: list[float], theirs: list[float]) -> None:
+    a, b = statistics.median(ours), statistics.median(theirs)
+    p95 = [sorted(spent)[int(0.95 * len(spent))] for spent in (ours, theirs)]
+    print(
+        f"{name:<28} memstrata p50 {a * 1e3:8.3f} ms p95 {p95[0] * 1e3:8.3f}   "
+        f"{peer} p50 {b * 1e3:8.3f} ms p95 {p95[1] * 1e3:8.3f}   ratio {a / b:.3f}"
+    )
+
+
+def compare(
+    peer: str,
+    chosen: argparse.Namespace,
+    fill: Callable[[dict[str, list[str]]], None],
+    search: Ask,
+    put: Ask,
+) -> None:
+    """Fill both sides with the same, then ask for first and warm recalls and for writes.
+
+    Args:
+        peer: Its name.
+        chosen: From :func:`arguments`.
+        fill: Puts everything into the peer.
+        search: Asks the peer for five.
+        put: Writes one to the peer.
+    """
+    rng = random.Random(7)
+    said = conversations(chosen.users, chosen.memories, rng)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memstrata.db"
+        with memstrata.open(path) as strata:
+            for user, lines in said.items():
+                drafts = [memstrata.Draft(line) for line in lines]
+                strata.manager(user=user).remember_many(drafts)
+        fill(said)
+        # Opened anew: nothing of ours is warm.
+        with memstrata.open(path) as strata:
+            managers = {user: strata.manager(user=user) for user in said}
+            ours = lambda user, text: managers[user].recall(text, limit=5)  # noqa: E731
+            first = [(user, sentence(rng)) for user in said]
+            report("first recall of an owner", peer, *interleaved(first, ours, search))
+            users = list(said)
+            warm = [(rng.choice(users), sentence(rng)) for _ in range(chosen.queries)]
+            report("recall, warm", peer, *interleaved(warm, ours, search))
+            written = [(rng.choice(users), sentence(rng)) for _ in range(chosen.writes)]
+            keep = lambda user, text: managers[user].remember(text)  # noqa: E731
+            report("single durable write", peer, *interleaved(written, keep, put))
