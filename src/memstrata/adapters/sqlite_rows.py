@@ -28,10 +28,10 @@ from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
 
-_OWNERS = ("owner", "owner_2", "owner_3")
-_NO_OWNERS = dict.fromkeys(_OWNERS)
-OWNERS_AT_ONCE = len(_OWNERS)
+OWNERS_AT_ONCE = 3
 """How many owners the statement ``heads`` binds."""
+
+_NO_OWNERS = (None,) * OWNERS_AT_ONCE
 
 _by_revision = itemgetter(1, 0)  # of StoredRow: revision, id
 _by_id = itemgetter(0)
@@ -47,9 +47,9 @@ def fetch_heads(connection: apsw.Connection, owners: Sequence[bytes]) -> tuple[H
     """Return where several owners stand, in the order asked."""
     found: dict[bytes, Head] = {}
     for start in range(0, len(owners), OWNERS_AT_ONCE):
-        asked = dict(zip(_OWNERS, owners[start:], strict=False))
-        for owner, *head in connection.execute(SQL["heads"], _NO_OWNERS | asked):
-            found[owner] = Head._make(head)
+        asked = (*owners[start : start + OWNERS_AT_ONCE], *_NO_OWNERS)[:OWNERS_AT_ONCE]
+        rows: list[tuple[Any, ...]] = connection.execute(SQL["heads"], asked).fetchall()
+        found |= {row[0]: Head._make(row[1:]) for row in rows}
     return tuple(map(found.get, owners))
 
 

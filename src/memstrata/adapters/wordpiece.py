@@ -65,6 +65,7 @@ class WordPiece:
         self._unknown = self._first[unknown]
         self._longest = max(map(len, [*self._first, *self._next]))
         self._pieces = lru_cache(maxsize=CACHED_WORDS)(self._cut)
+        self._chunks = lru_cache(maxsize=CACHED_WORDS)(self._words)
 
     def encode(self, text: str) -> list[int]:
         """Give the token ids of a text, in order, without any begin or end marker.
@@ -72,12 +73,22 @@ class WordPiece:
         Any string is accepted: NUL, other controls and lone surrogates are dropped. Time is linear
         in the length of the text; nothing is truncated, so callers bound what they pass.
         """
+        if not (text.isascii() and text.isprintable()):
+            return self._words(text)
+        # Nothing but a blank is a blank here, so that what lies between two can be cut by itself.
+        chunks = self._chunks
+        tokens: list[int] = []
+        for chunk in text.split():
+            # Overlong ones are cut each time so that they never fill the cache.
+            tokens += chunks(chunk) if len(chunk) <= MAX_WORD_CHARS else self._words(chunk)
+        return tokens
+
+    def _words(self, text: str) -> list[int]:
         pieces = self._pieces
         unknown = (self._unknown,)
         return [
             token
             for word in normalise(text).split()
-            # Overlong words are answered here so that they never fill the cache.
             for token in (pieces(word) if len(word) <= MAX_WORD_CHARS else unknown)
         ]
 
