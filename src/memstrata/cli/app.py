@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -103,6 +104,7 @@ def _version(asked: bool) -> None:
 
 
 Key = Annotated[str | None, typer.Option(help="Name of the fact.")]
+Filter = Annotated[str | None, typer.Option(help='JSON, such as {"confidence": {"$gte": 0.7}}.')]
 Scopes = Annotated[
     list[str] | None, typer.Option("--scope", help="Only this scope; a path or a name.")
 ]
@@ -190,6 +192,7 @@ def recall(
     valid_at: Annotated[str | None, typer.Option(help="As true then, ISO 8601.")] = None,
     floor: Annotated[float | None, typer.Option(help="Least relevance, 0 to 1.")] = None,
     scope: Scopes = None,
+    filter: Filter = None,
 ) -> None:
     """Show the memories that serve a query, best first, with the reasons."""
     chosen: Options = context.obj
@@ -202,6 +205,7 @@ def recall(
             valid_at=valid_at,
             floor=floor,
             scopes=scope,
+            filter=_json("--filter", filter),
         )
     chosen.show(found, render.recall)
 
@@ -212,10 +216,13 @@ def list_memories(
     limit: Annotated[int, typer.Option("--limit", "-k")] = 100,
     category: Annotated[str | None, typer.Option(help="Only this category.")] = None,
     scope: Scopes = None,
+    filter: Filter = None,
 ) -> None:
     """Show what the principal may read, newest first."""
     chosen: Options = context.obj
-    wanted = None if category is None else {"category": category}
+    wanted = _json("--filter", filter)
+    if category is not None:
+        wanted = {"$and": [{"category": category}, *([wanted] if wanted else [])]}
     with chosen.open() as strata:
         memories = chosen.manager(strata).list(filter=wanted, limit=limit, scopes=scope)
     chosen.show(memories, render.memories)
@@ -293,11 +300,14 @@ def forget(
         str | None, typer.Option(help="Where; alone it means everything there.")
     ] = None,
     source: Annotated[str | None, typer.Option(help="Everything of one source.")] = None,
+    filter: Filter = None,
 ) -> None:
     """Delete memories with all their versions and keep them from being learned again."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        outcome = chosen.manager(strata).forget(id, key=key, scope=scope, source=source)
+        outcome = chosen.manager(strata).forget(
+            id, key=key, scope=scope, source=source, filter=_json("--filter", filter)
+        )
     chosen.show(outcome, render.outcome)
     _refuse_if(outcome.kind is not OutcomeKind.FORGOTTEN)
 
@@ -395,6 +405,16 @@ def demo(
 
     del context
     _refuse_if(not run_demo(keep))
+
+
+def _json(option: str, text: str | None) -> Any:
+    """Return what JSON says, None where nothing was given."""
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(option, f"must be JSON: {error}") from error
 
 
 def _refuse_if(refused: bool) -> None:

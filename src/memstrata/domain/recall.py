@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, overload
+from typing import overload
 
+from memstrata.domain.filters import Filter
 from memstrata.domain.memory import Kind, Memory
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import Value
@@ -22,7 +23,7 @@ class Cue(Value):
         limit: At most this many hits.
         scopes: Scopes to read, nearest first.
         kinds: Kinds to read; empty means all.
-        filter: Field or ``metadata.x`` to the value that it must equal.
+        filter: What must hold of a memory, or None.
         floor: Least calibrated score, or None for no floor.
         bias_keys: Keys that get the preference bonus of PO-5.
         bias_categories: Categories whose keyed memories get it.
@@ -36,7 +37,7 @@ class Cue(Value):
     limit: int
     scopes: tuple[Scope, ...]
     kinds: frozenset[Kind] = frozenset()
-    filter: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    filter: Filter | None = None
     floor: float | None = None
     bias_keys: frozenset[str] = frozenset()
     bias_categories: frozenset[str] = frozenset()

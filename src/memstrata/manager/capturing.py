@@ -8,11 +8,12 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from memstrata.capture.drafts import enum_member, moment, name_or_none, turn_number
+from memstrata.capture.drafts import name_or_none, turn_number
 from memstrata.capture.model import anchor, propose
 from memstrata.capture.rules import examine, topic_of
 from memstrata.domain.decision import NO_USAGE, Candidate, Judgement, Outcome, Usage
 from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
+from memstrata.domain.given import enum_member, moment
 from memstrata.domain.proposal import Violation
 from memstrata.domain.scope import Principal
 from memstrata.domain.turn import Role, Turn

@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memstrata.capture.drafts import enum_member
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import decode_all
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.errors import InvalidInput
+from memstrata.domain.filters import OneOf, both
+from memstrata.domain.given import enum_member
 from memstrata.domain.memory import Draft, Kind, Memory, Status
 from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.trust import Source
 from memstrata.domain.value import shown, to_us
 from memstrata.language.normalise import check_text
-from memstrata.manager.asking import Asker, between, checked_filter, sequence
+from memstrata.manager.asking import Asker, between, sequence
 from memstrata.manager.capturing import carry_out, propose_by_all, turn_of, turns_before
 from memstrata.manager.changes import Changer
 from memstrata.manager.forgetting import Forgetter
@@ -242,9 +243,9 @@ class AsyncMemoryManager:
             InvalidInput: If nothing was named: forgetting everything is not a default.
             ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
         """
-        wanted = dict(checked_filter(filter) or {})
+        wanted = self._asker.filter(filter)
         if source is not None:
-            wanted["source"] = enum_member(Source, "source", source)
+            wanted = both(wanted, OneOf("source", (enum_member(Source, "source", source),)))
         return await self._forgetter.forget(id=id, key=key, scope=scope, wanted=wanted)
 
     async def promote(self, id: str, to: str) -> Outcome:
@@ -310,9 +311,11 @@ class AsyncMemoryManager:
             query: Text; an empty one, or one of stop words only, returns pinned memories and
                 biased preferences (RE-8).
             limit: At most this many, 1 to 1,000.
-            filter: Fields that must be equal: ``category``, ``key``, ``source``, ``status``,
-                ``speaker``, ``session``, ``pinned``, ``scope``, ``tags`` (all of them) or
-                ``metadata.x``.
+            filter: What must hold, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``: a field
+                to the value that it must equal (of ``tags``, all that it must have) or to
+                ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $not``, joined by ``$and``,
+                ``$or`` and ``$not``. Fields: :data:`~memstrata.domain.filters.FILTER_FIELDS` and
+                ``metadata.a.b``.
             kinds: Only these kinds; None means all.
             layer: ``l2``, the long-term memory.
             known_at: What was believed then (system time).

@@ -13,9 +13,10 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Cue, Explanation, Hit
 from memstrata.domain.value import to_us
 from memstrata.retrieval.entry import scope_tag, tag
+from memstrata.retrieval.filtering import holds
 from memstrata.retrieval.fusion import Fusion, fuse
 from memstrata.retrieval.owner_index import Frozen
-from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, exclusions, matches
+from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, exclusions
 from memstrata.retrieval.scoring import Signals, certainty, down_weight
 
 
@@ -153,7 +154,7 @@ def _exclusion(
                 failed = [name for name, met in exclusions(segment, cue, now) if not met[place]]
                 if not segment.admits(place, cue.agent):
                     failed.append("audience")
-                if cue.filter and not matches(memory, cue.filter):
+                if not holds(cue.filter, memory):
                     failed.append("filter")
                 return tuple(failed)
     return (f"status_{memory.status.value}",)
