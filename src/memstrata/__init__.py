@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from memstrata._version import __version__
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
+from memstrata.domain.digest import Digest, DigestItem, Made, Verification
 from memstrata.domain.errors import (
     ConfigurationError,
     IdempotencyMismatch,
@@ -31,6 +32,7 @@ from memstrata.domain.errors import (
     ModelGarbled,
     ModelTimeout,
     ModelUnavailable,
+    NotReplayable,
     OwnerRequired,
     PolicyInvalid,
     ScopeDenied,
@@ -43,7 +45,8 @@ from memstrata.domain.errors import (
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
 from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
-from memstrata.domain.recall import Explanation, Hit, Recall, Receipt
+from memstrata.domain.recall import Explanation, Hit, Recall
+from memstrata.domain.receipt import Receipt
 from memstrata.domain.scope import Grant, Principal, Right, Scope
 from memstrata.domain.trust import Sensitivity, Source, Trust
 
@@ -122,6 +125,8 @@ __all__ = [
     "AuditReport",
     "CaptureReport",
     "ConfigurationError",
+    "Digest",
+    "DigestItem",
     "Draft",
     "DryRun",
     "Event",
@@ -135,6 +140,7 @@ __all__ = [
     "InvalidInput",
     "InvalidScope",
     "Kind",
+    "Made",
     "Memory",
     "MemoryManager",
     "MemstrataError",
@@ -143,6 +149,7 @@ __all__ = [
     "ModelGarbled",
     "ModelTimeout",
     "ModelUnavailable",
+    "NotReplayable",
     "Origin",
     "Outcome",
     "OutcomeKind",
@@ -169,6 +176,7 @@ __all__ = [
     "Triple",
     "Trust",
     "Usage",
+    "Verification",
     "__version__",
     "aopen",
     "open",

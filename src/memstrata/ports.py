@@ -43,6 +43,7 @@ __all__ = [
     "ModelAnswer",
     "OwnerView",
     "SessionStore",
+    "TokenCounter",
 ]
 
 
@@ -379,6 +380,21 @@ class LanguageModel(Protocol):
 
     async def close(self) -> None:
         """Release connections."""
+
+
+class TokenCounter(Protocol):
+    """How many tokens a text costs (WM-7).
+
+    Attributes:
+        counter_id: Changes whenever the count of any text would; receipts name it.
+    """
+
+    counter_id: str
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text, at once and the same for the same text; 0 for the empty
+        one. Any text is accepted.
+        """
 
 
 class Clock(Protocol):

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import memstrata
-from memstrata.cli import render
+from memstrata.cli import digests, render
+from memstrata.cli.options import (
+    BAD_USAGE,
+    DONE,
+    REFUSED,
+    Filter,
+    Key,
+    Options,
+    Scopes,
+    json_of,
+    refuse_if,
+)
 from memstrata.domain.decision import OutcomeKind
 from memstrata.domain.errors import (
     ConfigurationError,
@@ -26,10 +33,7 @@ from memstrata.domain.errors import (
 from memstrata.domain.scope import DEFAULT_ORG
 
 if TYPE_CHECKING:
-    from memstrata.blocking import MemoryManager, Strata
-
-DONE, REFUSED, BAD_USAGE = 0, 1, 2
-T = TypeVar("T")
+    pass
 
 
 class _Group(TyperGroup):
@@ -66,48 +70,10 @@ app.add_typer(policy_app, name="policy")
 app.add_typer(agent_app, name="agent")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What stands before the verb."""
-
-    store: str | None
-    user: str | None
-    org: str | None
-    task: str | None
-    session: str | None
-    agent: str | None
-    json: bool
-
-    def open(self) -> AbstractContextManager[Strata]:
-        """Open the store."""
-        return memstrata.open(self.store)
-
-    def manager(self, strata: Strata) -> MemoryManager:
-        """Return the verbs of the principal that the options name."""
-        return strata.manager(
-            user=self.user,
-            org=self.org,
-            task=self.task,
-            session=self.session,
-            agent=self.agent,
-        )
-
-    def show(self, value: Any, text: Callable[[Any], str]) -> None:
-        """Print a value as JSON or as text."""
-        typer.echo(render.as_json(value) if self.json else text(value))
-
-
 def _version(asked: bool) -> None:
     if asked:
         typer.echo(memstrata.__version__)
         raise typer.Exit(DONE)
-
-
-Key = Annotated[str | None, typer.Option(help="Name of the fact.")]
-Filter = Annotated[str | None, typer.Option(help='JSON, such as {"confidence": {"$gte": 0.7}}.')]
-Scopes = Annotated[
-    list[str] | None, typer.Option("--scope", help="Only this scope; a path or a name.")
-]
 
 
 @app.callback()
@@ -164,7 +130,7 @@ def remember(
             pinned=pinned,
         )
     chosen.show(outcome, render.outcome)
-    _refuse_if(outcome.kind is OutcomeKind.BLOCKED)
+    refuse_if(outcome.kind is OutcomeKind.BLOCKED)
 
 
 @app.command()
@@ -205,9 +171,14 @@ def recall(
             valid_at=valid_at,
             floor=floor,
             scopes=scope,
-            filter=_json("--filter", filter),
+            filter=json_of("--filter", filter),
         )
     chosen.show(found, render.recall)
+
+
+app.command()(digests.digest)
+app.command()(digests.verify)
+app.command()(digests.replay)
 
 
 @app.command("list")
@@ -220,7 +191,7 @@ def list_memories(
 ) -> None:
     """Show what the principal may read, newest first."""
     chosen: Options = context.obj
-    wanted = _json("--filter", filter)
+    wanted = json_of("--filter", filter)
     if category is not None:
         wanted = {"$and": [{"category": category}, *([wanted] if wanted else [])]}
     with chosen.open() as strata:
@@ -235,7 +206,7 @@ def get(context: typer.Context, id: Annotated[str, typer.Argument()], scope: Sco
     with chosen.open() as strata:
         memory = chosen.manager(strata).get(id, scopes=scope)
     chosen.show(memory, render.memory)
-    _refuse_if(memory is None)
+    refuse_if(memory is None)
 
 
 @app.command()
@@ -249,7 +220,7 @@ def history(
     with chosen.open() as strata:
         versions = chosen.manager(strata).history(which, scopes=scope)
     chosen.show(versions, render.history)
-    _refuse_if(not versions)
+    refuse_if(not versions)
 
 
 @app.command()
@@ -264,7 +235,7 @@ def explain(
     with chosen.open() as strata:
         explanation = chosen.manager(strata).explain(id, query, scopes=scope)
     chosen.show(explanation, render.explanation)
-    _refuse_if(explanation.excluded == ("not_found",))
+    refuse_if(explanation.excluded == ("not_found",))
 
 
 @app.command()
@@ -278,7 +249,7 @@ def correct(
     with chosen.open() as strata:
         outcome = chosen.manager(strata).correct(which, content)
     chosen.show(outcome, render.outcome)
-    _refuse_if(not outcome.stored)
+    refuse_if(not outcome.stored)
 
 
 @app.command()
@@ -288,7 +259,7 @@ def confirm(context: typer.Context, id: Annotated[str, typer.Argument()]) -> Non
     with chosen.open() as strata:
         outcome = chosen.manager(strata).confirm(id)
     chosen.show(outcome, render.outcome)
-    _refuse_if(not outcome.stored)
+    refuse_if(not outcome.stored)
 
 
 @app.command()
@@ -306,10 +277,10 @@ def forget(
     chosen: Options = context.obj
     with chosen.open() as strata:
         outcome = chosen.manager(strata).forget(
-            id, key=key, scope=scope, source=source, filter=_json("--filter", filter)
+            id, key=key, scope=scope, source=source, filter=json_of("--filter", filter)
         )
     chosen.show(outcome, render.outcome)
-    _refuse_if(outcome.kind is not OutcomeKind.FORGOTTEN)
+    refuse_if(outcome.kind is not OutcomeKind.FORGOTTEN)
 
 
 @app.command()
@@ -333,7 +304,7 @@ def import_session(
     with chosen.open() as strata:
         turns = import_file(chosen.manager(strata), file)
     chosen.show(turns, render.imported)
-    _refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
+    refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
 
 
 @audit_app.command("verify")
@@ -343,7 +314,7 @@ def verify_audit(context: typer.Context) -> None:
     with chosen.open() as strata:
         report = strata.verify_audit()
     chosen.show(report, render.audit)
-    _refuse_if(not report.ok)
+    refuse_if(not report.ok)
 
 
 @policy_app.command("check")
@@ -355,7 +326,7 @@ def check_policy(context: typer.Context, file: Annotated[Path, typer.Argument()]
     found = problems(file)
     for problem in found:
         typer.echo(f"memstrata: {problem}", err=True)
-    _refuse_if(bool(found))
+    refuse_if(bool(found))
     chosen.show(summary(file), render.fields)
 
 
@@ -382,7 +353,7 @@ def agent_capture(context: typer.Context, message: Annotated[str, typer.Argument
     with chosen.open() as strata:
         result = strata.agent(chosen.manager(strata)).capture(message)
     chosen.show(result, render.agent)
-    _refuse_if(result.status != "ok")
+    refuse_if(result.status != "ok")
 
 
 @agent_app.command("answer")
@@ -392,7 +363,7 @@ def agent_answer(context: typer.Context, request: Annotated[str, typer.Argument(
     with chosen.open() as strata:
         result = strata.agent(chosen.manager(strata)).answer(request)
     chosen.show(result, render.agent)
-    _refuse_if(result.status != "ok")
+    refuse_if(result.status != "ok")
 
 
 @app.command()
@@ -404,22 +375,7 @@ def demo(
     from memstrata.cli.demo import run_demo
 
     del context
-    _refuse_if(not run_demo(keep))
-
-
-def _json(option: str, text: str | None) -> Any:
-    """Return what JSON says, None where nothing was given."""
-    if text is None:
-        return None
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise InvalidInput(option, f"must be JSON: {error}") from error
-
-
-def _refuse_if(refused: bool) -> None:
-    if refused:
-        raise typer.Exit(REFUSED)
+    refuse_if(not run_demo(keep))
 
 
 def main() -> int:

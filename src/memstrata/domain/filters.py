@@ -44,8 +44,17 @@ class Relation(StrEnum):
     LTE = "$lte"
 
 
+class _Node(Value):
+    """A filter is plain data as callers write it."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return spelled(self)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, slots=True)
-class OneOf(Value):
+class OneOf(_Node):
     """The field equals one of the values; of tags, one of them does."""
 
     field: str
@@ -53,7 +62,7 @@ class OneOf(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered(Value):
+class Ordered(_Node):
     """The field lies before or after a value of its own type."""
 
     field: str
@@ -62,7 +71,7 @@ class Ordered(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Contains(Value):
+class Contains(_Node):
     """A text holds the value as a part, tags and lists as a member."""
 
     field: str
@@ -70,28 +79,28 @@ class Contains(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Exists(Value):
+class Exists(_Node):
     """The field has a value; of tags, there are some."""
 
     field: str
 
 
 @dataclass(frozen=True, slots=True)
-class AllOf(Value):
+class AllOf(_Node):
     """All of two or more hold."""
 
     parts: tuple[Filter, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOf(Value):
+class AnyOf(_Node):
     """One of two or more holds."""
 
     parts: tuple[Filter, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Value):
+class Not(_Node):
     """The part does not hold."""
 
     part: Filter

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import KIND_CODES, NEVER, code_of
+from memstrata.domain.cue import Cue
 from memstrata.domain.memory import Memory
-from memstrata.domain.recall import Cue
 from memstrata.domain.value import to_us
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.filtering import Columns, passing
