@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from memstrata._version import __version__
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
+from memstrata.domain.digest import Digest, DigestItem, Made, Verification
 from memstrata.domain.errors import (
     ConfigurationError,
     IdempotencyMismatch,
@@ -32,6 +33,7 @@ from memstrata.domain.errors import (
     ModelTimeout,
     ModelUnavailable,
     MoveRefused,
+    NotReplayable,
     OwnerRequired,
     PolicyInvalid,
     ScopeDenied,
@@ -44,7 +46,8 @@ from memstrata.domain.errors import (
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
 from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
-from memstrata.domain.recall import Explanation, Hit, Recall, Receipt
+from memstrata.domain.recall import Explanation, Hit, Recall
+from memstrata.domain.receipt import Receipt
 from memstrata.domain.scope import Grant, Principal, Right, Scope
 from memstrata.domain.trust import Sensitivity, Source, Trust
 
@@ -124,6 +127,8 @@ __all__ = [
     "AuditReport",
     "CaptureReport",
     "ConfigurationError",
+    "Digest",
+    "DigestItem",
     "Draft",
     "DryRun",
     "Event",
@@ -137,6 +142,7 @@ __all__ = [
     "InvalidInput",
     "InvalidScope",
     "Kind",
+    "Made",
     "Memory",
     "MemoryManager",
     "MemstrataError",
@@ -146,6 +152,7 @@ __all__ = [
     "ModelTimeout",
     "ModelUnavailable",
     "MoveRefused",
+    "NotReplayable",
     "Origin",
     "Outcome",
     "OutcomeKind",
@@ -172,6 +179,7 @@ __all__ = [
     "Triple",
     "Trust",
     "Usage",
+    "Verification",
     "__version__",
     "aopen",
     "open",

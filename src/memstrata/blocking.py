@@ -19,10 +19,12 @@ from typing import Any, Self, TypeVar
 from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
+from memstrata.domain.digest import Digest, Verification
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
+from memstrata.domain.receipt import Receipt
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal
 from memstrata.domain.trust import Source
 from memstrata.manager import AsyncAdmin, AsyncMemoryManager
@@ -250,6 +252,46 @@ class MemoryManager:
                 preference_bias=preference_bias,
             )
         )
+
+    def digest(
+        self,
+        query: str,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        known_at: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        floor: float | None = None,
+        scopes: Sequence[str] | None = None,
+        preference_bias: bool = False,
+        max_items: int | None = None,
+        max_chars: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Digest:
+        """See :meth:`memstrata.AsyncMemoryManager.digest`."""
+        return self._driver.run(
+            self._manager.digest(
+                query,
+                filter=filter,
+                kinds=kinds,
+                known_at=known_at,
+                valid_at=valid_at,
+                floor=floor,
+                scopes=scopes,
+                preference_bias=preference_bias,
+                max_items=max_items,
+                max_chars=max_chars,
+                max_tokens=max_tokens,
+            )
+        )
+
+    def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
+        """See :meth:`memstrata.AsyncMemoryManager.verify`."""
+        return self._driver.run(self._manager.verify(answer, receipt))
+
+    def replay(self, receipt: Receipt) -> Digest:
+        """See :meth:`memstrata.AsyncMemoryManager.replay`."""
+        return self._driver.run(self._manager.replay(receipt))
 
     def explain(self, id: str, query: str, *, scopes: Sequence[str] | None = None) -> Explanation:
         """See :meth:`memstrata.AsyncMemoryManager.explain`."""

@@ -15,9 +15,10 @@ from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.adapters.system import SystemClock, SystemIds
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.domain.value import shown
+from memstrata.language.tokens import TokenEstimate
 from memstrata.manager import Services
 from memstrata.policy.book import PolicyBook
-from memstrata.ports import Clock, Embedder, Ids, LanguageModel, MemoryStore
+from memstrata.ports import Clock, Embedder, Ids, LanguageModel, MemoryStore, TokenCounter
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.indexer import Indexer
@@ -40,6 +41,7 @@ def assemble(
     model: LanguageModel | None = None,
     clock: Clock | None = None,
     ids: Ids | None = None,
+    tokens: TokenCounter | None = None,
     filling: bool = False,
 ) -> AsyncStrata:
     """Open a store and put everything above it together.
@@ -53,6 +55,7 @@ def assemble(
         model: Language model to use instead of the settings'.
         clock: Time; None means the machine's.
         ids: Ids; None means random UUIDv7.
+        tokens: Token counter; None means the estimate of SPEC WM-7.
         filling: Whether another store is to be moved here, or on its way here already.
 
     Raises:
@@ -85,6 +88,7 @@ def assemble(
             hybrid_weight=chosen.hybrid_weight,
             rrf_k=chosen.rrf_k,
         ),
+        tokens=tokens or TokenEstimate(),
         mode="incognito" if hidden else "local",
         problems=problems,
     )

@@ -47,6 +47,13 @@ def blocking() -> None:
         assert_type(hits[0], memstrata.Hit)
         assert_type(hits[0].memory.content, str)
         assert_type(hits.receipt, memstrata.Receipt)
+        asked = {"tags": {"$in": ["ops"]}}
+        digest = memory.digest("where?", floor=None, filter=asked, max_chars=600)
+        assert_type(digest, memstrata.Digest)
+        assert_type(digest.text, str)
+        assert_type(digest.receipt, memstrata.Receipt)
+        assert_type(memory.verify("answer", digest.receipt), memstrata.Verification)
+        assert_type(memory.replay(digest.receipt), memstrata.Digest)
         assert_type(memory.get("id"), memstrata.Memory | None)
         assert_type(memory.list(limit=10), tuple[memstrata.Memory, ...])
         assert_type(memory.history("deploy_region"), tuple[memstrata.Memory, ...])

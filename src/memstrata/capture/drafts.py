@@ -9,18 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import TURN_CATEGORY, Candidate, Proposer
 from memstrata.domain.errors import InvalidInput, InvalidScope
+from memstrata.domain.given import enum_member, moment
 from memstrata.domain.memory import NO_METADATA, Draft, Importance, Kind, Origin, Triple
 from memstrata.domain.scope import Principal, Scope, checked_id
 from memstrata.domain.trust import Label, Sensitivity, Source
-from memstrata.domain.value import from_us, shown, to_us
+from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
 
 MAX_NAME_BYTES = 512
@@ -54,7 +53,6 @@ class DraftRules:
 
 
 DEFAULT_RULES = DraftRules()
-E = TypeVar("E", bound=StrEnum)
 
 
 def candidate_of(
@@ -154,41 +152,6 @@ def target_scope(named: object, principal: Principal) -> Scope:
         if error.field == "scope":
             raise
         raise InvalidScope("scope", str(error)) from error
-
-
-def enum_member(kind: type[E], field: str, raw: object) -> E:
-    """Return the member of an enumeration by value.
-
-    Raises:
-        InvalidInput: Naming the values allowed.
-    """
-    member = kind._value2member_map_.get(raw) if isinstance(raw, str) else None
-    if isinstance(member, kind):
-        return member
-    allowed = ", ".join(member.value for member in kind)
-    raise InvalidInput(field, f"must be one of {allowed}, not {shown(raw)}")
-
-
-def moment(field: str, raw: object) -> datetime | None:
-    """Return a time given as datetime or ISO 8601 text as an aware datetime in UTC; a naive one
-    is taken as UTC.
-
-    Raises:
-        InvalidInput: If it is neither.
-    """
-    if raw is None:
-        return None
-    if isinstance(raw, str):
-        try:
-            raw = datetime.fromisoformat(raw)
-        except ValueError as error:
-            raise InvalidInput(field, "must be ISO 8601, like 2026-01-31T12:00:00Z") from error
-    if not isinstance(raw, datetime):
-        raise InvalidInput(field, f"must be a datetime or ISO 8601 text, not {type(raw).__name__}")
-    try:
-        return from_us(to_us(raw))
-    except OverflowError as error:
-        raise InvalidInput(field, "is outside the calendar") from error
 
 
 def positive_days(field: str, raw: object, most: float) -> float | None:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import memstrata
-from memstrata.cli import render
+from memstrata.cli import digests, render
+from memstrata.cli.options import (
+    BAD_USAGE,
+    DONE,
+    REFUSED,
+    Filter,
+    Key,
+    Options,
+    Scopes,
+    json_of,
+    refuse_if,
+)
 from memstrata.domain.decision import OutcomeKind
 from memstrata.domain.errors import (
     ConfigurationError,
@@ -25,10 +33,7 @@ from memstrata.domain.errors import (
 from memstrata.domain.scope import DEFAULT_ORG
 
 if TYPE_CHECKING:
-    from memstrata.blocking import MemoryManager, Strata
-
-DONE, REFUSED, BAD_USAGE = 0, 1, 2
-T = TypeVar("T")
+    pass
 
 
 class _Group(TyperGroup):
@@ -67,47 +72,10 @@ app.add_typer(policy_app, name="policy")
 app.add_typer(agent_app, name="agent")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What stands before the verb."""
-
-    store: str | None
-    user: str | None
-    org: str | None
-    task: str | None
-    session: str | None
-    agent: str | None
-    json: bool
-
-    def open(self) -> AbstractContextManager[Strata]:
-        """Open the store."""
-        return memstrata.open(self.store)
-
-    def manager(self, strata: Strata) -> MemoryManager:
-        """Return the verbs of the principal that the options name."""
-        return strata.manager(
-            user=self.user,
-            org=self.org,
-            task=self.task,
-            session=self.session,
-            agent=self.agent,
-        )
-
-    def show(self, value: Any, text: Callable[[Any], str]) -> None:
-        """Print a value as JSON or as text."""
-        typer.echo(render.as_json(value) if self.json else text(value))
-
-
 def _version(asked: bool) -> None:
     if asked:
         typer.echo(memstrata.__version__)
         raise typer.Exit(DONE)
-
-
-Key = Annotated[str | None, typer.Option(help="Name of the fact.")]
-Scopes = Annotated[
-    list[str] | None, typer.Option("--scope", help="Only this scope; a path or a name.")
-]
 
 
 @app.callback()
@@ -164,7 +132,7 @@ def remember(
             pinned=pinned,
         )
     chosen.show(outcome, render.outcome)
-    _refuse_if(outcome.kind is OutcomeKind.BLOCKED)
+    refuse_if(outcome.kind is OutcomeKind.BLOCKED)
 
 
 @app.command()
@@ -192,6 +160,7 @@ def recall(
     valid_at: Annotated[str | None, typer.Option(help="As true then, ISO 8601.")] = None,
     floor: Annotated[float | None, typer.Option(help="Least relevance, 0 to 1.")] = None,
     scope: Scopes = None,
+    filter: Filter = None,
 ) -> None:
     """Show the memories that serve a query, best first, with the reasons."""
     chosen: Options = context.obj
@@ -204,8 +173,14 @@ def recall(
             valid_at=valid_at,
             floor=floor,
             scopes=scope,
+            filter=json_of("--filter", filter),
         )
     chosen.show(found, render.recall)
+
+
+app.command()(digests.digest)
+app.command()(digests.verify)
+app.command()(digests.replay)
 
 
 @app.command("list")
@@ -214,10 +189,13 @@ def list_memories(
     limit: Annotated[int, typer.Option("--limit", "-k")] = 100,
     category: Annotated[str | None, typer.Option(help="Only this category.")] = None,
     scope: Scopes = None,
+    filter: Filter = None,
 ) -> None:
     """Show what the principal may read, newest first."""
     chosen: Options = context.obj
-    wanted = None if category is None else {"category": category}
+    wanted = json_of("--filter", filter)
+    if category is not None:
+        wanted = {"$and": [{"category": category}, *([wanted] if wanted else [])]}
     with chosen.open() as strata:
         memories = chosen.manager(strata).list(filter=wanted, limit=limit, scopes=scope)
     chosen.show(memories, render.memories)
@@ -230,7 +208,7 @@ def get(context: typer.Context, id: Annotated[str, typer.Argument()], scope: Sco
     with chosen.open() as strata:
         memory = chosen.manager(strata).get(id, scopes=scope)
     chosen.show(memory, render.memory)
-    _refuse_if(memory is None)
+    refuse_if(memory is None)
 
 
 @app.command()
@@ -244,7 +222,7 @@ def history(
     with chosen.open() as strata:
         versions = chosen.manager(strata).history(which, scopes=scope)
     chosen.show(versions, render.history)
-    _refuse_if(not versions)
+    refuse_if(not versions)
 
 
 @app.command()
@@ -259,7 +237,7 @@ def explain(
     with chosen.open() as strata:
         explanation = chosen.manager(strata).explain(id, query, scopes=scope)
     chosen.show(explanation, render.explanation)
-    _refuse_if(explanation.excluded == ("not_found",))
+    refuse_if(explanation.excluded == ("not_found",))
 
 
 @app.command()
@@ -273,7 +251,7 @@ def correct(
     with chosen.open() as strata:
         outcome = chosen.manager(strata).correct(which, content)
     chosen.show(outcome, render.outcome)
-    _refuse_if(not outcome.stored)
+    refuse_if(not outcome.stored)
 
 
 @app.command()
@@ -283,7 +261,7 @@ def confirm(context: typer.Context, id: Annotated[str, typer.Argument()]) -> Non
     with chosen.open() as strata:
         outcome = chosen.manager(strata).confirm(id)
     chosen.show(outcome, render.outcome)
-    _refuse_if(not outcome.stored)
+    refuse_if(not outcome.stored)
 
 
 @app.command()
@@ -295,13 +273,16 @@ def forget(
         str | None, typer.Option(help="Where; alone it means everything there.")
     ] = None,
     source: Annotated[str | None, typer.Option(help="Everything of one source.")] = None,
+    filter: Filter = None,
 ) -> None:
     """Delete memories with all their versions and keep them from being learned again."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        outcome = chosen.manager(strata).forget(id, key=key, scope=scope, source=source)
+        outcome = chosen.manager(strata).forget(
+            id, key=key, scope=scope, source=source, filter=json_of("--filter", filter)
+        )
     chosen.show(outcome, render.outcome)
-    _refuse_if(outcome.kind is not OutcomeKind.FORGOTTEN)
+    refuse_if(outcome.kind is not OutcomeKind.FORGOTTEN)
 
 
 @app.command()
@@ -325,7 +306,7 @@ def import_session(
     with chosen.open() as strata:
         turns = import_file(chosen.manager(strata), file)
     chosen.show(turns, render.imported)
-    _refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
+    refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
 
 
 @audit_app.command("verify")
@@ -335,7 +316,7 @@ def verify_audit(context: typer.Context) -> None:
     with chosen.open() as strata:
         report = strata.verify_audit()
     chosen.show(report, render.audit)
-    _refuse_if(not report.ok)
+    refuse_if(not report.ok)
 
 
 @db_app.command("init")
@@ -362,7 +343,7 @@ def check_policy(context: typer.Context, file: Annotated[Path, typer.Argument()]
     found = problems(file)
     for problem in found:
         typer.echo(f"memstrata: {problem}", err=True)
-    _refuse_if(bool(found))
+    refuse_if(bool(found))
     chosen.show(summary(file), render.fields)
 
 
@@ -389,7 +370,7 @@ def agent_capture(context: typer.Context, message: Annotated[str, typer.Argument
     with chosen.open() as strata:
         result = strata.agent(chosen.manager(strata)).capture(message)
     chosen.show(result, render.agent)
-    _refuse_if(result.status != "ok")
+    refuse_if(result.status != "ok")
 
 
 @agent_app.command("answer")
@@ -399,7 +380,7 @@ def agent_answer(context: typer.Context, request: Annotated[str, typer.Argument(
     with chosen.open() as strata:
         result = strata.agent(chosen.manager(strata)).answer(request)
     chosen.show(result, render.agent)
-    _refuse_if(result.status != "ok")
+    refuse_if(result.status != "ok")
 
 
 @app.command()
@@ -424,12 +405,7 @@ def demo(
     from memstrata.cli.demo import run_demo
 
     del context
-    _refuse_if(not run_demo(keep))
-
-
-def _refuse_if(refused: bool) -> None:
-    if refused:
-        raise typer.Exit(REFUSED)
+    refuse_if(not run_demo(keep))
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memstrata.domain.decision import CaptureReport, Outcome
+from memstrata.domain.digest import Verification
 from memstrata.domain.hindsight import DryRun, Life, Rejudged
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Explanation, Recall
@@ -53,6 +54,20 @@ def recall(value: Recall) -> str:
     if value.degraded:
         lines.append(f"without: {', '.join(value.degraded)}")
     return "\n".join(lines) or NOTHING
+
+
+def verification(value: Verification) -> str:
+    """Return the verdict, and a line for each citation that is at fault or has aged."""
+    named = {
+        "not shown": value.unshown,
+        "another version": value.mismatched,
+        "gone": value.gone,
+        "superseded since": value.superseded,
+    }
+    lines = [f"{id}: {problem}" for problem, ids in named.items() for id in ids]
+    verdict = "all that is cited was shown" if value.ok else "NOT ALL THAT IS CITED WAS SHOWN"
+    shown = f"{len(value.cited)} of {len(value.cited) + len(value.unshown)}"
+    return "\n".join([*lines, f"{verdict}: {shown}"])
 
 
 def memories(values: Sequence[Memory]) -> str:

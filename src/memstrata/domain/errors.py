@@ -7,6 +7,7 @@ MemstrataError
 │   └── IdempotencyMismatch use another key: this one already names a different write
 ├── OwnerRequired           say whose memory is meant: user or session
 ├── ScopeDenied             ask for a grant, or use the scope that is yours
+├── NotReplayable           give up: part of what was shown is erased
 ├── PolicyInvalid           fix the policy file: line, key, nearest right name
 ├── ConfigurationError      fix the settings or the installation
 │   └── MissingExtra        install the extra that is named
@@ -73,6 +74,21 @@ class ScopeDenied(MemstrataError):
         self.scope = scope
         self.right = right
         super().__init__(f"{scope}: {right} denied; {advice}")
+
+
+class NotReplayable(MemstrataError):
+    """A digest cannot be given again: some of what it showed is erased or purged (FX-4).
+
+    Attributes:
+        ids: Of the memories that are gone, in the order of the receipt.
+    """
+
+    def __init__(self, ids: tuple[str, ...]) -> None:
+        self.ids = ids
+        super().__init__(
+            f"cannot be given again: erased or purged since: {', '.join(ids[:5])}"
+            + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
+        )
 
 
 class PolicyInvalid(MemstrataError):

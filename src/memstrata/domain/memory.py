@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -29,6 +29,11 @@ def no_metadata() -> Mapping[str, Any]:
 
 NEEDS_VERIFICATION_BELOW = 0.7
 """Confidence under which a memory counts as unverified until confirmed (ME-2)."""
+
+
+STALE_AFTER = timedelta(days=7)
+STALE_BELOW = 0.8
+"""Age from which, and confidence under which, a memory is shown as possibly stale (ME-6)."""
 
 
 def is_id(name: str) -> bool:
@@ -236,6 +241,20 @@ class Memory(Value):
     def needs_verification(self) -> bool:
         """Whether it is still unconfirmed and below the confidence of ME-2."""
         return self.confidence < NEEDS_VERIFICATION_BELOW and self.verified_at is None
+
+    def warnings(self, now: datetime) -> tuple[str, ...]:
+        """Return what a reader should know before relying on it: ``unverified`` (ME-2), ``stale?``
+        (ME-6, LT-5) and ``in review`` (RE-5), of which any may be missing.
+        """
+        confirmed = self.created_at if self.verified_at is None else self.verified_at
+        aged = self.confidence < STALE_BELOW and now - confirmed > STALE_AFTER
+        soft = self.soft_expires_at is not None and now >= self.soft_expires_at
+        found = {
+            "unverified": self.needs_verification,
+            "stale?": aged or soft or self.status is Status.STALE,
+            "in review": self.status is Status.REVIEW,
+        }
+        return tuple(name for name, holds in found.items() if holds)
 
     def is_expired(self, now: datetime) -> bool:
         """Whether its hard expiry has passed; at the very instant it has (LT-5)."""

@@ -1,49 +1,15 @@
-"""The values of a read: cue, hits with their reasons, and the receipt (RE, FX-4)."""
+"""What a recall returns: hits with their reasons, and why another memory is none of them (RE)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from types import MappingProxyType
-from typing import Any, overload
+from typing import overload
 
-from memstrata.domain.memory import Kind, Memory
-from memstrata.domain.scope import Scope
+from memstrata.domain.memory import Memory
+from memstrata.domain.receipt import Receipt
 from memstrata.domain.value import Value
-
-
-@dataclass(frozen=True, slots=True)
-class Cue(Value):
-    """What is asked, parsed and bounded.
-
-    Attributes:
-        query: Text; may be empty (RE-8).
-        limit: At most this many hits.
-        scopes: Scopes to read, nearest first.
-        kinds: Kinds to read; empty means all.
-        filter: Field or ``metadata.x`` to the value that it must equal.
-        floor: Least calibrated score, or None for no floor.
-        bias_keys: Keys that get the preference bonus of PO-5.
-        bias_categories: Categories whose keyed memories get it.
-        known_at: System time to read as of, or None for now.
-        valid_at: World time at which a fact must hold, or None for the clock's now.
-        agent: Who reads, for audiences.
-        purpose: What for, for purposes.
-    """
-
-    query: str
-    limit: int
-    scopes: tuple[Scope, ...]
-    kinds: frozenset[Kind] = frozenset()
-    filter: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    floor: float | None = None
-    bias_keys: frozenset[str] = frozenset()
-    bias_categories: frozenset[str] = frozenset()
-    known_at: datetime | None = None
-    valid_at: datetime | None = None
-    agent: str | None = None
-    purpose: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,37 +25,6 @@ class Hit(Value):
     memory: Memory
     score: float
     why: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt(Value):
-    """What a recall returned and on what grounds, self-contained.
-
-    Attributes:
-        query: The text that was asked.
-        at: Clock of the read.
-        known_at: System time read as of, or None.
-        scopes: Canonical paths that were read.
-        fusion: Mode that ranked.
-        embedder: Model id, or None where no vector took part.
-        analyser: Version of the analyser.
-        floor: Floor in force, or None.
-        considered: Memories that were visible.
-        returned: (id, version, score), best first.
-        degraded: Sources that could not take part.
-    """
-
-    query: str
-    at: datetime
-    known_at: datetime | None
-    scopes: tuple[str, ...]
-    fusion: str
-    embedder: str | None
-    analyser: str
-    floor: float | None
-    considered: int
-    returned: tuple[tuple[str, int, float], ...]
-    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,23 +6,27 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from memstrata.capture.drafts import enum_member, flag, moment, target_scope
+from memstrata.capture.drafts import flag, target_scope
 from memstrata.domain.change import JournalEntry
 from memstrata.domain.codec import canonical_json
+from memstrata.domain.cue import Cue
 from memstrata.domain.errors import InvalidInput
+from memstrata.domain.filters import Filter, OneOf, both, parse_filter
+from memstrata.domain.given import enum_member, moment
 from memstrata.domain.memory import Kind
-from memstrata.domain.recall import Cue
 from memstrata.domain.scope import Principal, Scope
-from memstrata.domain.value import shown
+from memstrata.domain.trust import Source
 from memstrata.language.normalise import check_text
 from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
-from memstrata.retrieval.pool import FILTER_FIELDS
 
 T = TypeVar("T")
 
 MAX_LIMIT = 1_000
 """Most hits of one recall; from the study of denial of service, ten times its page size."""
+
+MAX_LISTED = 1_000_000
+"""Most memories of one list; chosen, beyond any quota of a scope."""
 
 MAX_QUERY_BYTES = 64 * 1024
 
@@ -63,6 +67,21 @@ class Asker:
         told = {"by": principal.name, "agent": principal.agent, "scope": scope.path, "verb": verb}
         return JournalEntry(self._services.clock.now_us(), GRANTED_READ, canonical_json(told))
 
+    def filter(self, raw: Mapping[str, Any] | None, *, source: str | None = None) -> Filter | None:
+        """Return a filter as a tree, None where nothing is asked; scopes may go by their names.
+
+        Args:
+            raw: The filter as data.
+            source: What the source must be besides.
+
+        Raises:
+            InvalidInput: Saying where in the filter, and what is allowed.
+        """
+        wanted = parse_filter(raw, lambda named: target_scope(named, self._principal))
+        if source is None:
+            return wanted
+        return both(wanted, OneOf("source", (enum_member(Source, "source", source),)))
+
     async def cue(
         self,
         query: str,
@@ -83,7 +102,7 @@ class Asker:
             query: Text; white space alone asks nothing.
             verb: What the journal of another user is told that this is for.
             limit: Most hits.
-            filter: Fields that must be equal.
+            filter: What must hold of a memory.
             kinds: Only these.
             known_at: What was believed then.
             valid_at: What was true then.
@@ -107,8 +126,8 @@ class Asker:
                 enum_member(Kind, "kinds", kind)
                 for kind in (() if kinds is None else sequence("kinds", kinds))
             ),
-            filter=checked_filter(filter) or {},
-            floor=_checked_floor(floor),
+            filter=self.filter(filter),
+            floor=checked_floor(floor),
             bias_keys=frozenset(named_keys or ()) if biased else frozenset(),
             bias_categories=by_category if biased else frozenset(),
             known_at=moment("known_at", known_at),
@@ -116,26 +135,6 @@ class Asker:
             agent=self._principal.agent,
             purpose=self._principal.purpose,
         )
-
-
-def checked_filter(raw: Mapping[Any, Any] | None) -> Mapping[str, Any] | None:
-    """Return a filter whose fields exist.
-
-    Raises:
-        InvalidInput: If it is not a mapping or names an unknown field.
-    """
-    if raw is None:
-        return None
-    if not isinstance(raw, Mapping):
-        raise InvalidInput("filter", f"must be a mapping, not {type(raw).__name__}")
-    for name in raw:
-        known = isinstance(name, str) and (
-            name in FILTER_FIELDS or (name.startswith("metadata.") and name != "metadata.")
-        )
-        if not known:
-            allowed = ", ".join(sorted(FILTER_FIELDS))
-            raise InvalidInput("filter", f"no field {shown(name)}; use {allowed} or metadata.…")
-    return raw
 
 
 def sequence(field: str, raw: Sequence[T]) -> tuple[T, ...]:
@@ -157,7 +156,12 @@ def _checked_query(query: object) -> str:
     return check_text("query", query, MAX_QUERY_BYTES)
 
 
-def _checked_floor(floor: object) -> float | None:
+def checked_floor(floor: object) -> float | None:
+    """Return a floor on the calibrated scale, or None for None.
+
+    Raises:
+        InvalidInput: If it is no number from 0 to 1.
+    """
     if floor is None:
         return None
     if isinstance(floor, bool) or not isinstance(floor, (int, float)) or not 0 <= floor <= 1:

@@ -8,11 +8,19 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from memstrata.capture.drafts import enum_member, moment, name_or_none, turn_number
+from memstrata.capture.drafts import name_or_none, turn_number
 from memstrata.capture.model import anchor, propose
 from memstrata.capture.rules import examine, topic_of
-from memstrata.domain.decision import NO_USAGE, Candidate, Judgement, Outcome, Usage
+from memstrata.domain.decision import (
+    NO_USAGE,
+    Candidate,
+    CaptureReport,
+    Judgement,
+    Outcome,
+    Usage,
+)
 from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
+from memstrata.domain.given import enum_member, moment
 from memstrata.domain.proposal import Violation
 from memstrata.domain.scope import Principal
 from memstrata.domain.turn import Role, Turn
@@ -156,6 +164,27 @@ async def propose_by_all(
         by_model.violation,
         (*by_rules.diagnostics, *by_model.diagnostics),
         by_model.usage,
+    )
+
+
+async def captured(
+    model: LanguageModel | None,
+    turn: Turn,
+    before: Sequence[Turn],
+    principal: Principal,
+    writer: Writer,
+    forgetter: Forgetter,
+) -> CaptureReport:
+    """Find what is worth remembering in a turn and store it as policy allows."""
+    policy = writer.policy(principal.home)
+    proposed = await propose_by_all(model, turn, principal, policy, policy.budgets.seconds, before)
+    judged, outcomes = await carry_out(writer, forgetter, proposed.candidates)
+    return CaptureReport(
+        proposed=proposed.candidates,
+        judged=judged,
+        outcomes=outcomes,
+        diagnostics=proposed.diagnostics,
+        usage=proposed.usage,
     )
 
 

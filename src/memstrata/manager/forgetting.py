@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from memstrata.capture.drafts import MAX_NAME_BYTES, target_scope
 from memstrata.domain.candidate_codec import decode_candidate
@@ -20,6 +19,7 @@ from memstrata.domain.codec import decode
 from memstrata.domain.decision import Candidate, Outcome, OutcomeKind
 from memstrata.domain.errors import InvalidInput, ScopeDenied
 from memstrata.domain.event import EventType
+from memstrata.domain.filters import Filter
 from memstrata.domain.memory import Memory, Place
 from memstrata.domain.scope import Principal, Scope
 from memstrata.language.normalise import check_text, content_hash
@@ -30,7 +30,7 @@ from memstrata.manager.reading import Reader
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.turn import marks_of
-from memstrata.retrieval.pool import matches
+from memstrata.retrieval.filtering import holds
 
 MAX_OUTBOX = 10_000
 """Undelivered promotions of one owner that forgetting looks at; far above any that can wait."""
@@ -70,16 +70,16 @@ class Forgetter:
         self._reader = Reader(services, principal)
 
     async def forget(
-        self, *, id: str | None, key: str | None, scope: str | None, wanted: Mapping[str, Any]
+        self, *, id: str | None, key: str | None, scope: str | None, wanted: Filter | None
     ) -> Outcome:
         """See :meth:`memstrata.manager.AsyncMemoryManager.forget`."""
-        if id is None and key is None and scope is None and not wanted:
+        if id is None and key is None and scope is None and wanted is None:
             raise InvalidInput("forget", "name an id, a key, a scope, a filter or a source")
         if id is not None and key is not None:
             raise InvalidInput("forget", "name an id or a key, not both")
         place = self._place(scope)
         targets = await self._targets(place, id=id, key=key, wanted=wanted)
-        everything = id is None and key is None and not wanted
+        everything = id is None and key is None and wanted is None
         if not targets and not everything:
             return NOT_FOUND
         roots = frozenset(memory.root for memory in targets)
@@ -109,7 +109,7 @@ class Forgetter:
         said.
         """
         if len(what.encode()) <= MAX_NAME_BYTES:
-            outcome = await self.forget(id=None, key=what, scope=None, wanted={})
+            outcome = await self.forget(id=None, key=what, scope=None, wanted=None)
             if outcome is not NOT_FOUND:
                 return outcome
         index = self._services.indexes.of(self._principal.home.owner)
@@ -118,7 +118,7 @@ class Forgetter:
         alike = index.by_hash(Place(home), content_hash(what), self._reader.now)
         if not alike:
             return NOT_FOUND
-        return await self.forget(id=alike[0].id, key=None, scope=None, wanted={})
+        return await self.forget(id=alike[0].id, key=None, scope=None, wanted=None)
 
     async def _forget_chains(self, doom: _Doom) -> Outcome | None:
         """Forget chains as they stand; None if rows went away between reading and the turn."""
@@ -143,7 +143,7 @@ class Forgetter:
             await store.settle(owner, doomed)
 
     async def _targets(
-        self, place: Scope, *, id: str | None, key: str | None, wanted: Mapping[str, Any]
+        self, place: Scope, *, id: str | None, key: str | None, wanted: Filter | None
     ) -> list[Memory]:
         owner, store = place.owner, self._services.store
         rows: Sequence[StoredRow]
@@ -155,7 +155,7 @@ class Forgetter:
             rows = await self._all_rows()
         mine = [memory for memory in map(decode, rows) if memory.scope == place]
         # Expired ones and those for another purpose go too; another agent's are not ours to remove.
-        return [m for m in mine if self._reader.hears(m) and matches(m, wanted)]
+        return [m for m in mine if self._reader.hears(m) and holds(wanted, m)]
 
     async def _all_rows(self) -> list[StoredRow]:
         owner, rows = self._principal.home.owner, list[StoredRow]()

@@ -6,29 +6,27 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memstrata.capture.drafts import enum_member
-from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import decode_all
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
+from memstrata.domain.digest import Digest, Verification
 from memstrata.domain.errors import InvalidInput
-from memstrata.domain.memory import Draft, Kind, Memory, Status
+from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
+from memstrata.domain.receipt import Receipt
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.trust import Source
-from memstrata.domain.value import shown, to_us
+from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
-from memstrata.manager.asking import Asker, between, checked_filter, sequence
-from memstrata.manager.capturing import carry_out, propose_by_all, turn_of, turns_before
+from memstrata.manager.asking import MAX_LISTED, Asker, between, checked_floor, sequence
+from memstrata.manager.capturing import captured, carry_out, turn_of, turns_before
 from memstrata.manager.changes import Changer
+from memstrata.manager.digesting import Digester
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.reading import Reader, unlimited
+from memstrata.manager.reporting import status_of
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
-
-MAX_LISTED = 1_000_000
-"""Most memories of one list; chosen, beyond any quota of a scope."""
 
 
 class AsyncMemoryManager:
@@ -40,18 +38,18 @@ class AsyncMemoryManager:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        self._org = Scope(principal.home.org)
         self._reader = Reader(services, principal)
         self._asker = Asker(services, principal, self._reader)
         self._writer = Writer(services, principal)
         self._changer = Changer(services, principal)
         self._forgetter = Forgetter(services, principal)
+        self._digester = Digester(services, principal, self._reader, self._asker)
 
     @property
     def principal(self) -> Principal:
         """Who this manager acts for."""
         return self._principal
-
-    # -- writing ---------------------------------------------------------------------------
 
     async def remember(
         self,
@@ -113,17 +111,7 @@ class AsyncMemoryManager:
             ScopeDenied: If a scope is not this principal's to write.
             StoreError: If the store could not; nothing was written.
         """
-        candidates = []
-        for place, draft in enumerate(sequence("drafts", drafts)):
-            if not isinstance(draft, Draft):
-                raise InvalidInput(f"drafts[{place}]", f"must be a Draft, not {shown(draft)}")
-            try:
-                candidates.append(self._writer.candidate(draft))
-            except InvalidInput as error:
-                if len(drafts) == 1:
-                    raise
-                problem = str(error).removeprefix(f"{error.field}: ")
-                raise InvalidInput(f"drafts[{place}].{error.field}", problem) from error
+        candidates = self._writer.candidates(sequence("drafts", drafts))
         return list(await self._writer.write(candidates))
 
     def check(self, draft: Draft) -> None:
@@ -163,22 +151,9 @@ class AsyncMemoryManager:
             StoreError: If the store could not; nothing said after what it failed on was written.
         """
         said = turn_of(text, self._principal, role=role, speaker=speaker, at=at, number=turn)
-        policy = self._writer.policy(self._principal.home)
-        proposed = await propose_by_all(
-            self._services.model,
-            said,
-            self._principal,
-            policy,
-            policy.budgets.seconds,
-            turns_before(before, self._principal),
-        )
-        judged, outcomes = await carry_out(self._writer, self._forgetter, proposed.candidates)
-        return CaptureReport(
-            proposed=proposed.candidates,
-            judged=judged,
-            outcomes=outcomes,
-            diagnostics=proposed.diagnostics,
-            usage=proposed.usage,
+        earlier = turns_before(before, self._principal)
+        return await captured(
+            self._services.model, said, earlier, self._principal, self._writer, self._forgetter
         )
 
     async def propose(self, candidates: Sequence[Candidate]) -> list[Outcome]:
@@ -222,8 +197,8 @@ class AsyncMemoryManager:
     ) -> Outcome:
         """Delete memories of this principal with all their versions (LT-10).
 
-        Content, vectors, index terms, audit payloads and copies that are held back go; a tombstone
-        without content keeps what was forgotten from being learned again.
+        Content, vectors, terms, audit payloads and copies that are held back go; a tombstone
+        without content keeps it from being learned again.
 
         Args:
             id: One memory.
@@ -235,16 +210,14 @@ class AsyncMemoryManager:
             source: All of one source.
 
         Returns:
-            ``forgotten``, with ``count:N`` versions and, where candidates were held back,
-            ``held:N`` among the reasons; or ``dropped`` with ``not_found``.
+            ``forgotten``, with ``count:N`` versions and any ``held:N`` candidates among the
+            reasons; or ``dropped`` with ``not_found``.
 
         Raises:
             InvalidInput: If nothing was named: forgetting everything is not a default.
             ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
         """
-        wanted = dict(checked_filter(filter) or {})
-        if source is not None:
-            wanted["source"] = enum_member(Source, "source", source)
+        wanted = self._asker.filter(filter, source=source)
         return await self._forgetter.forget(id=id, key=key, scope=scope, wanted=wanted)
 
     async def promote(self, id: str, to: str) -> Outcome:
@@ -255,8 +228,6 @@ class AsyncMemoryManager:
             ScopeDenied: If the principal lacks the write right there.
         """
         return await Promoter(self._services, self._principal).promote(id, to)
-
-    # -- rights ----------------------------------------------------------------------------
 
     async def grant(self, user: str, right: str) -> Grant:
         """Give another user of this org a right; takes the ``admin`` right (SC-3).
@@ -284,12 +255,6 @@ class AsyncMemoryManager:
         """
         return await Granter(self._services, self._principal).seen(self._org)
 
-    @property
-    def _org(self) -> Scope:
-        return Scope(self._principal.home.org)
-
-    # -- reading ---------------------------------------------------------------------------
-
     async def recall(
         self,
         query: str,
@@ -310,9 +275,11 @@ class AsyncMemoryManager:
             query: Text; an empty one, or one of stop words only, returns pinned memories and
                 biased preferences (RE-8).
             limit: At most this many, 1 to 1,000.
-            filter: Fields that must be equal: ``category``, ``key``, ``source``, ``status``,
-                ``speaker``, ``session``, ``pinned``, ``scope``, ``tags`` (all of them) or
-                ``metadata.x``.
+            filter: What must hold, ``{"kind": "semantic", "confidence": {"$gte": 0.7}}``: a field
+                to the value that it must equal (of ``tags``, all that it must have) or to
+                ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $not``, joined by ``$and``,
+                ``$or`` and ``$not``. Fields: :data:`~memstrata.domain.filters.FILTER_FIELDS` and
+                ``metadata.a.b``.
             kinds: Only these kinds; None means all.
             layer: ``l2``, the long-term memory.
             known_at: What was believed then (system time).
@@ -341,6 +308,79 @@ class AsyncMemoryManager:
             preference_bias=preference_bias,
         )
         return await self._reader.recall(cue)
+
+    async def digest(
+        self,
+        query: str,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        kinds: Sequence[str] | None = None,
+        known_at: datetime | str | None = None,
+        valid_at: datetime | str | None = None,
+        floor: float | None = None,
+        scopes: Sequence[str] | None = None,
+        preference_bias: bool = False,
+        max_items: int | None = None,
+        max_chars: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Digest:
+        """Return the memories that serve a query as one bounded block for a prompt (DI).
+
+        Args:
+            query: What the prompt is about.
+            filter: As for :meth:`recall`.
+            kinds: As for :meth:`recall`.
+            known_at: As for :meth:`recall`.
+            valid_at: As for :meth:`recall`.
+            scopes: As for :meth:`recall`.
+            floor: Least relevance; None takes the policy's, 0 is none (RE-4).
+            preference_bias: Show preferences under a key whatever is asked, room permitting.
+            max_items: At most so many memories; None takes the policy's, as for the next two.
+            max_chars: At most so many characters in all, 240 or more.
+            max_tokens: At most so many tokens in all, 100 or more.
+
+        Raises:
+            InvalidInput: If an argument is out of range or unknown.
+            ScopeDenied: If a scope may not be read.
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        rules = self._digester.rules(checked_floor(floor), max_items, max_chars, max_tokens)
+        cue = await self._asker.cue(
+            query,
+            verb="digest",
+            filter=filter,
+            kinds=kinds,
+            known_at=known_at,
+            valid_at=valid_at,
+            scopes=scopes,
+            preference_bias=preference_bias,
+        )
+        return await self._digester.digest(cue, rules)
+
+    async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
+        """Check that what an answer cites was really shown (FX-4).
+
+        Args:
+            answer: A text, in which ids are looked for; or the ids and keys that were declared.
+            receipt: Of the digest or recall that the answer was made from.
+
+        Raises:
+            ScopeDenied: If a scope of the receipt may not be read.
+        """
+        return await self._digester.verify(answer, receipt)
+
+    async def replay(self, receipt: Receipt) -> Digest:
+        """Return the digest that a receipt is of, byte for byte, as of its clocks (FX-4).
+
+        It is ``ranked`` again where ranker, analyser, embedder and policy are what they were, else
+        ``rendered`` from the receipt; see :class:`~memstrata.Made`.
+
+        Raises:
+            NotReplayable: If something that was shown is erased or purged.
+            InvalidInput: If the receipt is a recall's.
+            ScopeDenied: If it is another reader's, or one of its scopes may not be read.
+        """
+        return await self._digester.replay(receipt)
 
     async def explain(
         self, id: str, query: str, *, scopes: Sequence[str] | None = None
@@ -399,40 +439,10 @@ class AsyncMemoryManager:
                 it, the id in all. None looks for the key at home.
         """
         readable = await self._asker.readable(scopes, "history")
-        key = check_text("key", which, 512)
-        rows: Sequence[StoredRow] = ()
-        for scope in (self._principal.home,) if scopes is None else readable:
-            rows = rows or await self._services.store.keyed(scope.owner, scope, key)
-        if not rows:
-            memory = await self._reader.one(which, readable)
-            if memory is None:
-                return ()
-            rows = await self._services.store.history(memory.scope.owner, memory.root)
-        chain = [memory for memory in decode_all(rows) if self._reader.admits(memory)]
-        return tuple(sorted(chain, key=lambda m: (to_us(m.created_at), m.version)))
+        look_in = (self._principal.home,) if scopes is None else readable
+        return await self._reader.history(check_text("key", which, 512), look_in, readable)
 
     async def status(self) -> dict[str, Any]:
         """Return counts per kind and status, backend, model ids and health (UX-4)."""
         memories = await self._reader.visible(await self._asker.cue("", verb="status"))
-        model = self._services.model
-        return {
-            "principal": self._principal.home.path,
-            "mode": self._services.mode,
-            "backend": self._services.store.location,
-            "memories": _counted([memory.kind.value for memory in memories]),
-            "review": sum(memory.status is Status.REVIEW for memory in memories),
-            "embedder": self._services.indexes.indexer.embedder or None,
-            "analyser": self._services.indexes.indexer.analyser,
-            "model": None if model is None else model.model_id,
-            "policy": self._services.policies.policy_for(self._principal.home.org).version,
-            "problems": [*self._problems()],
-        }
-
-    def _problems(self) -> tuple[str, ...]:
-        services = self._services
-        waiting = {f"undelivered_promotion:{name}" for name in services.undelivered.values()}
-        return (*services.problems, *map(str, services.policies.problems()), *sorted(waiting))
-
-
-def _counted(names: Sequence[str]) -> dict[str, int]:
-    return {name: names.count(name) for name in sorted(set(names))}
+        return status_of(self._services, self._principal, memories)

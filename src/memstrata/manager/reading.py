@@ -6,19 +6,46 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
+from typing import NamedTuple
 
 from memstrata.domain.change import Head, StoredRow
 from memstrata.domain.codec import decode, decode_all
+from memstrata.domain.cue import Cue
 from memstrata.domain.decision import Candidate
 from memstrata.domain.errors import ModelError, ScopeDenied, StoreUnavailable
 from memstrata.domain.memory import Memory
-from memstrata.domain.recall import Cue, Explanation, Recall, Receipt
+from memstrata.domain.recall import Explanation, Hit, Recall
+from memstrata.domain.receipt import Dropped, Ranking, Receipt, Seen, Shown
 from memstrata.domain.scope import Principal, Right, Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.services import Services
+from memstrata.policy.rules import Policy
+from memstrata.retrieval.fusion import Fusion
+from memstrata.retrieval.identity import ranking
 from memstrata.retrieval.owner_index import Frozen, OwnerIndex
 from memstrata.retrieval.pool import gather
 from memstrata.retrieval.ranker import Query, Ranked, explain, rank
+
+RUNNERS_UP = 5
+"""How many of those that the limit of a recall cuts off its receipt names; chosen."""
+
+
+class Sight(NamedTuple):
+    """What one read looks at.
+
+    Attributes:
+        frozen: Columns of each owner that was ever written.
+        seen: Up to where their changes are in them.
+        now: The clock of the read.
+        clock: Time to rank at: the system time that was asked for, or else ``now``.
+        degraded: Names of what could not be reached.
+    """
+
+    frozen: Sequence[Frozen]
+    seen: tuple[Seen, ...]
+    now: datetime
+    clock: datetime
+    degraded: tuple[str, ...]
 
 
 class Reader:
@@ -65,37 +92,29 @@ class Reader:
 
     async def recall(self, cue: Cue) -> Recall:
         """Rank what the principal may see for a cue."""
-        frozen, degraded = await self._columns(cue)
-        query, query_degraded = self._query(cue.query)
-        ranked = self._rank(frozen, query, cue)
-        hits = ranked.hits()
-        lost = tuple(sorted({*degraded, *query_degraded}))
-        receipt = Receipt(
-            query=cue.query,
-            at=self.now,
-            known_at=cue.known_at,
-            scopes=tuple(scope.path for scope in cue.scopes),
-            fusion=self._services.fusion.mode.value,
-            embedder=self._services.indexes.indexer.embedder if query.vector is not None else None,
-            analyser=self._services.indexes.indexer.analyser,
-            floor=cue.floor,
-            considered=len(ranked.pool),
-            returned=tuple((hit.memory.id, hit.memory.version, hit.score) for hit in hits),
-            degraded=lost,
-        )
-        return Recall(hits, lost, receipt)
+        sight = await self.sight(cue)
+        query, lost = self.query(cue.query)
+        ranked = self.rank(sight, query, replace(cue, limit=cue.limit + RUNNERS_UP))
+        slots = ranked.order.tolist()
+        hits = tuple(map(ranked.hit, slots[: cue.limit]))
+        dropped = [
+            Dropped(ranked.pool.row(slot).id, ranked.score.item(slot), "limit")
+            for slot in slots[cue.limit :]
+        ]
+        receipt = self.receipt(sight, query, cue, hits, dropped, len(ranked.pool), lost)
+        return Recall(hits, receipt.degraded, receipt)
 
     async def explain(self, memory: Memory, cue: Cue) -> Explanation:
         """Say why a memory is or is not recalled for a cue."""
-        frozen, _ = await self._columns(cue)
-        query, _ = self._query(cue.query)
-        ranked = self._rank(frozen, query, cue)
-        return explain(memory, frozen, ranked, query, cue, self._clock_of(cue))
+        sight = await self.sight(cue)
+        query, _ = self.query(cue.query)
+        ranked = self.rank(sight, query, cue)
+        return explain(memory, sight.frozen, ranked, query, cue, sight.clock)
 
     async def visible(self, cue: Cue) -> tuple[Memory, ...]:
         """Return everything the cue may see, newest first, then by id."""
-        frozen, _ = await self._columns(cue)
-        pool = gather(frozen, cue, self._clock_of(cue))
+        sight = await self.sight(cue)
+        pool = gather(sight.frozen, cue, sight.clock)
         memories = decode_all(pool.row(slot) for slot in range(len(pool)))
         return tuple(sorted(memories, key=lambda m: (-to_us(m.created_at), m.id)))
 
@@ -103,12 +122,29 @@ class Reader:
         """Return what stands under keys in one scope, by key."""
         principal = self._principal
         cue = Cue("", 1, (scope,), agent=principal.agent, purpose=principal.purpose)
-        frozen, _ = await self._columns(cue)
-        return tuple(sorted(gather(frozen, cue, self.now).keyed(), key=lambda m: str(m.key)))
+        sight = await self.sight(cue)
+        return tuple(sorted(gather(sight.frozen, cue, sight.now).keyed(), key=lambda m: str(m.key)))
+
+    async def history(
+        self, which: str, look_in: Sequence[Scope], readable: Sequence[Scope]
+    ) -> tuple[Memory, ...]:
+        """Return every version under a key, in the first scope that has it, or else of an id's
+        chain in any readable scope, oldest first (ME-4).
+        """
+        rows: Sequence[StoredRow] = ()
+        for scope in look_in:
+            rows = rows or await self._services.store.keyed(scope.owner, scope, which)
+        if not rows:
+            memory = await self.one(which, readable)
+            if memory is None:
+                return ()
+            rows = await self._services.store.history(memory.scope.owner, memory.root)
+        chain = [memory for memory in decode_all(rows) if self.admits(memory)]
+        return tuple(sorted(chain, key=lambda m: (to_us(m.created_at), m.version)))
 
     async def known(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
         """Return a memory as :meth:`one` does, though it be expired: to say that it is."""
-        for owner in _owners(scopes):
+        for owner in owners_of(scopes):
             for row in await self._services.store.get(owner, [id]):
                 memory = decode(row)
                 if memory.scope in scopes and self.hears(memory):
@@ -132,28 +168,37 @@ class Reader:
         """Whether this reader's agent belongs to the audience of what was said (SC-12)."""
         return said.audience is None or self._principal.agent in said.audience
 
-    async def _columns(self, cue: Cue) -> tuple[list[Frozen], tuple[str, ...]]:
-        owners = _owners(cue.scopes)
+    async def sight(self, cue: Cue) -> Sight:
+        """Return what a cue reads: the columns of its owners at the clocks that it names."""
+        owners, now = owners_of(cue.scopes), self.now
+        if cue.known_at is None and cue.valid_at is None:
+            indexes = [self._services.indexes.of(owner) for owner in owners]
+            current, degraded = await self._refreshed(owners, indexes)
+            frozen = [(owner, index.freeze()) for owner, index in zip(owners, current, strict=True)]
+            known = [(owner, each) for owner, each in frozen if each.head is not None]
+            seen = tuple(Seen(o, from_us(each.head.known_at)) for o, each in known if each.head)
+            return Sight([each for _, each in known], seen, now, now, degraded)
+        heads = await self._services.store.heads(owners)
+        last = zip(owners, heads, strict=True)
+        seen = tuple(Seen(owner, from_us(head.known_at)) for owner, head in last if head)
         if cue.known_at is not None:
-            ever = cue.valid_at is not None
-            return [await self._past(owner, cue.known_at, ever=ever) for owner in owners], ()
-        if cue.valid_at is not None:
-            return [await self._ever(owner) for owner in owners], ()
-        indexes = [self._services.indexes.of(owner) for owner in owners]
-        current, degraded = await self._refreshed(owners, indexes)
-        written = [index for index in current if index.head is not None]
-        return [index.freeze() for index in written], degraded
+            seen = tuple(Seen(each.owner, min(each.known_at, cue.known_at)) for each in seen)
+        return await self.again(cue, seen, now)
 
-    async def _past(self, owner: Scope, known_at: datetime, *, ever: bool) -> Frozen:
-        rows = await self._services.store.as_of(owner, to_us(known_at), superseded=ever)
-        return self._services.indexes.frozen_at(rows)
+    async def again(self, cue: Cue, seen: Sequence[Seen], now: datetime) -> Sight:
+        """Return what a cue read when it saw the owners' changes up to then.
 
-    async def _ever(self, owner: Scope) -> Frozen:
-        """All versions of an owner: what gave way may have been true at the time asked for."""
-        rows: list[StoredRow] = []
-        while page := await self._services.store.rows(owner, after=rows[-1].id if rows else ""):
-            rows += page
-        return self._services.indexes.frozen_at(rows)
+        Versions that gave way are among them where another time of the world is asked for: they
+        may have been true at it.
+        """
+        ever = cue.valid_at is not None
+        store, indexes = self._services.store, self._services.indexes
+        frozen = [
+            indexes.frozen_at(await store.as_of(one.owner, to_us(one.known_at), superseded=ever))
+            for one in seen
+        ]
+        clock = now if cue.known_at is None else cue.known_at
+        return Sight(frozen, tuple(seen), now, clock, ())
 
     async def _refreshed(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
@@ -178,27 +223,69 @@ class Reader:
             index.refresh(await self._services.store.snapshot(owner, since=index.head))
         return index
 
-    def _query(self, text: str) -> tuple[Query, tuple[str, ...]]:
+    def query(self, text: str, *, has_vector: bool = True) -> tuple[Query, tuple[str, ...]]:
+        """Return a text as the index sees it, and ``vector`` where its vector is missing against
+        the wish.
+        """
         indexer = self._services.indexes.indexer
+        if not has_vector:
+            return indexer.lexical_query(text), ()
         try:
             return indexer.query(text), ()
         except (ModelError, OSError):
             return indexer.lexical_query(text), ("vector",)
 
-    def _rank(self, frozen: Sequence[Frozen], query: Query, cue: Cue) -> Ranked:
-        now = self._clock_of(cue)
-        pool = gather(frozen, cue, now)
-        policy = self._services.policies.policy_for(self._principal.home.org)
-        bonus = policy.recall.preference_bonus
-        return rank(pool, query, cue, self._services.fusion, now, bonus)
+    def rank(self, sight: Sight, query: Query, cue: Cue, fusion: Fusion | None = None) -> Ranked:
+        """Rank what a cue reads."""
+        pool = gather(sight.frozen, cue, sight.clock)
+        bonus = self.policy.recall.preference_bonus
+        return rank(pool, query, cue, fusion or self._services.fusion, sight.clock, bonus)
 
-    def _clock_of(self, cue: Cue) -> datetime:
-        return self.now if cue.known_at is None else cue.known_at
+    def receipt(
+        self,
+        sight: Sight,
+        query: Query,
+        cue: Cue,
+        hits: Sequence[Hit],
+        dropped: Sequence[Dropped],
+        considered: int,
+        lost: Sequence[str] = (),
+        fusion: Fusion | None = None,
+    ) -> Receipt:
+        """Return the receipt of a read; see :class:`~memstrata.Receipt`."""
+        return Receipt(
+            cue=cue,
+            reader=self._principal.home,
+            at=sight.now,
+            seen=sight.seen,
+            ranking=self.ranking(query, fusion),
+            policy=self.policy.hash,
+            considered=considered,
+            returned=tuple(_shown(hit) for hit in hits),
+            dropped=tuple(dropped),
+            degraded=tuple(sorted({*sight.degraded, *lost})),
+        )
+
+    def ranking(self, query: Query, fusion: Fusion | None = None) -> Ranking:
+        """Return what ranks a query, by name."""
+        indexer, chosen = self._services.indexes.indexer, fusion or self._services.fusion
+        return ranking(indexer, chosen, has_vector=query.vector is not None)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy in force for this principal."""
+        return self._services.policies.policy_for(self._principal.home.org)
+
+
+def _shown(hit: Hit) -> Shown:
+    memory = hit.memory
+    return Shown(memory.id, memory.version, memory.key, hit.score, hit.why)
 
 
 # A principal asks for those of its own lineage with every read.
 @lru_cache(maxsize=4096)
-def _owners(scopes: Sequence[Scope]) -> tuple[Scope, ...]:
+def owners_of(scopes: Sequence[Scope]) -> tuple[Scope, ...]:
+    """Return who owns the memories of scopes, each once, in their order."""
     return tuple(dict.fromkeys(scope.owner for scope in scopes))
 
 

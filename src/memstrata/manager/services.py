@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from memstrata.language.tokens import TokenEstimate
 from memstrata.policy.book import PolicyBook
-from memstrata.ports import Clock, Ids, LanguageModel, MemoryStore
+from memstrata.ports import Clock, Ids, LanguageModel, MemoryStore, TokenCounter
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion
 
@@ -22,6 +23,7 @@ class Services:
         ids: Ids and salts.
         model: Language model, or None: then rules capture and plan.
         fusion: How recall ranks.
+        tokens: Counts tokens for budgets.
         mode: ``local`` or ``incognito``.
         problems: What was asked for and could not be had, for ``status``.
         undelivered: Work between owners that could not be carried out when last tried: id of the
@@ -36,6 +38,7 @@ class Services:
     ids: Ids
     model: LanguageModel | None = None
     fusion: Fusion = field(default_factory=Fusion)
+    tokens: TokenCounter = field(default_factory=TokenEstimate)
     mode: str = "local"
     problems: tuple[str, ...] = ()
     undelivered: dict[str, str] = field(default_factory=dict)

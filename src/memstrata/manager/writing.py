@@ -23,6 +23,7 @@ from memstrata.domain.decision import (
 from memstrata.domain.errors import InvalidInput, ScopeDenied
 from memstrata.domain.memory import Draft, Memory
 from memstrata.domain.scope import Grant, Principal, Scope
+from memstrata.domain.value import shown
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
 from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.services import Services
@@ -52,6 +53,25 @@ class Writer:
     def checked(self, candidate: Candidate) -> Candidate:
         """Check a candidate; see :func:`memstrata.capture.drafts.checked_candidate`."""
         return checked_candidate(candidate, self._rules())
+
+    def candidates(self, drafts: Sequence[Draft]) -> list[Candidate]:
+        """Return drafts as candidates, in their order.
+
+        Raises:
+            InvalidInput: If one is not storable; of several the field names the place.
+        """
+        made = []
+        for place, draft in enumerate(drafts):
+            if not isinstance(draft, Draft):
+                raise InvalidInput(f"drafts[{place}]", f"must be a Draft, not {shown(draft)}")
+            try:
+                made.append(self.candidate(draft))
+            except InvalidInput as error:
+                if len(drafts) == 1:
+                    raise
+                problem = str(error).removeprefix(f"{error.field}: ")
+                raise InvalidInput(f"drafts[{place}].{error.field}", problem) from error
+        return made
 
     def candidate(self, draft: Draft, *, proposer: Proposer = Proposer.CALLER) -> Candidate:
         """Check a draft; see :func:`memstrata.capture.drafts.candidate_of`."""

@@ -21,10 +21,17 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from memstrata.domain.budgets import (
+    MIN_CHARS,
+    MIN_ITEM_CHARS,
+    MIN_TOKENS,
+    Budget,
+    DigestRules,
+)
 from memstrata.domain.errors import PolicyInvalid
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
-from memstrata.domain.trust import Source
+from memstrata.domain.trust import Sensitivity, Source
 from memstrata.language import patterns
 from memstrata.policy import yamltree
 from memstrata.policy.rules import (
@@ -112,6 +119,36 @@ class _Recall(_Section):
     preference_keys: tuple[Name, ...] | None
 
 
+class _Budget(_Section):
+    items: Annotated[int, Field(ge=0, le=1_000)]
+    chars: Annotated[int, Field(ge=0, le=100_000)]
+    tokens: Annotated[int, Field(ge=0, le=100_000)] | None
+
+
+class _Total(_Budget):
+    # The frame and the sentence of an empty digest always fit.
+    chars: Annotated[int, Field(ge=MIN_CHARS, le=100_000)]
+    tokens: Annotated[int, Field(ge=MIN_TOKENS, le=100_000)] | None
+
+
+class _Digest(_Section):
+    enabled: bool
+    floor: Share
+    sensitivities: tuple[Sensitivity, ...]
+    fact_keys: tuple[Name, ...]
+    fact_tags: tuple[Name, ...]
+    by_keyword: bool
+    by_meaning: bool
+    candidates: Count
+    item_chars: Annotated[int, Field(ge=MIN_ITEM_CHARS, le=100_000)]
+    total: _Total
+    facts: _Budget
+    semantic: _Budget
+    procedural: _Budget
+    episodic: _Budget
+    turns: _Budget
+
+
 class _Policy(_Section):
     version: Annotated[str, Field(min_length=1, max_length=100)]
     proposals: _Proposals
@@ -123,6 +160,7 @@ class _Policy(_Section):
     execution: _Execution
     budgets: _Budgets
     recall: _Recall
+    digest: _Digest
 
 
 # Mappings that are one list of their own: naming one replaces it, as naming a list does.
@@ -276,7 +314,18 @@ def _policy(checked: _Policy) -> Policy:
         execution=ExecutionLimits(**_fields(checked.execution)),
         budgets=Budgets(**_fields(checked.budgets)),
         recall=RecallRules(**_fields(checked.recall)),
+        digest=_digest(checked.digest),
     )
+
+
+def _digest(checked: _Digest) -> DigestRules:
+    named = _fields(checked)
+    budgets = {
+        name: Budget(**_fields(value))
+        for name, value in named.items()
+        if isinstance(value, _Budget)
+    }
+    return DigestRules(**{**named, **budgets})
 
 
 def _fields(section: _Section) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from memstrata.domain.budgets import DigestRules
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
@@ -239,6 +240,7 @@ class Policy(Value):
         execution: What is allowed now.
         budgets: What one agent run may use up.
         recall: Preference bias.
+        digest: What goes into a prompt.
         hash: SHA-256 of all of the above as canonical JSON, hexadecimal.
     """
 
@@ -252,6 +254,7 @@ class Policy(Value):
     execution: ExecutionLimits = field(default_factory=ExecutionLimits)
     budgets: Budgets = field(default_factory=Budgets)
     recall: RecallRules = field(default_factory=RecallRules)
+    digest: DigestRules = field(default_factory=DigestRules)
     hash: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ in ``capabilities``, never found out by trying.
 
 from memstrata.ports.capability import Capability
 from memstrata.ports.host import Clock, Ids
-from memstrata.ports.models import Embedder, LanguageModel, ModelAnswer
+from memstrata.ports.models import Embedder, LanguageModel, ModelAnswer, TokenCounter
 from memstrata.ports.stores import MemoryStore, MovableStore, OwnerView, SessionStore
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "MovableStore",
     "OwnerView",
     "SessionStore",
+    "TokenCounter",
 ]

@@ -1,4 +1,4 @@
-"""Models: texts to vectors, and one question to one structured answer."""
+"""Models: texts to vectors, one question to one structured answer, and what a text costs."""
 
 from __future__ import annotations
 
@@ -86,3 +86,18 @@ class LanguageModel(Protocol):
 
     async def close(self) -> None:
         """Release connections."""
+
+
+class TokenCounter(Protocol):
+    """How many tokens a text costs (WM-7).
+
+    Attributes:
+        counter_id: Changes whenever the count of any text would; receipts name it.
+    """
+
+    counter_id: str
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text, at once and the same for the same text; 0 for the empty
+        one. Any text is accepted.
+        """

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import KIND_CODES, NEVER, code_of, decode
+from memstrata.domain.codec import KIND_CODES, NEVER, code_of
+from memstrata.domain.cue import Cue
 from memstrata.domain.memory import Memory
-from memstrata.domain.recall import Cue
 from memstrata.domain.value import to_us
 from memstrata.retrieval.entry import scope_tag, tag
+from memstrata.retrieval.filtering import Columns, passing
 from memstrata.retrieval.owner_index import Frozen
 from memstrata.retrieval.segment import EVER_TRUE, LATEST, RECALLED, Counts, Places, Segment
 
@@ -196,7 +197,7 @@ def _gathered(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
 
 def _unasked(cue: Cue) -> Cue:
     """The cue without what it asks for: a key is held whatever kind is wanted (SC-2)."""
-    return replace(cue, kinds=frozenset(), filter={})
+    return replace(cue, kinds=frozenset(), filter=None)
 
 
 def _nearest(pool: Pool, cue: Cue) -> dict[int, int]:
@@ -280,57 +281,13 @@ def _any_equal(column: NDArray[Any], wanted: Sequence[int]) -> Bools:
 
 
 def _admitted(segment: Segment, places: Ints, cue: Cue) -> Ints:
-    if not cue.filter and not segment.restricted:
+    if segment.restricted:
+        admitted = [segment.admits(place, cue.agent) for place in places.tolist()]
+        places = places[np.array(admitted, np.bool_)]
+    if cue.filter is None or not len(places):
         return places
-    keep = [
-        segment.admits(place, cue.agent)
-        and (not cue.filter or matches(decode(segment.rows[place]), cue.filter))
-        for place in places.tolist()
-    ]
-    return places[np.array(keep, np.bool_)]
-
-
-def matches(memory: Memory, wanted: Mapping[str, object]) -> bool:
-    """Return whether every field of a filter equals the memory's; ``tags`` asks for inclusion.
-
-    What is absent equals nothing: no tags asked for, or None for metadata, match no memory.
-    """
-    return all(_FIELD.get(name, _metadata(name))(memory, value) for name, value in wanted.items())
-
-
-def _metadata(name: str) -> Callable[[Memory, object], bool]:
-    path = name.removeprefix("metadata.").split(".")
-
-    def equal(memory: Memory, value: object) -> bool:
-        found: object = memory.metadata
-        for step in path:
-            found = found.get(step) if isinstance(found, Mapping) else None
-        return value is not None and found == value
-
-    return equal
-
-
-def _tagged(memory: Memory, value: object) -> bool:
-    asked = [value] if isinstance(value, str) else value
-    if not isinstance(asked, (list, tuple, set, frozenset)) or not asked:
-        return False
-    return all(tag in memory.tags for tag in asked)
-
-
-_FIELD: Mapping[str, Callable[[Memory, object], bool]] = {
-    "kind": lambda memory, value: memory.kind == value,
-    "category": lambda memory, value: memory.category == value,
-    "key": lambda memory, value: memory.key == value,
-    "source": lambda memory, value: memory.source == value,
-    "status": lambda memory, value: memory.status == value,
-    "speaker": lambda memory, value: memory.speaker == value,
-    "session": lambda memory, value: memory.origin.session == value,
-    "pinned": lambda memory, value: memory.pinned == value,
-    "scope": lambda memory, value: memory.scope.path == value,
-    "tags": _tagged,
-}
-FILTER_FIELDS = frozenset(_FIELD)
-"""Fields a filter may name beside ``metadata.…``."""
+    rows, columns = segment.rows, Columns(segment.entry[places], segment.state[places])
+    return places[passing(cue.filter, columns, lambda place: rows[places[place]])]
 
 
 def _dot(part: Part, query: NDArray[np.float32]) -> Floats:

@@ -9,13 +9,16 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.domain.cue import Cue
+from memstrata.domain.filters import Filter
 from memstrata.domain.memory import Memory
-from memstrata.domain.recall import Cue, Explanation, Hit
+from memstrata.domain.recall import Explanation, Hit
 from memstrata.domain.value import to_us
 from memstrata.retrieval.entry import scope_tag, tag
+from memstrata.retrieval.filtering import Columns, holds, passing
 from memstrata.retrieval.fusion import Fusion, fuse
 from memstrata.retrieval.owner_index import Frozen
-from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, exclusions, matches
+from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, exclusions
 from memstrata.retrieval.scoring import Signals, certainty, down_weight
 
 
@@ -103,6 +106,19 @@ def rank(pool: Pool, query: Query, cue: Cue, fusion: Fusion, now: datetime, bonu
     return Ranked(pool, _ordered(pool, score, eligible, cue.limit), score, relevance, parts)
 
 
+def standing(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
+    """Return what a filter holds of, whether or not the query finds it, best score first; a key
+    of a nearer scope hides that of a farther one as ever.
+    """
+    pool = ranked.pool
+    if not len(pool):
+        return ()
+    found = passing(wanted, Columns(pool.entry, pool.state), pool.row)
+    if pool.nearest:
+        found &= ~_shadowed(pool, cue)
+    return tuple(map(ranked.hit, _ordered(pool, ranked.score, found, cue.limit).tolist()))
+
+
 def explain(
     memory: Memory, frozen: Sequence[Frozen], ranked: Ranked, query: Query, cue: Cue, now: datetime
 ) -> Explanation:
@@ -153,7 +169,7 @@ def _exclusion(
                 failed = [name for name, met in exclusions(segment, cue, now) if not met[place]]
                 if not segment.admits(place, cue.agent):
                     failed.append("audience")
-                if cue.filter and not matches(memory, cue.filter):
+                if not holds(cue.filter, memory):
                     failed.append("filter")
                 return tuple(failed)
     return (f"status_{memory.status.value}",)

@@ -1,1 +1,0 @@
-"""The bounded, attributed block of memories that goes into a prompt (DI). Empty so far."""

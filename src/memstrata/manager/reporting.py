@@ -1,0 +1,44 @@
+"""What ``status`` tells: counts, backend, models, health (UX-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memstrata.domain.memory import Memory, Status
+from memstrata.domain.scope import Principal
+from memstrata.manager.services import Services
+
+
+def status_of(
+    services: Services, principal: Principal, memories: Sequence[Memory]
+) -> dict[str, Any]:
+    """Return the report for one principal.
+
+    Args:
+        services: The parts of the open memstrata.
+        principal: Who asks.
+        memories: What it may read.
+    """
+    model = services.model
+    return {
+        "principal": principal.home.path,
+        "mode": services.mode,
+        "backend": services.store.location,
+        "memories": _counted([memory.kind.value for memory in memories]),
+        "review": sum(memory.status is Status.REVIEW for memory in memories),
+        "embedder": services.indexes.indexer.embedder or None,
+        "analyser": services.indexes.indexer.analyser,
+        "model": None if model is None else model.model_id,
+        "policy": services.policies.policy_for(principal.home.org).version,
+        "problems": [*_problems(services)],
+    }
+
+
+def _problems(services: Services) -> tuple[str, ...]:
+    waiting = {f"undelivered_promotion:{name}" for name in services.undelivered.values()}
+    return (*services.problems, *map(str, services.policies.problems()), *sorted(waiting))
+
+
+def _counted(names: Sequence[str]) -> dict[str, int]:
+    return {name: names.count(name) for name in sorted(set(names))}

@@ -1,0 +1,195 @@
+"""The digest: what an agent gets to read before it answers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile import TEXTS
+
+from conftest import World
+from memstrata import Draft, InvalidInput, Made
+from memstrata.blocking import MemoryManager
+
+EMPTY = "Memory digest:\n(empty: nothing that is remembered bears on this)"
+
+
+def contents(digest: Any) -> list[str]:
+    return [item.memory.content for item in digest.items]
+
+
+@pytest.fixture
+def ana(world: World) -> MemoryManager:
+    ana = world.strata.manager(user="ana", org="acme", agent="bot")
+    ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
+    ana.remember("Ana grew up near the sea in Porto", category="entity_fact")
+    ana.remember("Before a release run the smoke tests", kind="procedural")
+    ana.remember("The invoice of March was paid twice", kind="episodic", confidence=0.6)
+    return ana
+
+
+def test_a_question_brings_what_bears_on_it_and_nothing_else(ana: MemoryManager) -> None:
+    digest = ana.digest("where do I deploy?")
+
+    assert contents(digest) == ["Always deploy to us-east-1"]
+    assert digest.made is Made.LIVE
+    assert str(digest) == digest.text
+    assert digest.items[0].memory.id in digest.text
+    assert "user_stated" in digest.text
+    assert {dropped.reason for dropped in digest.receipt.dropped} == {"below_floor"}
+    assert digest.receipt.floor == 0.75
+
+
+def test_a_foreign_question_gets_an_empty_digest_that_says_so(ana: MemoryManager) -> None:
+    digest = ana.digest("zebra migration in Kenya")
+
+    assert digest.text == EMPTY
+    assert digest.items == digest.receipt.returned == ()
+
+
+def test_a_caller_may_lower_the_floor_and_the_budgets(ana: MemoryManager) -> None:
+    everything = ana.digest("deploy a release", floor=0)
+    small = ana.digest("deploy a release", floor=0, max_items=1, max_chars=300, max_tokens=120)
+
+    assert len(everything.items) > 1
+    assert len(small.items) == 1
+    assert len(small.text) <= 300
+    assert small.receipt.page is not None
+    assert small.receipt.page.rules.total.to_dict() == {"items": 1, "chars": 300, "tokens": 120}
+    for name, value in (("max_items", 0), ("max_chars", 239), ("max_tokens", "9"), ("floor", 2)):
+        with pytest.raises(InvalidInput, match=name):
+            ana.digest("deploy", **{name: value})
+
+
+def test_pinned_memories_and_wished_preferences_need_no_relevance(ana: MemoryManager) -> None:
+    pinned = ana.remember("Never mail before noon", pinned=True, category="constraint").memory
+
+    assert ana.digest("zebra").items[0].memory == pinned
+    assert contents(ana.digest("zebra", preference_bias=True)) == [
+        "Always deploy to us-east-1", "Never mail before noon",
+    ]  # fmt: skip
+
+
+def test_sensitive_memories_never_enter(ana: MemoryManager) -> None:
+    told = ana.remember("The deploy password hint is my dog", sensitivity="sensitive", pinned=True)
+
+    digest = ana.digest("deploy password hint of my dog")
+
+    assert "dog" not in digest.text
+    assert (told.memory.id, "sensitivity") in {(d.id, d.reason) for d in digest.receipt.dropped}
+
+
+def test_the_policy_configures_the_digest(new_world: Callable[..., World], tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(
+        "digest:\n  fact_keys: [team]\n  fact_tags: [always]\n  by_meaning: false\n"
+        "  sensitivities: [public]\n  total: {items: 2}\n"
+    )
+    bob = new_world(policy=str(policy)).strata.manager(user="bob")
+    bob.remember("Blue whales", key="team", sensitivity="public")
+    bob.remember("Water the plants", tags=["always"], sensitivity="public")
+    bob.remember("Tea is at four, tea is fine", sensitivity="public", importance="critical")
+    bob.remember("Private tea")
+
+    digest = bob.digest("when is tea?", floor=0)
+
+    assert sorted(contents(digest)) == ["Blue whales", "Water the plants"]
+    assert digest.receipt.embedder is None
+    assert {d.reason for d in digest.receipt.dropped} == {"items:total", "sensitivity"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "found"),
+    [
+        ("by_keyword: false", ["Ana drinks coffee"]),
+        ("by_meaning: false", ["Ana drinks coffee"]),
+        ("by_keyword: false\n  by_meaning: false", []),
+    ],
+)
+def test_either_source_can_be_switched_off(
+    new_world: Callable[..., World], tmp_path: Path, rules: str, found: list[str]
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(f"digest:\n  {rules}\n")
+    bob = new_world(policy=str(policy)).strata.manager(user="bob")
+    bob.remember("Ana drinks coffee")
+    bob.remember("The harbour is closed on Monday")
+
+    assert contents(bob.digest("Ana drinks coffee", floor=0.05)) == found
+
+
+def test_switched_off_it_is_the_empty_text(new_world: Callable[..., World], tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("digest:\n  enabled: false\n")
+    bob = new_world(policy=str(policy)).strata.manager(user="bob")
+    bob.remember("Deploy to Dublin", pinned=True)
+
+    digest = bob.digest("deploy")
+
+    assert digest.text == ""
+    assert digest.items == ()
+    assert bob.replay(digest.receipt).text == ""
+
+
+def test_a_broken_budget_in_the_policy_is_named(
+    new_world: Callable[..., World], tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("digest:\n  total: {chars: 10}\n")
+
+    with pytest.raises(Exception, match=r"policy.yaml:2: digest.total.chars"):
+        new_world(policy=str(policy))
+
+
+def test_turns_have_a_budget_of_their_own(world: World) -> None:
+    ana = world.strata.manager(user="ana", session="monday")
+    said = [
+        Draft(f"The deploy of service {n} went wrong", kind="episodic", speaker="Ana", turn=n)
+        for n in range(12)
+    ]
+    ana.remember_many(said)
+
+    digest = ana.digest("which deploy went wrong?", floor=0)
+
+    assert len(digest.items) == 6
+    assert all(line.startswith("- [turn] Ana: ") for line in digest.text.splitlines()[3:-1])
+    assert "items:turns" in {dropped.reason for dropped in digest.receipt.dropped}
+
+
+def test_other_users_and_orgs_stay_out(world: World, ana: MemoryManager) -> None:
+    for stranger in (
+        world.strata.manager(user="bob", org="acme"),
+        world.strata.manager(user="ana", org="other"),
+    ):
+        digest = stranger.digest("where do I deploy?", floor=0, preference_bias=True)
+        assert digest.text == EMPTY
+        assert digest.receipt.considered == 0
+        assert digest.receipt.dropped == digest.receipt.seen == ()
+
+
+def test_no_memory_breaks_out_of_its_line(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.remember_many(
+        [Draft(f"walnut {text}") for text in TEXTS if "\0" not in text and is_utf8(text)]
+    )
+
+    for query in ("walnut", "walnut </memory-data>"):
+        lines = ana.digest(query, floor=0).text.split("\n")
+        assert lines[2] == "<memory-data>"
+        assert lines[-1] == "</memory-data>"
+        assert all(line.startswith('- [fact] "walnut') for line in lines[3:-1])
+        assert not any(set("<>") & set(line) for line in lines[3:-1])
+
+
+def is_utf8(text: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def test_a_digest_writes_nothing(world: World, ana: MemoryManager) -> None:
+    before = [memory.to_dict() for memory in ana.list()]
+    audit = world.strata.verify_audit()
+
+    ana.replay(ana.digest("deploy").receipt)
+
+    assert [memory.to_dict() for memory in ana.list()] == before
+    assert world.strata.verify_audit() == audit
