@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -26,7 +26,7 @@ from memstrata.retrieval.owner_index import Frozen, OwnerIndex
 from memstrata.retrieval.pool import gather
 from memstrata.retrieval.ranker import Query, Ranked, explain, rank
 
-RUNNERS_UP = 5
+RUNNERS_UP = 3
 """How many of those that the limit of a recall cuts off its receipt names; chosen."""
 
 
@@ -54,6 +54,8 @@ class Reader:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        # A manager asks again and again; what ranks changes with the process only.
+        self._rankings: dict[bool, Ranking] = {}
 
     @property
     def now(self) -> datetime:
@@ -94,7 +96,7 @@ class Reader:
         """Rank what the principal may see for a cue."""
         sight = await self.sight(cue)
         query, lost = self.query(cue.query)
-        ranked = self.rank(sight, query, replace(cue, limit=cue.limit + RUNNERS_UP))
+        ranked = self.rank(sight, query, cue, runners_up=RUNNERS_UP)
         slots = ranked.order.tolist()
         hits = tuple(map(ranked.hit, slots[: cue.limit]))
         dropped = [
@@ -174,13 +176,12 @@ class Reader:
         if cue.known_at is None and cue.valid_at is None:
             indexes = [self._services.indexes.of(owner) for owner in owners]
             current, degraded = await self._refreshed(owners, indexes)
-            frozen = [(owner, index.freeze()) for owner, index in zip(owners, current, strict=True)]
-            known = [(owner, each) for owner, each in frozen if each.head is not None]
-            seen = tuple(Seen(o, from_us(each.head.known_at)) for o, each in known if each.head)
-            return Sight([each for _, each in known], seen, now, now, degraded)
+            pairs = zip(owners, current, strict=True)
+            frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
+            seen = _seen((owner, one.head) for owner, one in frozen.items())
+            return Sight([*frozen.values()], seen, now, now, degraded)
         heads = await self._services.store.heads(owners)
-        last = zip(owners, heads, strict=True)
-        seen = tuple(Seen(owner, from_us(head.known_at)) for owner, head in last if head)
+        seen = _seen(zip(owners, heads, strict=True))
         if cue.known_at is not None:
             seen = tuple(Seen(each.owner, min(each.known_at, cue.known_at)) for each in seen)
         return await self.again(cue, seen, now)
@@ -235,11 +236,19 @@ class Reader:
         except (ModelError, OSError):
             return indexer.lexical_query(text), ("vector",)
 
-    def rank(self, sight: Sight, query: Query, cue: Cue, fusion: Fusion | None = None) -> Ranked:
-        """Rank what a cue reads."""
+    def rank(
+        self,
+        sight: Sight,
+        query: Query,
+        cue: Cue,
+        fusion: Fusion | None = None,
+        *,
+        runners_up: int = 0,
+    ) -> Ranked:
+        """Rank what a cue reads, and order so many more than it asks for."""
         pool = gather(sight.frozen, cue, sight.clock)
-        bonus = self.policy.recall.preference_bonus
-        return rank(pool, query, cue, fusion or self._services.fusion, sight.clock, bonus)
+        bonus, chosen = self.policy.recall.preference_bonus, fusion or self._services.fusion
+        return rank(pool, query, cue, chosen, sight.clock, bonus, runners_up=runners_up)
 
     def receipt(
         self,
@@ -268,13 +277,22 @@ class Reader:
 
     def ranking(self, query: Query, fusion: Fusion | None = None) -> Ranking:
         """Return what ranks a query, by name."""
-        indexer, chosen = self._services.indexes.indexer, fusion or self._services.fusion
-        return ranking(indexer, chosen, has_vector=query.vector is not None)
+        indexer, has_vector = self._services.indexes.indexer, query.vector is not None
+        if fusion is not None:
+            return ranking(indexer, fusion, has_vector=has_vector)
+        if has_vector not in self._rankings:
+            made = ranking(indexer, self._services.fusion, has_vector=has_vector)
+            self._rankings[has_vector] = made
+        return self._rankings[has_vector]
 
     @property
     def policy(self) -> Policy:
         """The policy in force for this principal."""
         return self._services.policies.policy_for(self._principal.home.org)
+
+
+def _seen(heads: Iterable[tuple[Scope, Head | None]]) -> tuple[Seen, ...]:
+    return tuple(Seen(owner, from_us(head.known_at)) for owner, head in heads if head is not None)
 
 
 def _shown(hit: Hit) -> Shown:
