@@ -93,7 +93,8 @@ class Digester:
         owners = owners_of(scopes)
         if any(seen.owner not in owners for seen in receipt.seen):
             raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
-        sight = await self._reader.again(receipt.cue, receipt.seen, receipt.at)
+        seen = {one.owner: one.known_at for one in receipt.seen}
+        sight = await self._reader.past(receipt.cue, seen, receipt.at)
         shown = self._shown_again(sight, receipt)
         if receipt.policy == self._reader.policy.hash:
             sight = sight._replace(degraded=receipt.degraded)
@@ -129,9 +130,9 @@ class Digester:
             sight,
             query,
             cue,
+            ranked,
             composed.chosen,
             [*composed.dropped[:MAX_DROPPED], *dropped],
-            len(ranked.pool),
             lost,
             fusion,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -23,7 +23,7 @@ from memstrata.policy.rules import Policy
 from memstrata.retrieval.fusion import Fusion
 from memstrata.retrieval.identity import ranking
 from memstrata.retrieval.owner_index import Frozen, OwnerIndex
-from memstrata.retrieval.pool import gather
+from memstrata.retrieval.pool import gather, newest, unasked
 from memstrata.retrieval.ranker import Query, Ranked, explain, rank
 
 RUNNERS_UP = 3
@@ -34,15 +34,15 @@ class Sight(NamedTuple):
     """What one read looks at.
 
     Attributes:
-        frozen: Columns of each owner that was ever written.
-        seen: Up to where their changes are in them.
+        owners: Whose memories.
+        frozen: Columns of each owner, in their order.
         now: The clock of the read.
         clock: Time to rank at: the system time that was asked for, or else ``now``.
         degraded: Names of what could not be reached.
     """
 
+    owners: Sequence[Scope]
     frozen: Sequence[Frozen]
-    seen: tuple[Seen, ...]
     now: datetime
     clock: datetime
     degraded: tuple[str, ...]
@@ -103,7 +103,7 @@ class Reader:
             Dropped(ranked.pool.row(slot).id, ranked.score.item(slot), "limit")
             for slot in slots[cue.limit :]
         ]
-        receipt = self.receipt(sight, query, cue, hits, dropped, len(ranked.pool), lost)
+        receipt = self.receipt(sight, query, cue, ranked, hits, dropped, lost)
         return Recall(hits, receipt.degraded, receipt)
 
     async def explain(self, memory: Memory, cue: Cue) -> Explanation:
@@ -178,28 +178,25 @@ class Reader:
             current, degraded = await self._refreshed(owners, indexes)
             pairs = zip(owners, current, strict=True)
             frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
-            seen = _seen((owner, one.head) for owner, one in frozen.items())
-            return Sight([*frozen.values()], seen, now, now, degraded)
-        heads = await self._services.store.heads(owners)
-        seen = _seen(zip(owners, heads, strict=True))
+            return Sight([*frozen], [*frozen.values()], now, now, degraded)
         if cue.known_at is not None:
-            seen = tuple(Seen(each.owner, min(each.known_at, cue.known_at)) for each in seen)
-        return await self.again(cue, seen, now)
+            return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
+        heads = zip(owners, await self._services.store.heads(owners), strict=True)
+        return await self.past(cue, {o: from_us(head.known_at) for o, head in heads if head}, now)
 
-    async def again(self, cue: Cue, seen: Sequence[Seen], now: datetime) -> Sight:
-        """Return what a cue read when it saw the owners' changes up to then.
+    async def past(self, cue: Cue, known_at: Mapping[Scope, datetime], now: datetime) -> Sight:
+        """Return what a cue reads of each owner as of a system time.
 
         Versions that gave way are among them where another time of the world is asked for: they
         may have been true at it.
         """
-        ever = cue.valid_at is not None
         store, indexes = self._services.store, self._services.indexes
+        ever = cue.valid_at is not None
         frozen = [
-            indexes.frozen_at(await store.as_of(one.owner, to_us(one.known_at), superseded=ever))
-            for one in seen
+            indexes.frozen_at(await store.as_of(owner, to_us(time), superseded=ever))
+            for owner, time in known_at.items()
         ]
-        clock = now if cue.known_at is None else cue.known_at
-        return Sight(frozen, tuple(seen), now, clock, ())
+        return Sight([*known_at], frozen, now, cue.known_at or now, ())
 
     async def _refreshed(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
@@ -255,9 +252,9 @@ class Reader:
         sight: Sight,
         query: Query,
         cue: Cue,
+        ranked: Ranked,
         hits: Sequence[Hit],
         dropped: Sequence[Dropped],
-        considered: int,
         lost: Sequence[str] = (),
         fusion: Fusion | None = None,
     ) -> Receipt:
@@ -266,14 +263,24 @@ class Reader:
             cue=cue,
             reader=self._principal.home,
             at=sight.now,
-            seen=sight.seen,
+            seen=self._seen(sight, cue, ranked),
             ranking=self.ranking(query, fusion),
             policy=self.policy.hash,
-            considered=considered,
+            considered=len(ranked.pool),
             returned=tuple(_shown(hit) for hit in hits),
             dropped=tuple(dropped),
             degraded=tuple(sorted({*sight.degraded, *lost})),
         )
+
+    def _seen(self, sight: Sight, cue: Cue, ranked: Ranked) -> tuple[Seen, ...]:
+        """Return how far the changes of each owner were seen, by what the reader may see of them
+        alone: where the owner stands would tell of a sibling's writes (SC-4).
+        """
+        pool = ranked.pool
+        if cue.kinds or cue.filter is not None:
+            pool = gather(sight.frozen, unasked(cue), sight.clock)
+        times = zip(sight.owners, newest(pool, sight.frozen), strict=True)
+        return tuple(Seen(owner, from_us(time)) for owner, time in times if time is not None)
 
     def ranking(self, query: Query, fusion: Fusion | None = None) -> Ranking:
         """Return what ranks a query, by name."""
@@ -289,10 +296,6 @@ class Reader:
     def policy(self) -> Policy:
         """The policy in force for this principal."""
         return self._services.policies.policy_for(self._principal.home.org)
-
-
-def _seen(heads: Iterable[tuple[Scope, Head | None]]) -> tuple[Seen, ...]:
-    return tuple(Seen(owner, from_us(head.known_at)) for owner, head in heads if head is not None)
 
 
 def _shown(hit: Hit) -> Shown:
