@@ -18,6 +18,9 @@ from memstrata.wiring import assemble
 ANA = "/user/ana/"
 READS: dict[str, Callable[[MemoryManager, str, list[str] | None], Any]] = {
     "recall": lambda m, one, scopes: [h.memory.content for h in m.recall("mode", scopes=scopes)],
+    "digest": lambda m, one, scopes: [
+        item.memory.content for item in m.digest("mode", floor=0, scopes=scopes).items
+    ],
     "list": lambda m, one, scopes: [memory.content for memory in m.list(scopes=scopes)],
     "get": lambda m, one, scopes: [f.content for f in [m.get(one, scopes=scopes)] if f],
     "history": lambda m, one, scopes: [f.content for f in m.history("mode", scopes=scopes)],

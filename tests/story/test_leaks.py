@@ -86,6 +86,8 @@ def read_all(stranger: MemoryManager, ids: tuple[str, ...]) -> list[Any]:
     verbs += [lambda: stranger.recall(SECRET, preference_bias=True)]
     verbs += [lambda: stranger.recall(SECRET, known_at="2026-06-01T00:00:00Z")]
     verbs += [lambda: stranger.recall(SECRET, filter={"key": KEY})]
+    verbs += [lambda q=q: stranger.digest(q, floor=0) for q in QUESTIONS]
+    verbs += [lambda: stranger.digest(SECRET, filter={"metadata.mode": {"$contains": "dark"}})]
     verbs += [lambda: stranger.list(filter={"tags": "dark"})]
     verbs += [lambda: stranger.list(filter={"metadata.mode": "dark mode"})]
     verbs += [lambda: stranger.history(KEY)]

@@ -174,11 +174,13 @@ def test_another_ranker_or_policy_renders_and_says_so(
     digest = ana.digest("deploy", floor=0)
 
     monkeypatch.setattr(identity, "RANKER", "another")
+    ana = world.strata.manager(user="ana")
     assert (ana.replay(digest.receipt).made, ana.replay(digest.receipt).text) == (
         Made.RENDERED,
         digest.text,
     )
     monkeypatch.undo()
+    ana = world.strata.manager(user="ana")
     assert ana.replay(digest.receipt).made is Made.RANKED
     changed = replace(digest.receipt, policy="0" * 64)
     assert ana.replay(changed).made is Made.RENDERED

@@ -108,6 +108,18 @@ def test_a_harmless_text_is_shown_as_it_is(content: str) -> None:
         assert shown == folded
 
 
+@pytest.mark.parametrize(
+    "char",
+    ["\0", "\x1b", "\x7f", "\x9b", "\u00ad", "\u034f", "\u061c", "\u115f", "\u180e", "\u200b",
+     "\u202e", "\u2060", "\u2065", "\u2066", "\u3164", "\ufe00", "\ufeff", "\ufff0", "\uffa0",
+     "\U000e0001", "\U000e0041", "\U000e0080", "\U000e0100", "\U000e0fff", "\U0001d173"],
+    ids=ascii,
+)  # fmt: skip
+def test_what_nobody_sees_is_left_out(char: str) -> None:
+    for text in (f"a{char}b", f"字{char}字", f"{char}{char}"):
+        assert char not in composed(memory(content=text)).text
+
+
 def test_joiners_stay_where_scripts_and_emoji_need_them() -> None:
     for text in ("👩\u200d👧", "می\u200cخواهم", "❤\ufe0f"):
         assert f'"{text}"' in composed(memory(content=text)).text

@@ -34,7 +34,14 @@ _BARE = frozenset(" _-.'/@&+,#")
 # Letters that show nothing: fillers, the blank of Braille, joiners of graphemes.
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _JOINERS = frozenset("\u200c\u200d")
-_SELECTORS = frozenset("\ufe0e\ufe0f")
+_SELECTORS = frozenset("\ufe0e\ufe0f\u180b\u180c\u180d\u180f")
+# What Unicode says to show as nothing, assigned or not: other selectors, tags, specials.
+_IGNORED = (
+    ("\ufe00", "\ufe0d"),
+    ("\ufff0", "\ufff8"),
+    ("\U000e0000", "\U000e0fff"),
+    ("\u2065",) * 2,
+)
 _BRACKETS = frozenset('<>"')
 
 
@@ -170,7 +177,7 @@ def _is_hidden(text: str, place: int, previous: str) -> bool:
         return not char.isprintable()
     if char in _JOINERS or char in _SELECTORS:
         return not _joins(text, place, previous)
-    if char in _INVISIBLE or "\ufe00" <= char <= "\ufe0d" or "\U000e0100" <= char <= "\U000e01ef":
+    if char in _INVISIBLE or any(first <= char <= last for first, last in _IGNORED):
         return True
     return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 

@@ -24,7 +24,8 @@ class Seen(Value):
 
     Attributes:
         owner: Whose.
-        known_at: System time of the last change that was seen.
+        known_at: System time of the last change of what the reader may see; what others wrote
+            there does not show.
     """
 
     owner: Scope
@@ -110,7 +111,7 @@ class Receipt(Value):
         cue: What was asked, with the two clocks that were asked for.
         reader: Canonical path of who asked.
         at: Clock of the read.
-        seen: Up to where each owner's changes were seen; owners never written are left out.
+        seen: Up to where the changes of each owner were seen of whom anything was.
         ranking: What ranked.
         policy: Hash of the policy in force.
         considered: Memories that were visible.

@@ -22,13 +22,16 @@ from memstrata.domain.receipt import Dropped, Page, Receipt
 from memstrata.domain.scope import Principal
 from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker, between, sequence
-from memstrata.manager.reading import RUNNERS_UP, Reader, Sight, owners_of
+from memstrata.manager.reading import Reader, Sight, owners_of
 from memstrata.manager.services import Services
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.ranker import Query, Ranked, standing
 
 MAX_ANSWER_BYTES = 1024 * 1024
 """Longest answer that is looked through for what it cites; chosen."""
+
+MAX_BELOW = 5
+"""How many of those below the floor a receipt names, where the best lie there; chosen."""
 
 MAX_DROPPED = 50
 """Most memories that a receipt names as left out; chosen, to bound its size."""
@@ -90,7 +93,8 @@ class Digester:
         owners = owners_of(scopes)
         if any(seen.owner not in owners for seen in receipt.seen):
             raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
-        sight = await self._reader.again(receipt.cue, receipt.seen, receipt.at)
+        seen = {one.owner: one.known_at for one in receipt.seen}
+        sight = await self._reader.past(receipt.cue, seen, receipt.at)
         shown = self._shown_again(sight, receipt)
         if receipt.policy == self._reader.policy.hash:
             sight = sight._replace(degraded=receipt.degraded)
@@ -119,15 +123,16 @@ class Digester:
         count = self._services.tokens.count
         composed = compose(hits, rules, sight.clock, count) if rules.enabled else _OFF
         looked_at = {hit.memory.id for hit in hits}
-        below = self._reader.rank(sight, query, replace(cue, floor=None, limit=RUNNERS_UP), fusion)
+        unfloored = replace(cue, floor=None, limit=MAX_BELOW)
+        below = self._reader.rank(sight, query, unfloored, fusion)
         dropped = [d for d in _below(below) if d.id not in looked_at]
         receipt = self._reader.receipt(
             sight,
             query,
             cue,
+            ranked,
             composed.chosen,
             [*composed.dropped[:MAX_DROPPED], *dropped],
-            len(ranked.pool),
             lost,
             fusion,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -23,10 +23,10 @@ from memstrata.policy.rules import Policy
 from memstrata.retrieval.fusion import Fusion
 from memstrata.retrieval.identity import ranking
 from memstrata.retrieval.owner_index import Frozen, OwnerIndex
-from memstrata.retrieval.pool import gather
+from memstrata.retrieval.pool import gather, newest, unasked
 from memstrata.retrieval.ranker import Query, Ranked, explain, rank
 
-RUNNERS_UP = 5
+RUNNERS_UP = 3
 """How many of those that the limit of a recall cuts off its receipt names; chosen."""
 
 
@@ -34,15 +34,15 @@ class Sight(NamedTuple):
     """What one read looks at.
 
     Attributes:
-        frozen: Columns of each owner that was ever written.
-        seen: Up to where their changes are in them.
+        owners: Whose memories.
+        frozen: Columns of each owner, in their order.
         now: The clock of the read.
         clock: Time to rank at: the system time that was asked for, or else ``now``.
         degraded: Names of what could not be reached.
     """
 
+    owners: Sequence[Scope]
     frozen: Sequence[Frozen]
-    seen: tuple[Seen, ...]
     now: datetime
     clock: datetime
     degraded: tuple[str, ...]
@@ -54,6 +54,8 @@ class Reader:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        # A manager asks again and again; what ranks changes with the process only.
+        self._rankings: dict[bool, Ranking] = {}
 
     @property
     def now(self) -> datetime:
@@ -94,14 +96,14 @@ class Reader:
         """Rank what the principal may see for a cue."""
         sight = await self.sight(cue)
         query, lost = self.query(cue.query)
-        ranked = self.rank(sight, query, replace(cue, limit=cue.limit + RUNNERS_UP))
+        ranked = self.rank(sight, query, cue, runners_up=RUNNERS_UP)
         slots = ranked.order.tolist()
         hits = tuple(map(ranked.hit, slots[: cue.limit]))
         dropped = [
             Dropped(ranked.pool.row(slot).id, ranked.score.item(slot), "limit")
             for slot in slots[cue.limit :]
         ]
-        receipt = self.receipt(sight, query, cue, hits, dropped, len(ranked.pool), lost)
+        receipt = self.receipt(sight, query, cue, ranked, hits, dropped, lost)
         return Recall(hits, receipt.degraded, receipt)
 
     async def explain(self, memory: Memory, cue: Cue) -> Explanation:
@@ -174,31 +176,27 @@ class Reader:
         if cue.known_at is None and cue.valid_at is None:
             indexes = [self._services.indexes.of(owner) for owner in owners]
             current, degraded = await self._refreshed(owners, indexes)
-            frozen = [(owner, index.freeze()) for owner, index in zip(owners, current, strict=True)]
-            known = [(owner, each) for owner, each in frozen if each.head is not None]
-            seen = tuple(Seen(o, from_us(each.head.known_at)) for o, each in known if each.head)
-            return Sight([each for _, each in known], seen, now, now, degraded)
-        heads = await self._services.store.heads(owners)
-        last = zip(owners, heads, strict=True)
-        seen = tuple(Seen(owner, from_us(head.known_at)) for owner, head in last if head)
+            pairs = zip(owners, current, strict=True)
+            frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
+            return Sight([*frozen], [*frozen.values()], now, now, degraded)
         if cue.known_at is not None:
-            seen = tuple(Seen(each.owner, min(each.known_at, cue.known_at)) for each in seen)
-        return await self.again(cue, seen, now)
+            return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
+        heads = zip(owners, await self._services.store.heads(owners), strict=True)
+        return await self.past(cue, {o: from_us(head.known_at) for o, head in heads if head}, now)
 
-    async def again(self, cue: Cue, seen: Sequence[Seen], now: datetime) -> Sight:
-        """Return what a cue read when it saw the owners' changes up to then.
+    async def past(self, cue: Cue, known_at: Mapping[Scope, datetime], now: datetime) -> Sight:
+        """Return what a cue reads of each owner as of a system time.
 
         Versions that gave way are among them where another time of the world is asked for: they
         may have been true at it.
         """
-        ever = cue.valid_at is not None
         store, indexes = self._services.store, self._services.indexes
+        ever = cue.valid_at is not None
         frozen = [
-            indexes.frozen_at(await store.as_of(one.owner, to_us(one.known_at), superseded=ever))
-            for one in seen
+            indexes.frozen_at(await store.as_of(owner, to_us(time), superseded=ever))
+            for owner, time in known_at.items()
         ]
-        clock = now if cue.known_at is None else cue.known_at
-        return Sight(frozen, tuple(seen), now, clock, ())
+        return Sight([*known_at], frozen, now, cue.known_at or now, ())
 
     async def _refreshed(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
@@ -235,20 +233,28 @@ class Reader:
         except (ModelError, OSError):
             return indexer.lexical_query(text), ("vector",)
 
-    def rank(self, sight: Sight, query: Query, cue: Cue, fusion: Fusion | None = None) -> Ranked:
-        """Rank what a cue reads."""
+    def rank(
+        self,
+        sight: Sight,
+        query: Query,
+        cue: Cue,
+        fusion: Fusion | None = None,
+        *,
+        runners_up: int = 0,
+    ) -> Ranked:
+        """Rank what a cue reads, and order so many more than it asks for."""
         pool = gather(sight.frozen, cue, sight.clock)
-        bonus = self.policy.recall.preference_bonus
-        return rank(pool, query, cue, fusion or self._services.fusion, sight.clock, bonus)
+        bonus, chosen = self.policy.recall.preference_bonus, fusion or self._services.fusion
+        return rank(pool, query, cue, chosen, sight.clock, bonus, runners_up=runners_up)
 
     def receipt(
         self,
         sight: Sight,
         query: Query,
         cue: Cue,
+        ranked: Ranked,
         hits: Sequence[Hit],
         dropped: Sequence[Dropped],
-        considered: int,
         lost: Sequence[str] = (),
         fusion: Fusion | None = None,
     ) -> Receipt:
@@ -257,19 +263,34 @@ class Reader:
             cue=cue,
             reader=self._principal.home,
             at=sight.now,
-            seen=sight.seen,
+            seen=self._seen(sight, cue, ranked),
             ranking=self.ranking(query, fusion),
             policy=self.policy.hash,
-            considered=considered,
+            considered=len(ranked.pool),
             returned=tuple(_shown(hit) for hit in hits),
             dropped=tuple(dropped),
             degraded=tuple(sorted({*sight.degraded, *lost})),
         )
 
+    def _seen(self, sight: Sight, cue: Cue, ranked: Ranked) -> tuple[Seen, ...]:
+        """Return how far the changes of each owner were seen, by what the reader may see of them
+        alone: where the owner stands would tell of a sibling's writes (SC-4).
+        """
+        pool = ranked.pool
+        if cue.kinds or cue.filter is not None:
+            pool = gather(sight.frozen, unasked(cue), sight.clock)
+        times = zip(sight.owners, newest(pool, sight.frozen), strict=True)
+        return tuple(Seen(owner, from_us(time)) for owner, time in times if time is not None)
+
     def ranking(self, query: Query, fusion: Fusion | None = None) -> Ranking:
         """Return what ranks a query, by name."""
-        indexer, chosen = self._services.indexes.indexer, fusion or self._services.fusion
-        return ranking(indexer, chosen, has_vector=query.vector is not None)
+        indexer, has_vector = self._services.indexes.indexer, query.vector is not None
+        if fusion is not None:
+            return ranking(indexer, fusion, has_vector=has_vector)
+        if has_vector not in self._rankings:
+            made = ranking(indexer, self._services.fusion, has_vector=has_vector)
+            self._rankings[has_vector] = made
+        return self._rankings[has_vector]
 
     @property
     def policy(self) -> Policy:

@@ -44,13 +44,11 @@ class Frozen(NamedTuple):
         alive: For each segment, which of its rows stand; None for all of them.
         selections: What readers selected of it and may select again; kept and bounded by
             :func:`~memstrata.retrieval.pool.gather`, gone with the next change of the owner.
-        head: Where the owner stood; None for columns of another time.
     """
 
     segments: tuple[Segment, ...]
     alive: tuple[NDArray[np.bool_] | None, ...]
     selections: dict[Hashable, Any]
-    head: Head | None = None
 
 
 class OwnerIndex:
@@ -177,7 +175,7 @@ class OwnerIndex:
         """Return the columns as they stand now, building what is missing."""
         with self._lock:
             if self._frozen is None:
-                self._frozen = self._build()._replace(head=self.head)
+                self._frozen = self._build()
             return self._frozen
 
     def _build(self) -> Frozen:

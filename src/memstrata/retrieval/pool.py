@@ -166,11 +166,26 @@ def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     return pool
 
 
+def newest(pool: Pool, frozen: Sequence[Frozen]) -> tuple[int | None, ...]:
+    """Return for each index the start of the newest state among the rows that a pool selected of
+    it, µs; None where it selected none. What it did not select has no part in this.
+    """
+    times = pool.once(_newest)
+    by_segment = {id(part.segment): time for part, time in zip(pool.parts, times, strict=True)}
+    found = [[by_segment.get(id(segment), NEVER) for segment in one.segments] for one in frozen]
+    latest = [max(each, default=NEVER) for each in found]
+    return tuple(None if time == NEVER else time for time in latest)
+
+
+def _newest(pool: Pool) -> tuple[int, ...]:
+    return tuple(part.segment.newest(part.places) for part in pool.parts)
+
+
 def _selected(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     pool = _gathered(frozen, cue, now)
     if len(cue.scopes) > 1:
         asked = cue.kinds or cue.filter
-        holders = _gathered(frozen, _unasked(cue), now) if asked else pool
+        holders = _gathered(frozen, unasked(cue), now) if asked else pool
         pool.nearest = _nearest(holders, cue)
     return pool
 
@@ -195,8 +210,8 @@ def _gathered(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     return Pool(parts)
 
 
-def _unasked(cue: Cue) -> Cue:
-    """The cue without what it asks for: a key is held whatever kind is wanted (SC-2)."""
+def unasked(cue: Cue) -> Cue:
+    """Return the cue without what it asks for: a key is held whatever kind is wanted (SC-2)."""
     return replace(cue, kinds=frozenset(), filter=None)
 
 

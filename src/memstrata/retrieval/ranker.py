@@ -65,7 +65,16 @@ class Ranked:
         return Hit(self.pool.memory(slot), self.score.item(slot), why)
 
 
-def rank(pool: Pool, query: Query, cue: Cue, fusion: Fusion, now: datetime, bonus: float) -> Ranked:
+def rank(
+    pool: Pool,
+    query: Query,
+    cue: Cue,
+    fusion: Fusion,
+    now: datetime,
+    bonus: float,
+    *,
+    runners_up: int = 0,
+) -> Ranked:
     """Score and order the visible rows.
 
     Args:
@@ -75,6 +84,7 @@ def rank(pool: Pool, query: Query, cue: Cue, fusion: Fusion, now: datetime, bonu
         fusion: Mode and weights.
         now: The clock.
         bonus: What a biased preference key gains (PO-5).
+        runners_up: How many more than the cue's limit are ordered.
 
     Returns:
         Order by score falling, then newest update, then id (RE-7); a key held by a nearer scope
@@ -103,7 +113,8 @@ def rank(pool: Pool, query: Query, cue: Cue, fusion: Fusion, now: datetime, bonu
         eligible = eligible & ((relevance >= cue.floor) | structured)
     if pool.nearest:
         eligible = eligible & ~_shadowed(pool, cue)
-    return Ranked(pool, _ordered(pool, score, eligible, cue.limit), score, relevance, parts)
+    order = _ordered(pool, score, eligible, cue.limit + runners_up)
+    return Ranked(pool, order, score, relevance, parts)
 
 
 def standing(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:

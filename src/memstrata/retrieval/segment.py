@@ -55,6 +55,7 @@ class Segment:
     __slots__ = (
         "_audiences",
         "_counts",
+        "_known_from",
         "_opened",
         "_places",
         "_terms",
@@ -96,6 +97,7 @@ class Segment:
         self.restricted = bool(closed.any())
         self._opened: dict[int, Memory] = {}
         self._audiences: dict[int, Audience] = {}
+        self._known_from: NDArray[np.int64] | None = None
         start = ENTRY.size
         if dimensions:
             packed = b"".join([row.entry[start : start + dimensions] for row in rows])
@@ -133,6 +135,12 @@ class Segment:
         runs = [slice(0), *map(slice, lows.tolist(), highs.tolist())]
         places = np.concatenate([self._places[run] for run in runs])
         return places, np.concatenate([self._counts[run] for run in runs]), highs - lows
+
+    def newest(self, places: NDArray[np.int64]) -> int:
+        """Return the start of the newest state among rows at some places, at least one, µs."""
+        if self._known_from is None:
+            self._known_from = np.array([row.known_from for row in self.rows], np.int64)
+        return int(self._known_from[places].max())
 
     def admits(self, place: int, agent: str | None) -> bool:
         """Return whether an agent belongs to the audience of a row (SC-12).
