@@ -222,7 +222,7 @@ class PostgresStore:
             )
             sent.append((name, {**(bound or {}), "owner": known.name}))
         async with self._turn(known) as line:
-            await line.run(*self._begin_turn(known), timeout_s=self._turn_timeout_s, more=True)
+            await line.run(*self._begin_turn(known), timeout_s=self._turn_timeout_s)
             await line.run(*sent, ("commit", None), timeout_s=self._pool.timeout_s)
 
     async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
@@ -357,7 +357,7 @@ class PostgresStore:
         begun = self._begin_turn(owner)
         asked = meaning.wanted_under_turn(owner.name, owner.tag, request)
         rows = meaning.rows_since(owner.name, since)
-        found = await line.run(*begun, rows, *asked, timeout_s=self._turn_timeout_s, more=True)
+        found = await line.run(*begun, rows, *asked, timeout_s=self._turn_timeout_s)
         stood, changed, others = found[len(begun) - 1], found[len(begun)], found[len(begun) + 1 :]
         if not stood:
             return Snapshot(head=None, complete=True, rows=()), b""
@@ -365,7 +365,7 @@ class PostgresStore:
         if since is not None and not meaning.is_since(since, head):
             since = None
             live = meaning.rows_since(owner.name, None)
-            (changed,) = await line.run(live, timeout_s=self._pool.timeout_s, more=True)
+            (changed,) = await line.run(live, timeout_s=self._pool.timeout_s)
         more = meaning.found_under_turn(owner.tag, request, asked, others)
         return meaning.snapshot_of(head, since, changed, more), mac
 

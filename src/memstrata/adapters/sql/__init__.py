@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _NAMED = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_VALUE = re.compile(r"%\((\w+)\)s|%%")
 
 
 class Migration(NamedTuple):
@@ -30,6 +31,16 @@ def load_queries(text: str) -> dict[str, str]:
     return {
         name: _without_comments(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)
     }
+
+
+def in_order(statement: str) -> tuple[str, tuple[str, ...]]:
+    """Return a statement with ``$1``, ``$2`` … for ``%(name)s``, and the names in that order."""
+    names: dict[str, int] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        return f"${names.setdefault(found[1], len(names) + 1)}" if found[1] else "%"
+
+    return _VALUE.sub(numbered, statement), tuple(names)
 
 
 def load_migrations(directory: Path) -> tuple[Migration, ...]:
