@@ -32,9 +32,9 @@ ABOUT_NO_OWNER = {
         "migrations",
         "operator",
     ),
-    *("bind_turn", "role", "rollback", "server", "unguarded"),
+    *("role", "rollback", "server", "unguarded"),
     # For the operator, or about several owners at a time.
-    *("existing", "heads", "nameless", "outbox_of_all", "owner_names", "sessions_due"),
+    *("bound_heads", "existing", "heads", "nameless", "outbox_of_all", "owner_names", "sessions_due"),
 }
 OF_ONE_OWNER = sorted(set(SQL) - ABOUT_NO_OWNER)
 

@@ -185,6 +185,13 @@ class Pool:
             bound = bind(readable, timeout_s=self.timeout_s)
             return (await line.run(bound, *statements, timeout_s=self.timeout_s))[1:]
 
+    async def call(self, statement: str, /, **bound: object) -> list[Row]:
+        """Run one statement that binds itself, in its own round trip, and return its rows."""
+        async with self.line() as line:
+            limit = {"lock": str(_ms(self.timeout_s))}
+            (found,) = await line.run((statement, {**bound, **limit}), timeout_s=self.timeout_s)
+            return found
+
     async def view(self, readable: Sequence[str], *statements: Statement) -> list[list[Row]]:
         """As :meth:`ask`, all statements seeing the same moment."""
         bound = bind(readable, timeout_s=self.timeout_s)

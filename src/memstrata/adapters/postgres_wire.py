@@ -7,7 +7,7 @@ make the values and the rows. It is the extended protocol and its pipeline all t
 
 from collections.abc import Generator, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import psycopg
 from psycopg.abc import Buffer
@@ -17,6 +17,7 @@ from psycopg.pq import ConnStatus, ExecStatus, Format, PipelineStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.waiting import Ready, Wait
 
+from memstrata.adapters.postgres_values import KINDS, Kind
 from memstrata.adapters.sql import in_order
 
 Row: TypeAlias = tuple[Any, ...]
@@ -32,10 +33,31 @@ _Waiting: TypeAlias = Generator[Wait, Ready | int, list[PGresult]]
 _FINE = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
 
+class _Form(NamedTuple):
+    """A statement as libpq takes it, and how each of its values is sent.
+
+    Attributes:
+        text: With numbers for names.
+        names: Of the values, by number.
+        kinds: Of the values; None for those that the driver has to look at.
+        types: Of the values, where they are known.
+        formats: Binary, where the type is known.
+    """
+
+    text: bytes
+    names: tuple[str, ...]
+    kinds: tuple[Kind | None, ...]
+    types: tuple[int, ...]
+    formats: tuple[Format, ...]
+
+
 @lru_cache(maxsize=1024)
-def _positional(statement: bytes) -> tuple[bytes, tuple[str, ...], list[PyFormat]]:
-    text, names = in_order(statement.decode())
-    return text.encode(), names, [PyFormat.AUTO] * len(names)
+def _form(statement: bytes) -> _Form:
+    text, casts = in_order(statement.decode())
+    kinds = tuple(KINDS.get(cast) for cast in casts.values())
+    types = tuple(kind.oid if kind else 0 for kind in kinds)
+    formats = tuple(Format.BINARY if kind else Format.TEXT for kind in kinds)
+    return _Form(text.encode(), tuple(casts), kinds, types, formats)
 
 
 class Wire:
@@ -84,13 +106,36 @@ class Wire:
             self._pgconn.exit_pipeline_mode()
 
     def _converted(self, statement: bytes, bound: dict[str, Any] | None) -> _Message:
-        text, names, formats = _positional(statement)
-        if not names or bound is None:
-            return text, None, None, None
-        # Of the connection: it says how bytes in a list are quoted.
+        form = _form(statement)
+        if bound is None or not form.names:
+            return form.text, None, None, None
+        if None in form.kinds:
+            return self._found_out(form, bound)
+        values = [
+            None if (value := bound[name]) is None else kind.written(value)
+            for name, kind in zip(form.names, form.kinds, strict=True)
+            if kind is not None
+        ]
+        return form.text, values, form.types, form.formats
+
+    def _found_out(self, form: _Form, bound: dict[str, Any]) -> _Message:
+        """Convert with the driver's help what is not cast."""
+        values: list[Buffer | None] = []
+        types: list[int] = []
+        formats: list[Format] = []
+        # Of the connection: it says how bytes are quoted.
         converter = Transformer(self._connection)
-        values = converter.dump_sequence([bound[name] for name in names], formats)
-        return text, values, converter.types, converter.formats
+        for name, kind in zip(form.names, form.kinds, strict=True):
+            value = bound[name]
+            if kind is None:
+                values += converter.dump_sequence([value], [PyFormat.AUTO])
+                types += converter.types or (0,)
+                formats += converter.formats or (Format.TEXT,)
+            else:
+                values.append(None if value is None else kind.written(value))
+                types.append(kind.oid)
+                formats.append(Format.BINARY)
+        return form.text, values, types, formats
 
 
 def _rows(result: PGresult) -> list[Row]:
