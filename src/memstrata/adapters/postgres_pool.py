@@ -11,6 +11,7 @@ under.
 
 import asyncio
 import os
+import select
 import socket
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -129,15 +130,12 @@ def _is_alive(connection: Connection) -> bool:
 
     An idle connection has nothing to say; one that the server ended has: its end.
     """
+    waiting = select.poll()
     try:
-        with socket.socket(fileno=os.dup(connection.fileno())) as line:
-            line.settimeout(0)
-            line.recv(1, socket.MSG_PEEK)
-    except BlockingIOError:
-        return not connection.closed
-    except (OSError, psycopg.Error):
+        waiting.register(connection.fileno(), select.POLLIN)
+    except psycopg.Error:
         return False
-    return False
+    return not waiting.poll(0)
 
 
 class Pool:

@@ -13,6 +13,7 @@ import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
+from psycopg.generators import execute
 from psycopg.pq import ConnStatus, ExecStatus, Format, PipelineStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.waiting import Ready, Wait
@@ -83,18 +84,29 @@ class Wire:
         """
         # All values first: one that cannot be sent must not leave half a message behind.
         sent = [self._converted(statement, bound) for statement, bound in statements]
-        self._pgconn.enter_pipeline_mode()
-        for text, values, types, formats in sent:
-            self._pgconn.send_query_params(text, values, types, formats, Format.BINARY)
-        self._pgconn.pipeline_sync()
-        results = await self._connection.wait(_answers(self._pgconn))
+        results = await (self._asked(sent[0]) if len(sent) == 1 else self._piped(sent))
         for result in results:
             if result.status not in _FINE:
                 raise error_from_result(result, "utf-8")
         if len(results) < len(sent):
             raise psycopg.OperationalError("the connection ended before the answer")
-        self._pgconn.exit_pipeline_mode()
         return [_rows(result) if result.nfields else [] for result in results]
+
+    async def _asked(self, message: _Message) -> list[PGresult]:
+        """Send one statement; the driver waits for one answer faster than for a pipeline's."""
+        self._pgconn.send_query_params(*message, Format.BINARY)
+        return await self._connection.wait(execute(self._pgconn))
+
+    async def _piped(self, messages: Sequence[_Message]) -> list[PGresult]:
+        self._pgconn.enter_pipeline_mode()
+        for message in messages:
+            self._pgconn.send_query_params(*message, Format.BINARY)
+        self._pgconn.pipeline_sync()
+        results = await self._connection.wait(_answers(self._pgconn))
+        # Where the connection ended, or was cut off in between, this is left to ``end``.
+        if len(results) == len(messages):
+            self._pgconn.exit_pipeline_mode()
+        return results
 
     def end(self) -> None:
         """Make a connection whose last call was broken off fit for the next, if it can be.
