@@ -336,7 +336,10 @@ $$;
 -- What every recall and every write asks for, as functions: a session keeps their plans, where a
 -- statement that is sent is read and planned anew each time, and none of it is a prepared statement
 -- that a pooler would have to know of. They run with the rights of who calls them, policies
--- included, and they set what ends with the transaction, like any statement of ours.
+-- included, and they set what ends with the transaction, like any statement of ours. Where lists
+-- come in, a plan for this one's length would seem worth making each time, and is not; rows are
+-- inserted one by one, for that is a third of what unnesting a list for each column costs for one
+-- row, and writes of one are what people wait for.
 
 -- Where some owners stand; names them as readable. A setting of `statement_timeout` would not bind
 -- the statement that makes it, so this has none; what it may wait for is locks.
@@ -364,7 +367,7 @@ CREATE FUNCTION memstrata.take_turn(
     since_revision bigint, live smallint[], statement_ms text, lock_ms text, idle_ms text)
 RETURNS TABLE (incarnation bytea, epoch bigint, revision bigint, known_at bigint, seq bigint,
     mac bytea, banned bytea[], id text, body bytea, state bytea, entry bytea, known_from bigint)
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     alone CONSTANT text := '{' || for_owner || '}';
@@ -415,7 +418,7 @@ CREATE FUNCTION memstrata.add_memories(
     session_tags bytea[], macs bytea[], states bytea[], bodies bytea[], analysers text[],
     embedders text[], entries bytea[], roots text[], root_tags bytea[], tops bigint[])
 RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_variable
 BEGIN
     PERFORM memstrata.require(c.top = coalesce((
@@ -423,28 +426,26 @@ BEGIN
             WHERE l.owner = for_owner AND l.tag = c.tag), 0),
         format('chain %s: version %s does not come next', c.root, c.top + 1))
     FROM unnest(roots, root_tags, tops) AS c (root, tag, top);
-    INSERT INTO memstrata.memories (
-        owner, id, version, revision, status, known_from, due_at, codec, scope_tag, chain_tag,
-        key_tag, hash_tag, slot_tag, session_tag, mac, state, body)
-    SELECT for_owner, a.id, a.version, revision, a.status, known_from, a.due_at, codec, a.scope_tag,
-        a.chain_tag, a.key_tag, a.hash_tag, a.slot_tag, a.session_tag, a.mac, a.state, a.body
-    FROM unnest(ids, versions, statuses, due_ats, scope_tags, chain_tags, key_tags, hash_tags,
-        slot_tags, session_tags, macs, states, bodies) AS a (id, version, status, due_at, scope_tag,
-        chain_tag, key_tag, hash_tag, slot_tag, session_tag, mac, state, body);
-    INSERT INTO memstrata.states (owner, revision, id, status, known_from, state)
-    SELECT for_owner, revision, a.id, a.status, known_from, a.state
-    FROM unnest(ids, statuses, states) AS a (id, status, state);
-    INSERT INTO memstrata.index_rows (owner, id, analyser, embedder, entry)
-    SELECT for_owner, a.id, a.analyser, a.embedder, a.entry
-    FROM unnest(ids, analysers, embedders, entries) AS a (id, analyser, embedder, entry)
-    WHERE length(a.entry) > 0;
-    INSERT INTO memstrata.lookups (owner, tag, place, id)
-    SELECT for_owner, a.tag, a.version, a.id
-    FROM unnest(chain_tags, versions, ids) AS a (tag, version, id)
-    UNION ALL
-    SELECT for_owner, a.tag, 0, a.id FROM unnest(key_tags, ids) AS a (tag, id)
-    WHERE a.tag IS NOT NULL
-    ON CONFLICT DO NOTHING;
+    FOR i IN 1 .. cardinality(ids) LOOP
+        INSERT INTO memstrata.memories (
+            owner, id, version, revision, status, known_from, due_at, codec, scope_tag, chain_tag,
+            key_tag, hash_tag, slot_tag, session_tag, mac, state, body)
+        VALUES (for_owner, ids[i], versions[i], revision, statuses[i], known_from, due_ats[i],
+            codec, scope_tags[i], chain_tags[i], key_tags[i], hash_tags[i], slot_tags[i],
+            session_tags[i], macs[i], states[i], bodies[i]);
+        INSERT INTO memstrata.states (owner, revision, id, status, known_from, state)
+        VALUES (for_owner, revision, ids[i], statuses[i], known_from, states[i]);
+        INSERT INTO memstrata.lookups (owner, tag, place, id)
+        VALUES (for_owner, chain_tags[i], versions[i], ids[i]) ON CONFLICT DO NOTHING;
+        IF key_tags[i] IS NOT NULL THEN
+            INSERT INTO memstrata.lookups (owner, tag, place, id)
+            VALUES (for_owner, key_tags[i], 0, ids[i]) ON CONFLICT DO NOTHING;
+        END IF;
+        IF length(entries[i]) > 0 THEN
+            INSERT INTO memstrata.index_rows (owner, id, analyser, embedder, entry)
+            VALUES (for_owner, ids[i], analysers[i], embedders[i], entries[i]);
+        END IF;
+    END LOOP;
 END
 $$;
 
@@ -455,7 +456,7 @@ CREATE FUNCTION memstrata.move_owner(
     head_seq bigint, head_mac bytea, seqs bigint[], commitments bytea[], macs bytea[],
     salts bytea[], payloads bytea[], subject_tags bytea[], subject_seqs bigint[])
 RETURNS void
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_variable
 BEGIN
     INSERT INTO memstrata.owners AS o
@@ -465,14 +466,15 @@ BEGIN
         revision = excluded.revision, last_known_at = excluded.last_known_at,
         head_seq = excluded.head_seq, head_mac = excluded.head_mac
     WHERE memstrata.require(o.revision = excluded.revision - 1, 'the owner moved on');
-    INSERT INTO memstrata.events (owner, seq, commitment, mac)
-    SELECT for_owner, l.seq, l.commitment, l.mac
-    FROM unnest(seqs, commitments, macs) AS l (seq, commitment, mac);
-    INSERT INTO memstrata.event_payloads (owner, seq, salt, payload)
-    SELECT for_owner, l.seq, l.salt, l.payload
-    FROM unnest(seqs, salts, payloads) AS l (seq, salt, payload);
-    INSERT INTO memstrata.lookups (owner, tag, place, id)
-    SELECT for_owner, s.tag, s.seq, '' FROM unnest(subject_tags, subject_seqs) AS s (tag, seq)
-    ON CONFLICT DO NOTHING;
+    FOR i IN 1 .. cardinality(seqs) LOOP
+        INSERT INTO memstrata.events (owner, seq, commitment, mac)
+        VALUES (for_owner, seqs[i], commitments[i], macs[i]);
+        INSERT INTO memstrata.event_payloads (owner, seq, salt, payload)
+        VALUES (for_owner, seqs[i], salts[i], payloads[i]);
+    END LOOP;
+    FOR i IN 1 .. cardinality(subject_tags) LOOP
+        INSERT INTO memstrata.lookups (owner, tag, place, id)
+        VALUES (for_owner, subject_tags[i], subject_seqs[i], '') ON CONFLICT DO NOTHING;
+    END LOOP;
 END
 $$;
