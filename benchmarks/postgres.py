@@ -16,12 +16,10 @@ cold recall       The first recall of an owner by a process that is connected. I
                   away before each round. `select` is a SELECT of the same columns of the same rows
                   by psycopg, in binary, fetched as tuples.
 single write      One `remember` of a new text: policy, gates, ranking entry, audit event and all,
-                  acknowledged when it is on disk. `bare` is a transaction of psycopg's own, BEGIN,
-                  one INSERT, COMMIT, of as many random bytes as the write's rows hold (values
-                  only, headers and indexes not counted) into one table of one index; `rows` is a
-                  transaction that inserts rows like those that the write leaves behind into the
-                  same tables under the same policies, a statement each, and moves the owner.
-store.commit      The store's share of a write: turn, read, decision, change, commit.
+                  acknowledged when it is on disk. `commit` is the store's share of it: turn, read,
+                  change and commit, without the decision in between. `bare` is a transaction of
+                  psycopg's own, BEGIN, one INSERT, COMMIT, of as many random bytes as the write's
+                  rows hold (values only, no headers or indexes) into one table with one index.
 
 Beside the blocking face stands psycopg's blocking connection, beside the async face its async one.
 """
@@ -35,15 +33,14 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
 import memstrata
-from memstrata.domain.change import TurnRequest
 from memstrata.domain.scope import Scope
 
 HERE = Path(__file__).parent
@@ -64,6 +61,7 @@ FROM memstrata.memories AS m LEFT JOIN memstrata.index_rows AS i
 ON i.owner = m.owner AND i.id = m.id WHERE m.owner = %s"""
 
 Call = Callable[[], Any]
+Sides = dict[str, Callable[[], Call]]
 
 
 class DurableServer(Server):
@@ -103,21 +101,33 @@ class Times:
         self._rng = rng
         self._spent: dict[str, list[float]] = {}
 
-    async def round(self, sides: dict[str, Callable[[], Call]]) -> None:
+    def order(self, sides: Iterable[str]) -> list[str]:
+        """Return the sides in the order of the next round."""
+        return self._rng.sample(sorted(sides), len(list(sides)))
+
+    def round(self, sides: Sides) -> None:
         """Time every side once; each brings a function that prepares the call to be timed."""
-        for side in self._rng.sample(sorted(sides), len(sides)):
+        for side in self.order([*sides]):
             call = sides[side]()
             begin = time.perf_counter()
-            made = call()
-            if isinstance(made, Awaitable):
-                await made
-            self._spent.setdefault(side, []).append(time.perf_counter() - begin)
+            call()
+            self.add(side, time.perf_counter() - begin)
+
+    async def round_async(self, sides: Sides) -> None:
+        """As :meth:`round`, of calls to be awaited."""
+        for side in self.order([*sides]):
+            call = sides[side]()
+            begin = time.perf_counter()
+            await call()
+            self.add(side, time.perf_counter() - begin)
+
+    def add(self, side: str, spent: float) -> None:
+        """Note what a side took."""
+        self._spent.setdefault(side, []).append(spent)
 
     def report(self, *ratios: tuple[str, str, float | None]) -> None:
         """Print the medians, and ratios of two sides each with its target."""
-        medians = {
-            side: statistics.median(spent[WARM_UP:]) for side, spent in self._spent.items()
-        }
+        medians = {side: statistics.median(spent[WARM_UP:]) for side, spent in self._spent.items()}
         shown = "  ".join(f"{side} {1e3 * s:.3f}" for side, s in sorted(medians.items()))
         print(f"{self._name}, ms: {shown}")
         for ours, other, target in ratios:
@@ -139,9 +149,7 @@ class Bare:
             connection.execute("ALTER TABLE bare ALTER body SET STORAGE EXTERNAL")
             connection.execute(f"GRANT ALL ON bare TO {APP}")
             self._bytes = self._written(connection)
-        self._sync = self._connected(psycopg.connect(self._url, **self._options))
-
-    _options: dict[str, Any] = {"prepare_threshold": None, "autocommit": True}
+        self._sync = self._connected(psycopg.connect(self._url, **OPTIONS))
 
     def _connected(self, connection: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
         connection.execute(self._bind(False), (self._owner, self._owner))
@@ -153,7 +161,6 @@ class Bare:
 
     def _written(self, connection: psycopg.Connection[Any]) -> int:
         """Bytes of values that one write leaves in the tables, on average."""
-        size = "SELECT sum(octet_length(r::text)) FROM memstrata.{} AS r WHERE owner = %s"
         total = 0
         for table in TABLES:
             columns = connection.execute(
@@ -177,7 +184,7 @@ class Bare:
 
     async def open_async(self) -> None:
         """Connect the async side."""
-        self._async = await psycopg.AsyncConnection.connect(self._url, **self._options)
+        self._async = await psycopg.AsyncConnection.connect(self._url, **OPTIONS)
         await self._async.execute(self._bind(False), (self._owner, self._owner))
 
     async def close(self) -> None:
@@ -206,6 +213,7 @@ class Bare:
             await self._async.execute(INSERT, (self._owner, body))
 
 
+OPTIONS: dict[str, Any] = {"prepare_threshold": None, "autocommit": True}
 INSERT = "INSERT INTO bare (owner, body) VALUES (%s, %b)"
 
 
@@ -215,80 +223,123 @@ def put_away(strata: Any) -> None:
         strata.services.indexes.renew(owner)
 
 
-async def reads(name: str, faces: dict[str, Any], bare: dict[str, Call], chosen: Any) -> None:
-    """Warm and cold recalls of some faces."""
-    rng = random.Random(11)
-    warm, cold = Times(f"warm recall, {name}", rng), Times(f"cold recall, {name}", rng)
-    managers = {side: strata.manager(user=USER) for side, strata in faces.items()}
+def asking(strata: Any, query: str, *, cold: bool) -> Callable[[], Call]:
+    """Return what prepares a recall."""
+    manager = strata.manager(user=USER)
 
-    def asking(side: str, query: str, *, cold: bool) -> Call:
+    def prepared() -> Call:
         if cold:
-            put_away(faces[side])
-        return lambda: managers[side].recall(query, limit=5)
+            put_away(strata)
+        return lambda: manager.recall(query, limit=5)
 
+    return prepared
+
+
+def writing(strata: Any, text: str) -> Callable[[], Call]:
+    """Return what prepares a write."""
+    manager = strata.manager(user=USER)
+    return lambda: lambda: manager.remember(text)
+
+
+def rounds(
+    name: str, faces: dict[str, Any], bare: Bare, chosen: Any
+) -> Iterator[tuple[Times, Sides]]:
+    """Yield the rounds of one face, and report at the end of each kind."""
+    rng = random.Random(11)
+    suffix = "_async" if name == "async" else ""
+    select, write = getattr(bare, f"select{suffix}"), getattr(bare, f"write{suffix}")
+    warm, cold = Times(f"warm recall, {name}", rng), Times(f"cold recall, {name}", rng)
     for number in range(chosen.rounds + WARM_UP):
         query = sentence(rng)
-        for times, is_cold in ((warm, False), (cold, True)):
-            if is_cold and number % 4 and number > WARM_UP:
-                continue
-            sides = {
-                side: (lambda s=side, c=is_cold: asking(s, query, cold=c)) for side in faces
-            }
-            others = {other: (lambda c=call: c) for other, call in bare.items()} if is_cold else {}
-            await times.round({**sides, **others})
+        yield warm, {side: asking(face, query, cold=False) for side, face in faces.items()}
+        if number < WARM_UP or not number % 4:
+            sides = {side: asking(face, query, cold=True) for side, face in faces.items()}
+            yield cold, {**sides, "select": lambda: select}
     warm.report(("postgres", "sqlite", 1.5))
     cold.report(("postgres", "select", 2), ("postgres", "sqlite", None))
-
-
-async def writes(
-    name: str, faces: dict[str, Any], bare: dict[str, Callable[[bytes], Any]], chosen: Any
-) -> None:
-    """Single writes of some faces."""
-    rng = random.Random(13)
     times = Times(f"single write, {name}", rng)
-    managers = {side: strata.manager(user=USER) for side, strata in faces.items()}
+    commits = {side: Commits(face.services.store, side, times) for side, face in faces.items()}
     for _ in range(chosen.rounds + WARM_UP):
-        text, body = sentence(rng), rng.randbytes(chosen.bytes)
-        sides: dict[str, Callable[[], Call]] = {
-            side: (lambda m=manager: lambda: m.remember(text)) for side, manager in managers.items()
-        }
-        sides |= {
-            other: (lambda c=call: lambda: c(body)) for other, call in bare.items()
-        }
-        await times.round(sides)
-    times.report(("postgres", "bare", 2), ("postgres", "sqlite", None))
+        text, body = sentence(rng), rng.randbytes(bare.written)
+        sides = {side: writing(face, text) for side, face in faces.items()}
+        yield times, {**sides, "bare": lambda b=body: lambda: write(b)}
+    times.report(
+        ("postgres", "bare", None),
+        ("postgres commit", "bare", 2),
+        ("postgres", "sqlite", None),
+        ("postgres commit", "sqlite commit", None),
+    )
+    for each in commits.values():
+        each.stop()
 
 
-async def measure(server: Server, database: str, folder: Path, chosen: Any) -> None:
-    """Fill both stores, then time everything."""
+class Commits:
+    """Times the commits of a store within the writes."""
+
+    def __init__(self, store: Any, side: str, times: Times) -> None:
+        self._store, self._commit = store, store.commit
+
+        async def timed(owner: Any, request: Any, decide: Any) -> Any:
+            decided = 0.0
+
+            def deciding(snapshot: Any) -> Any:
+                nonlocal decided
+                begin = time.perf_counter()
+                change = decide(snapshot)
+                decided = time.perf_counter() - begin
+                return change
+
+            begin = time.perf_counter()
+            done = await self._commit(owner, request, deciding)
+            times.add(f"{side} commit", time.perf_counter() - begin - decided)
+            return done
+
+        store.commit = timed
+
+    def stop(self) -> None:
+        """Let the store be."""
+        self._store.commit = self._commit
+
+
+def fill(server: Server, database: str, targets: dict[str, str], memories: int) -> str:
+    """Write the same memories to both stores, and return the owner's digest in PostgreSQL."""
     rng = random.Random(7)
-    targets = {"postgres": server.url(APP, database), "sqlite": str(folder / "memories.db")}
-    drafts = [memstrata.Draft(sentence(rng)) for _ in range(chosen.memories)]
+    drafts = [memstrata.Draft(sentence(rng)) for _ in range(memories)]
     for target in targets.values():
         with memstrata.open(target) as strata:
             strata.manager(user=USER).remember_many(drafts)
-            owner = getattr(strata.services.store, "_owners", None)
-            name = owner.of(Scope("default", USER)).name if owner is not None else ""
-            if target is targets["postgres"]:
-                digest = name
     with server.connect("postgres", database) as connection:
         connection.autocommit = True
         connection.execute("VACUUM ANALYZE")
-    bare = Bare(server, database, digest)
-    chosen.bytes = bare.written
-    await bare.open_async()
+        found = connection.execute("SELECT owner FROM memstrata.memories LIMIT 1").fetchone()
+    return str(found[0])
+
+
+async def measure_async(targets: dict[str, str], bare: Bare, chosen: Any) -> None:
+    """Time the async face."""
+    async with AsyncExitStack() as stack:
+        await bare.open_async()
+        faces = {
+            side: await stack.enter_async_context(memstrata.aopen(target))
+            for side, target in targets.items()
+        }
+        for times, sides in rounds("async", faces, bare, chosen):
+            await times.round_async(sides)
+        await bare.close()
+
+
+def measure(server: Server, database: str, folder: Path, chosen: Any) -> None:
+    """Fill both stores, then time everything."""
+    targets = {"postgres": server.url(APP, database), "sqlite": str(folder / "memories.db")}
+    bare = Bare(server, database, fill(server, database, targets, chosen.memories))
     print(f"{chosen.memories} memories, {bare.written} bytes of values a write")
-    faces = {side: memstrata.open(target) for side, target in targets.items()}
-    await reads("blocking", faces, {"select": bare.select}, chosen)
-    await writes("blocking", faces, {"bare": bare.write}, chosen)
-    for face in faces.values():
-        face.close()
-    async_faces = {side: await memstrata.aopen(t).__aenter__() for side, t in targets.items()}
-    await reads("async", async_faces, {"select": bare.select_async}, chosen)
-    await writes("async", async_faces, {"bare": bare.write_async}, chosen)
-    for face in async_faces.values():
-        await face.close()
-    await bare.close()
+    with ExitStack() as stack:
+        faces = {
+            side: stack.enter_context(memstrata.open(target)) for side, target in targets.items()
+        }
+        for times, sides in rounds("blocking", faces, bare, chosen):
+            times.round(sides)
+    asyncio.run(measure_async(targets, bare, chosen))
 
 
 def main() -> None:
@@ -298,7 +349,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     chosen = parser.parse_args()
     with served() as (server, database), tempfile.TemporaryDirectory() as folder:
-        asyncio.run(measure(server, database, Path(folder), chosen))
+        measure(server, database, Path(folder), chosen)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ the driver's own libpq handle is given the statements as they are, and the drive
 make the values and the rows. It is the extended protocol and its pipeline all the same.
 """
 
+import select
 from collections.abc import Generator, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -22,6 +23,11 @@ from memstrata.adapters.postgres_values import KINDS, Kind
 from memstrata.adapters.sql import in_order
 
 Row: TypeAlias = tuple[Any, ...]
+
+NEXT_PIECE_MS = 1
+"""How long an answer that is under way is waited for without asking the event loop, milliseconds.
+A snapshot comes in pieces of 8 to 64 kB, and a way round the loop for each cost more than reading
+them: 13.6 ms with, 5.8 ms without, for 0.9 MB on a socket of the machine."""
 
 # A statement with its values, their types and formats, as libpq takes them.
 _Message: TypeAlias = tuple[
@@ -165,17 +171,16 @@ def _answers(pgconn: PGconn) -> _Waiting:
         if (yield Wait.RW) in (Ready.R, Ready.RW):
             pgconn.consume_input()
     results: list[PGresult] = []
+    more = select.poll()
+    more.register(pgconn.socket, select.POLLIN)
+    has_begun = False
     while pgconn.status == ConnStatus.OK:
         while pgconn.is_busy():
             # The driver also asks from time to time though nothing came.
-            while not (yield Wait.R):
+            while not (has_begun and more.poll(NEXT_PIECE_MS)) and not (yield Wait.R):
                 continue
-            try:
-                pgconn.consume_input()
-            except psycopg.OperationalError:
-                # The server may have said why before it hung up.
-                if all(result.status in _FINE for result in results):
-                    raise
+            has_begun = True
+            if not _took_in(pgconn, results):
                 return results
         result = pgconn.get_result()
         if result is not None and result.status == ExecStatus.PIPELINE_SYNC:
@@ -183,3 +188,14 @@ def _answers(pgconn: PGconn) -> _Waiting:
         if result is not None:
             results.append(result)
     return results
+
+
+def _took_in(pgconn: PGconn, results: Sequence[PGresult]) -> bool:
+    """Take in what came; False if the server hung up but had said why before."""
+    try:
+        pgconn.consume_input()
+    except psycopg.OperationalError:
+        if all(result.status in _FINE for result in results):
+            raise
+        return False
+    return True
