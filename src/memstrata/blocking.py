@@ -2,12 +2,12 @@
 
 No logic lives here: each method builds the coroutine of its async namesake and drives it. Over
 adapters that never suspend the coroutine runs on the caller's own thread; where an adapter needs
-the network it runs on one private event-loop thread. A test compares the signatures.
+the network it runs on an event loop of its own (:mod:`memstrata.driving`). A test compares the
+signatures.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
@@ -27,6 +27,7 @@ from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.receipt import Receipt
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal
 from memstrata.domain.trust import Source
+from memstrata.driving import SharedLoop
 from memstrata.manager import AsyncAdmin, AsyncMemoryManager
 from memstrata.manager.services import Services
 from memstrata.ports import Capability
@@ -44,49 +45,29 @@ class Driver:
         self._model_inline = model is None or Capability.INLINE in model.capabilities
         self._location = services.store.location
         self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._loop: SharedLoop | None = None
 
     def run(self, work: Coroutine[Any, Any, T], *, asks_model: bool = False) -> T:
         """Return the coroutine's result; ``asks_model`` tells that it may wait for a model."""
         if self._store_inline and (self._model_inline or not asks_model):
             return _step(work)
-        if threading.current_thread() is self._thread:
-            work.close()
-            raise RuntimeError("called from within another call, which would wait for itself")
-        waiting = asyncio.run_coroutine_threadsafe(work, self._running_loop())
         try:
-            return waiting.result()
+            return self._shared_loop().run(work)
         except CancelledError as error:
             raise StoreUnavailable(self._location, "closed while the call was waiting") from error
 
     def stop(self) -> None:
-        """End the private thread, if there is one; calls that wait on it end with an error."""
+        """Close the loop, if there is one; calls that wait for it end with an error."""
         with self._lock:
-            loop, thread = self._loop, self._thread
-            self._loop = self._thread = None
-        if loop is not None and thread is not None:
-            asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result()
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
+            loop, self._loop = self._loop, None
+        if loop is not None:
             loop.close()
 
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
+    def _shared_loop(self) -> SharedLoop:
         with self._lock:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=self._loop.run_forever, name="memstrata-loop", daemon=True
-                )
-                self._thread.start()
+                self._loop = SharedLoop()
             return self._loop
-
-
-async def _cancel_all() -> None:
-    waiting = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in waiting:
-        task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
 
 
 def _step(work: Coroutine[Any, Any, T]) -> T:

@@ -32,9 +32,17 @@ ABOUT_NO_OWNER = {
         "migrations",
         "operator",
     ),
-    *("bind_turn", "role", "rollback", "server", "unguarded"),
+    *("role", "rollback", "server", "unguarded"),
     # For the operator, or about several owners at a time.
-    *("existing", "heads", "nameless", "outbox_of_all", "owner_names", "sessions_due"),
+    *(
+        "bound_heads",
+        "existing",
+        "heads",
+        "nameless",
+        "outbox_of_all",
+        "owner_names",
+        "sessions_due",
+    ),
 }
 OF_ONE_OWNER = sorted(set(SQL) - ABOUT_NO_OWNER)
 
@@ -272,12 +280,52 @@ class TestStatements:
 # How an owner is named in a statement, and what is left of it once that is taken out.
 CLAUSE = re.compile(r"(?<![a-z_])(?:[a-z]\.)?owner = %\(owner\)s")
 
+FUNCTION_CLAUSE = re.compile(r"(?<![a-z_])(?:[a-z]\.)?owner = for_owner")
+
+
+def functions(connection):
+    """Return the functions of the schema, as statements that make them anew."""
+    found = connection.execute(
+        "SELECT pg_get_functiondef(oid) FROM pg_proc"
+        " WHERE pronamespace = 'memstrata'::regnamespace AND proname <> 'require'"
+    )
+    return [written for (written,) in found.fetchall()]
+
+
+class TestFunctions:
+    @pytest.fixture
+    def written(self, postgres, database):
+        with postgres.connect(OWNER, database) as connection:
+            return {re.search(r"memstrata\.(\w+)", text)[1]: text for text in functions(connection)}
+
+    def test_a_function_names_its_owner_at_every_table(self, written):
+        assert sorted(written) == ["add_memories", "heads", "move_owner", "take_turn"]
+        for name, text in written.items():
+            read = re.findall(r"(?:FROM|JOIN) memstrata\.", text)
+            added = re.findall(r"INSERT INTO memstrata\.\w+(?: AS \w+)?\s*\(\s*owner,", text)
+            into = re.findall(r"VALUES \(for_owner,", text)
+            named = FUNCTION_CLAUSE.findall(text)
+            if name == "heads":
+                named = re.findall(r"o\.owner = ANY \(names\)", text)
+            assert len(read) == len(named), name
+            assert len(added) == len(into) == text.count("INSERT INTO"), name
+            assert "DELETE" not in text, name
+
+    def test_a_function_names_the_schema_of_every_table(self, written):
+        for text in written.values():
+            tables = re.findall(r"(?<!DISTINCT )(?:FROM|JOIN|INTO|UPDATE) ([a-z_.]+)", text)
+            local = {"unnest", "incarnation", "set"}
+            assert {t for t in tables if not t.startswith("memstrata.")} <= local
+
 
 class TestMutations:
     """With the owner taken out of a statement, the policies still keep every foreign row back."""
 
     @pytest.fixture
-    def careless(self, monkeypatch):
+    def careless(self, monkeypatch, postgres, database):
+        with postgres.connect(OWNER, database) as connection:
+            for written in functions(connection):
+                connection.execute(FUNCTION_CLAUSE.sub("TRUE", written).encode())
         mutated = {name: CLAUSE.sub("TRUE", text.decode()).encode() for name, text in SQL.items()}
         changed = [name for name in SQL if mutated[name] != SQL[name]]
         assert len(changed) > 30

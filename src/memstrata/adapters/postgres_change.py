@@ -60,18 +60,36 @@ def write_change(owner: Owner, before: Head | None, mac: bytes, change: Change) 
     rows, added = _added(owner, head, change.added)
     statements = [
         *_required(change),
-        # Before anything goes: a chain goes on from its highest version, forgotten now or not.
-        *added,
-        *_forgotten(owner, change.forgotten),
+        *_moved_on(
+            added,
+            list(_forgotten(owner, change.forgotten)),
+            _moved(owner, before, head, mac, change),
+        ),
         *_reindexed(change.reindexed),
         *_restated(head, change.restated),
         *_derived(owner, change.added),
-        _moved(owner, before, head, mac, change),
         *_bans(owner, change),
         *_work(owner, head, change),
     ]
     named = {"owner": owner.name}
     return Written(head, rows, [(name, {**(bound or {}), **named}) for name, bound in statements])
+
+
+def _moved_on(
+    added: dict[str, Any], forgotten: Sequence[Statement], moved: dict[str, Any]
+) -> Iterable[Statement]:
+    """What is added, what goes, and the owner's move; one statement where nothing goes.
+
+    A chain goes on from its highest version, forgotten now or not: that is added before anything
+    goes. The change's own events stay: they come behind it.
+    """
+    if added and not forgotten:
+        yield "add_and_move", {**added, **moved}
+        return
+    if added:
+        yield "add_memories", added
+    yield from forgotten
+    yield "move_owner", moved
 
 
 def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -145,15 +163,14 @@ def _restated(head: Head, memories: Sequence[Memory]) -> Iterable[Statement]:
 
 def _added(
     owner: Owner, head: Head, added: Sequence[NewVersion]
-) -> tuple[list[StoredRow], list[Statement]]:
-    """Return the rows as they will stand, and the statement that adds them."""
+) -> tuple[list[StoredRow], dict[str, Any]]:
+    """Return the rows as they will stand, and what the statement that adds them is given."""
     stored, rows = [], []
     for new in added:
         memory, body, state = new.memory, encode_body(new.memory), encode_state(new.memory)
         columns = {
             "id": memory.id,
             "version": memory.version,
-            "codec": CODEC,
             "mac": content_code(owner.digest, memory.id, memory.version, body),
             "body": body,
             "analyser": new.analyser,
@@ -167,8 +184,9 @@ def _added(
             StoredRow(memory.id, head.revision, body, state, new.entry, head.known_at, None)
         )
     if not rows:
-        return stored, []
-    return stored, [("add_memories", {**_columns(rows), **_chains(owner, added)})]
+        return stored, {}
+    of_all = {"revision": head.revision, "known_from": head.known_at, "codec": CODEC}
+    return stored, {**_columns(rows), **of_all, **_chains(owner, added)}
 
 
 def _derived(owner: Owner, added: Iterable[NewVersion]) -> Iterable[Statement]:
@@ -193,8 +211,10 @@ def add_edges(edges: Sequence[tuple[str, Scope, str]], names: dict[Scope, str]) 
     }
 
 
-def _moved(owner: Owner, before: Head | None, head: Head, mac: bytes, change: Change) -> Statement:
-    """Return the statement that appends the events to the chain and moves the owner there."""
+def _moved(
+    owner: Owner, before: Head | None, head: Head, mac: bytes, change: Change
+) -> dict[str, Any]:
+    """Return what appends the events to the chain and moves the owner there."""
     seq, mac = (before.seq, mac) if before else (0, CHAIN_START)
     linked = link_events(change.events, owner.digest, seq, mac)
     subjects = [
@@ -202,8 +222,8 @@ def _moved(owner: Owner, before: Head | None, head: Head, mac: bytes, change: Ch
         for event, link in linked
         for subject in event.subjects
     ]
-    columns = ("seq", "commitment", "mac", "salt", "payload")
-    return "move_owner", {
+    columns = ("seq", "commitment", "salt", "payload")
+    return {
         "name": owner.scope.path,
         "incarnation": head.incarnation,
         "epoch": head.epoch,
@@ -212,6 +232,7 @@ def _moved(owner: Owner, before: Head | None, head: Head, mac: bytes, change: Ch
         "head_seq": head.seq,
         "head_mac": linked[-1][1].mac if linked else mac,
         **{name: [getattr(link, name) for _, link in linked] for name in columns},
+        "link_mac": [link.mac for _, link in linked],
         "subject_tags": [tag for tag, _ in subjects],
         "subject_seqs": [seq for _, seq in subjects],
     }

@@ -11,9 +11,10 @@ under.
 
 import asyncio
 import os
+import select
 import socket
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
 
 import psycopg
@@ -22,9 +23,10 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from memstrata.adapters.postgres_errors import Translating
 from memstrata.adapters.postgres_schema import SQL, Address
+from memstrata.adapters.postgres_wire import Row as Row
+from memstrata.adapters.postgres_wire import Wire
 from memstrata.domain.errors import StoreError, StoreUnavailable
 
-Row: TypeAlias = tuple[Any, ...]
 Connection: TypeAlias = psycopg.AsyncConnection[Row]
 
 Statement: TypeAlias = tuple[str, dict[str, Any] | None]
@@ -70,27 +72,21 @@ class Line:
         self._connection = connection
         self._location = location
         self._translating = Translating(location)
-        self._pipeline = AsyncExitStack()
-        self._open: psycopg.AsyncPipeline | None = None
+        self._wire = Wire(connection)
 
-    async def run(
-        self, *statements: Statement, timeout_s: float, more: bool = False
-    ) -> list[list[Row]]:
+    async def run(self, *statements: Statement, timeout_s: float) -> list[list[Row]]:
         """Send statements in one go and return the rows of each.
 
         Args:
             statements: In their order; the first that fails ends all.
             timeout_s: Seconds after which the connection is given up.
-            more: Whether statements of the same transaction follow. The pipeline then stays open:
-                the driver closes it with a message after which the server no longer counts how
-                long the client is idle.
 
         Raises:
             StoreError: As the server says, or if it says nothing in time.
             ValueError: If a value does not fit.
         """
         with self._in_time(timeout_s), self._translating:
-            return await self._sent(statements, more=more)
+            return await self._wire.run((SQL[name], bound) for name, bound in statements)
 
     @contextmanager
     def _in_time(self, timeout_s: float) -> Iterator[None]:
@@ -107,28 +103,11 @@ class Line:
         finally:
             hang_up.cancel()
 
-    async def _sent(self, statements: Iterable[Statement], *, more: bool) -> list[list[Row]]:
-        if self._open is None:
-            self._open = await self._pipeline.enter_async_context(self._connection.pipeline())
-        sent = [
-            await self._connection.execute(SQL[name], bound, prepare=False, binary=True)
-            for name, bound in statements
-        ]
-        if more:
-            await self._open.sync()
-        else:
-            await self._end_pipeline()
-        return [await cursor.fetchall() if cursor.description else [] for cursor in sent]
-
-    async def _end_pipeline(self) -> None:
-        self._open = None
-        await self._pipeline.aclose()
-
     async def give_up(self, timeout_s: float) -> None:
         """Roll back what is open, if the connection still can; else it goes with it."""
         try:
-            with self._in_time(timeout_s), self._translating:
-                await self._end_pipeline()
+            with self._translating:
+                self._wire.end()
             if self._connection.info.transaction_status is not TransactionStatus.IDLE:
                 await self.run(("rollback", None), timeout_s=timeout_s)
         except (StoreError, ValueError):
@@ -151,15 +130,12 @@ def _is_alive(connection: Connection) -> bool:
 
     An idle connection has nothing to say; one that the server ended has: its end.
     """
+    waiting = select.poll()
     try:
-        with socket.socket(fileno=os.dup(connection.fileno())) as line:
-            line.settimeout(0)
-            line.recv(1, socket.MSG_PEEK)
-    except BlockingIOError:
-        return not connection.closed
-    except (OSError, psycopg.Error):
+        waiting.register(connection.fileno(), select.POLLIN)
+    except psycopg.Error:
         return False
-    return False
+    return not waiting.poll(0)
 
 
 class Pool:
@@ -206,6 +182,13 @@ class Pool:
         async with self.line() as line:
             bound = bind(readable, timeout_s=self.timeout_s)
             return (await line.run(bound, *statements, timeout_s=self.timeout_s))[1:]
+
+    async def call(self, statement: str, /, **bound: object) -> list[Row]:
+        """Run one statement that binds itself, in its own round trip, and return its rows."""
+        async with self.line() as line:
+            limit = {"lock": str(_ms(self.timeout_s))}
+            (found,) = await line.run((statement, {**bound, **limit}), timeout_s=self.timeout_s)
+            return found
 
     async def view(self, readable: Sequence[str], *statements: Statement) -> list[list[Row]]:
         """As :meth:`ask`, all statements seeing the same moment."""

@@ -8,7 +8,7 @@ from typing import Any
 from memstrata.adapters.postgres_pool import Row, Statement
 from memstrata.adapters.store_columns import LIVE, read_grants, scope_named
 from memstrata.adapters.store_rules import content_code, is_storable
-from memstrata.adapters.store_tags import Tag, idempotency_tag, tombstone_tag
+from memstrata.adapters.store_tags import Tag, idempotency_tag
 from memstrata.domain.change import (
     Head,
     HeldCandidate,
@@ -69,14 +69,11 @@ def snapshot_of(
 
 
 def wanted_under_turn(owner: str, tag: Tag, request: TurnRequest) -> list[Statement]:
-    """Return the questions of a writer beside the one for the rows."""
+    """Return the questions of a writer that come with the turn only if they are asked."""
     asked: list[Statement] = []
     if request.idempotency_keys:
         tags = [idempotency_tag(tag, key) for key in request.idempotency_keys]
         asked.append(("idempotent", {"owner": owner, "tags": tags}))
-    if request.tombstones:
-        tags = [tombstone_tag(tag, fingerprint) for fingerprint in request.tombstones]
-        asked.append(("tombstoned", {"owner": owner, "tags": tags}))
     if request.grants:
         asked.append(("grants", {"owner": owner}))
     if request.policy:
@@ -91,7 +88,6 @@ def found_under_turn(
     rows = {name: rows for (name, _), rows in zip(asked, found, strict=True)}
     keys = {idempotency_tag(tag, key): key for key in request.idempotency_keys}
     policies = [PolicyRecord._make(row) for row in rows.get("last_policy", ())]
-    plain = {tombstone_tag(tag, fingerprint): fingerprint for fingerprint in request.tombstones}
     return {
         "idempotent": MappingProxyType(
             {
@@ -99,7 +95,6 @@ def found_under_turn(
                 for named, done, answer in rows.get("idempotent", ())
             }
         ),
-        "tombstoned": frozenset(plain[named] for (named,) in rows.get("tombstoned", ())),
         "grants": read_grants(body for (body,) in rows.get("grants", ())),
         "policy": policies[0] if policies else None,
     }

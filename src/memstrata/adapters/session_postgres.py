@@ -97,7 +97,7 @@ class PostgresSessionStore:
                 return int(count[0][0])
             asked = {**key, "after": first - 1, "limit": len(observations)}
             again = (("begin", None), begun, opened, counted, ("entries", asked))
-            *_, count, stood = await line.run(*again, timeout_s=limit_s, more=True)
+            *_, count, stood = await line.run(*again, timeout_s=limit_s)
             standing = [SessionEntry._make(row) for row in stood]
             begin, new = next_number(count[0][0], observations, first, standing)
             added = _appended(key, new)

@@ -17,7 +17,7 @@ from memstrata.adapters.postgres_schema import Address, check_database
 from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named
 from memstrata.adapters.store_owners import Owner, Owners, Secrets
 from memstrata.adapters.store_rules import check_edges, owner_digest
-from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag
+from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag, tombstone_tag
 from memstrata.domain.change import (
     Change,
     Committed,
@@ -108,7 +108,8 @@ class PostgresStore:
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
         names = [self._owners.of(owner).name for owner in owners]
-        found = await self._ask(names, "heads", owners=names)
+        self._check_usable()
+        found = await self._pool.call("bound_heads", owners=names)
         heads = {name: Head._make(columns) for name, *columns in found}
         return tuple(heads.get(name) for name in names)
 
@@ -222,7 +223,8 @@ class PostgresStore:
             )
             sent.append((name, {**(bound or {}), "owner": known.name}))
         async with self._turn(known) as line:
-            await line.run(*self._begin_turn(known), timeout_s=self._turn_timeout_s, more=True)
+            begun = self._begin_turn(known, rows=False)
+            await line.run(*begun, timeout_s=self._turn_timeout_s)
             await line.run(*sent, ("commit", None), timeout_s=self._pool.timeout_s)
 
     async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
@@ -336,38 +338,46 @@ class PostgresStore:
         finally:
             lock.release()
 
-    def _begin_turn(self, owner: Owner) -> list[Statement]:
-        _, bound = bind(
-            [owner.name],
-            writable=owner.name,
-            timeout_s=self._pool.timeout_s,
-            lock_s=self._busy_timeout_s,
-        )
+    def _begin_turn(
+        self, owner: Owner, *, since: Head | None = None, marks: Sequence[bytes] = (), rows: bool
+    ) -> list[Statement]:
+        """Return what takes a turn, and asks for what stands, with or without the rows."""
+        _, bound = bind([], timeout_s=self._pool.timeout_s, lock_s=self._busy_timeout_s)
         # Advisory locks have numbers of 64 bits. Two owners of one number would wait for each
         # other and no more.
         key = int.from_bytes(owner.digest[:8], "big", signed=True)
-        queued = {**(bound or {}), "key": key}
-        return [("begin", None), ("bind_turn", queued), ("turn", {"owner": owner.name})]
+        asked = {
+            **(bound or {}),
+            "owner": owner.name,
+            "key": key,
+            "marks": marks,
+            "incarnation": since and since.incarnation,
+            "epoch": since and since.epoch,
+            "revision": since and since.revision,
+            "live": [*LIVE.values()] if rows else [],
+        }
+        return [("begin", None), ("take_turn", asked)]
 
     async def _take_turn(
         self, line: Line, owner: Owner, request: TurnRequest
     ) -> tuple[Snapshot, bytes]:
         """Return what stands under the turn, and the last code of the chain."""
         since = request.since
-        begun = self._begin_turn(owner)
+        marks = {tombstone_tag(owner.tag, print_): print_ for print_ in request.tombstones}
+        begun = self._begin_turn(owner, since=since, marks=[*marks], rows=True)
         asked = meaning.wanted_under_turn(owner.name, owner.tag, request)
-        rows = meaning.rows_since(owner.name, since)
-        found = await line.run(*begun, rows, *asked, timeout_s=self._turn_timeout_s, more=True)
-        stood, changed, others = found[len(begun) - 1], found[len(begun)], found[len(begun) + 1 :]
+        _, stood, *others = await line.run(*begun, *asked, timeout_s=self._turn_timeout_s)
         if not stood:
             return Snapshot(head=None, complete=True, rows=()), b""
-        head, mac = Head._make(stood[0][:5]), stood[0][5]
+        # The head's row is the first.
+        *where, mac, banned = stood[0][:7]
+        head = Head._make(where)
         if since is not None and not meaning.is_since(since, head):
             since = None
-            live = meaning.rows_since(owner.name, None)
-            (changed,) = await line.run(live, timeout_s=self._pool.timeout_s, more=True)
         more = meaning.found_under_turn(owner.tag, request, asked, others)
-        return meaning.snapshot_of(head, since, changed, more), mac
+        more["tombstoned"] = frozenset(marks[tag] for tag in banned or ())
+        rows = [(id, revision, *row, None) for _, _, revision, _, _, _, _, id, *row in stood[1:]]
+        return meaning.snapshot_of(head, since, rows, more), mac
 
     async def _write(
         self, line: Line, owner: Owner, before: Head | None, mac: bytes, change: Change

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _NAMED = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_VALUE = re.compile(r"%\((\w+)\)s(?:::(\w+(?:\[\])?))?|%%")
 
 
 class Migration(NamedTuple):
@@ -30,6 +31,22 @@ def load_queries(text: str) -> dict[str, str]:
     return {
         name: _without_comments(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)
     }
+
+
+def in_order(statement: str) -> tuple[str, dict[str, str]]:
+    """Return a statement with ``$1``, ``$2`` … for ``%(name)s``, and the names in that order, each
+    with the type that it is cast to; empty where it is not.
+    """
+    casts: dict[str, str] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        name, cast = found[1], found[2] or ""
+        if name is None:
+            return "%"
+        casts[name] = casts.get(name) or cast
+        return f"${[*casts].index(name) + 1}" + (cast and f"::{cast}")
+
+    return _VALUE.sub(numbered, statement), casts
 
 
 def load_migrations(directory: Path) -> tuple[Migration, ...]:

@@ -332,3 +332,149 @@ BEGIN
     RETURN true;
 END
 $$;
+
+-- What every recall and every write asks for, as functions: a session keeps their plans, where a
+-- statement that is sent is read and planned anew each time, and none of it is a prepared statement
+-- that a pooler would have to know of. They run with the rights of who calls them, policies
+-- included, and they set what ends with the transaction, like any statement of ours. Where lists
+-- come in, a plan for this one's length would seem worth making each time, and is not; rows are
+-- inserted one by one, for that is a third of what unnesting a list for each column costs for one
+-- row, and writes of one are what people wait for.
+
+-- Where some owners stand; names them as readable. A setting of `statement_timeout` would not bind
+-- the statement that makes it, so this has none; what it may wait for is locks.
+CREATE FUNCTION memstrata.heads(names text[], lock_ms text)
+RETURNS TABLE (owner text, incarnation bytea, epoch bigint, revision bigint, known_at bigint,
+    seq bigint)
+LANGUAGE plpgsql ROWS 2 AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM set_config('memstrata.readable', names::text, true),
+        set_config('memstrata.writable', '{}', true), set_config('lock_timeout', lock_ms, true);
+    RETURN QUERY SELECT o.owner, o.incarnation, o.epoch, o.revision, o.last_known_at, o.head_seq
+        FROM memstrata.owners AS o WHERE o.owner = ANY (names);
+END
+$$;
+
+-- Binds the transaction to one owner, waits for the owner's turn, and returns what stands: first
+-- where the owner stands (nothing at all for one never written), with those of some tombstones that
+-- there are; then the rows changed since a head, or all live rows if they cannot be told from it,
+-- or none if the caller knows of no status that is live.
+-- The row lock lets whoever happens to ask next barge in; the advisory lock before it is served in
+-- order, over all processes and machines.
+CREATE FUNCTION memstrata.take_turn(
+    for_owner text, key bigint, marks bytea[], since_incarnation bytea, since_epoch bigint,
+    since_revision bigint, live smallint[], statement_ms text, lock_ms text, idle_ms text)
+RETURNS TABLE (incarnation bytea, epoch bigint, revision bigint, known_at bigint, seq bigint,
+    mac bytea, banned bytea[], id text, body bytea, state bytea, entry bytea, known_from bigint)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+    alone CONSTANT text := '{' || for_owner || '}';
+BEGIN
+    PERFORM set_config('memstrata.readable', alone, true),
+        set_config('memstrata.writable', alone, true),
+        set_config('statement_timeout', statement_ms, true),
+        set_config('lock_timeout', lock_ms, true),
+        set_config('idle_in_transaction_session_timeout', idle_ms, true),
+        pg_advisory_xact_lock(key);
+    SELECT o.incarnation, o.epoch, o.revision, o.last_known_at, o.head_seq, o.head_mac
+    INTO incarnation, epoch, revision, known_at, seq, mac
+    FROM memstrata.owners AS o WHERE o.owner = for_owner FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    IF cardinality(marks) > 0 THEN
+        banned := ARRAY(SELECT t.tag FROM memstrata.tombstones AS t
+            WHERE t.owner = for_owner AND t.tag = ANY (marks));
+    END IF;
+    RETURN NEXT;
+    IF cardinality(live) = 0 THEN
+        RETURN;
+    ELSIF (incarnation, epoch) IS DISTINCT FROM (since_incarnation, since_epoch) THEN
+        RETURN QUERY SELECT NULL::bytea, NULL::bigint, m.revision, NULL::bigint, NULL::bigint,
+            NULL::bytea, NULL::bytea[], m.id, m.body, m.state, coalesce(i.entry, ''), m.known_from
+        FROM memstrata.memories AS m
+        LEFT JOIN memstrata.index_rows AS i ON i.owner = for_owner AND i.id = m.id
+        WHERE m.owner = for_owner AND m.status = ANY (live);
+    ELSIF revision > since_revision THEN
+        RETURN QUERY SELECT NULL::bytea, NULL::bigint, m.revision, NULL::bigint, NULL::bigint,
+            NULL::bytea, NULL::bytea[], m.id, m.body, m.state, coalesce(i.entry, ''), m.known_from
+        FROM memstrata.states AS s
+        JOIN memstrata.memories AS m ON m.owner = for_owner AND m.id = s.id
+        LEFT JOIN memstrata.index_rows AS i ON i.owner = for_owner AND i.id = s.id
+        WHERE s.owner = for_owner AND s.revision > since_revision AND s.known_to IS NULL
+        ORDER BY s.revision, s.id;
+    END IF;
+END
+$$;
+
+-- New versions with their first states, what they are looked up by, and their index rows; if each
+-- chain's highest version is the one that they go on from.
+CREATE FUNCTION memstrata.add_memories(
+    for_owner text, revision bigint, known_from bigint, codec smallint, ids text[],
+    versions bigint[], statuses smallint[], due_ats bigint[], scope_tags bytea[],
+    chain_tags bytea[], key_tags bytea[], hash_tags bytea[], slot_tags bytea[],
+    session_tags bytea[], macs bytea[], states bytea[], bodies bytea[], analysers text[],
+    embedders text[], entries bytea[], roots text[], root_tags bytea[], tops bigint[])
+RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_variable
+BEGIN
+    PERFORM memstrata.require(c.top = coalesce((
+            SELECT max(l.place) FROM memstrata.lookups AS l
+            WHERE l.owner = for_owner AND l.tag = c.tag), 0),
+        format('chain %s: version %s does not come next', c.root, c.top + 1))
+    FROM unnest(roots, root_tags, tops) AS c (root, tag, top);
+    FOR i IN 1 .. cardinality(ids) LOOP
+        INSERT INTO memstrata.memories (
+            owner, id, version, revision, status, known_from, due_at, codec, scope_tag, chain_tag,
+            key_tag, hash_tag, slot_tag, session_tag, mac, state, body)
+        VALUES (for_owner, ids[i], versions[i], revision, statuses[i], known_from, due_ats[i],
+            codec, scope_tags[i], chain_tags[i], key_tags[i], hash_tags[i], slot_tags[i],
+            session_tags[i], macs[i], states[i], bodies[i]);
+        INSERT INTO memstrata.states (owner, revision, id, status, known_from, state)
+        VALUES (for_owner, revision, ids[i], statuses[i], known_from, states[i]);
+        INSERT INTO memstrata.lookups (owner, tag, place, id)
+        VALUES (for_owner, chain_tags[i], versions[i], ids[i]) ON CONFLICT DO NOTHING;
+        IF key_tags[i] IS NOT NULL THEN
+            INSERT INTO memstrata.lookups (owner, tag, place, id)
+            VALUES (for_owner, key_tags[i], 0, ids[i]) ON CONFLICT DO NOTHING;
+        END IF;
+        IF length(entries[i]) > 0 THEN
+            INSERT INTO memstrata.index_rows (owner, id, analyser, embedder, entry)
+            VALUES (for_owner, ids[i], analysers[i], embedders[i], entries[i]);
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- Where the owner stands now, with the links of the chain that lead there, what they commit to, and
+-- whom they are about. Nobody else can have moved it: this is the turn.
+CREATE FUNCTION memstrata.move_owner(
+    for_owner text, path text, incarnation bytea, epoch bigint, revision bigint, known_at bigint,
+    head_seq bigint, head_mac bytea, seqs bigint[], commitments bytea[], macs bytea[],
+    salts bytea[], payloads bytea[], subject_tags bytea[], subject_seqs bigint[])
+RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_variable
+BEGIN
+    INSERT INTO memstrata.owners AS o
+        (owner, name, incarnation, epoch, revision, last_known_at, head_seq, head_mac)
+    VALUES (for_owner, path, incarnation, epoch, revision, known_at, head_seq, head_mac)
+    ON CONFLICT ON CONSTRAINT owners_pkey DO UPDATE SET epoch = excluded.epoch,
+        revision = excluded.revision, last_known_at = excluded.last_known_at,
+        head_seq = excluded.head_seq, head_mac = excluded.head_mac
+    WHERE memstrata.require(o.revision = excluded.revision - 1, 'the owner moved on');
+    FOR i IN 1 .. cardinality(seqs) LOOP
+        INSERT INTO memstrata.events (owner, seq, commitment, mac)
+        VALUES (for_owner, seqs[i], commitments[i], macs[i]);
+        INSERT INTO memstrata.event_payloads (owner, seq, salt, payload)
+        VALUES (for_owner, seqs[i], salts[i], payloads[i]);
+    END LOOP;
+    FOR i IN 1 .. cardinality(subject_tags) LOOP
+        INSERT INTO memstrata.lookups (owner, tag, place, id)
+        VALUES (for_owner, subject_tags[i], subject_seqs[i], '') ON CONFLICT DO NOTHING;
+    END LOOP;
+END
+$$;

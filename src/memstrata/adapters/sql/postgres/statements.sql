@@ -67,16 +67,6 @@ SELECT set_config('memstrata.readable', %(readable)s, true),
     set_config('lock_timeout', %(lock)s, true),
     set_config('idle_in_transaction_session_timeout', %(idle)s, true);
 
--- name: bind_turn
--- As bind, and then stands in the line for the turn. The row lock that follows lets whoever happens
--- to ask next barge in; this one is served in order, over all processes and machines.
-SELECT set_config('memstrata.readable', %(readable)s, true),
-    set_config('memstrata.writable', %(writable)s, true),
-    set_config('statement_timeout', %(statement)s, true),
-    set_config('lock_timeout', %(lock)s, true),
-    set_config('idle_in_transaction_session_timeout', %(idle)s, true),
-    pg_advisory_xact_lock(%(key)s);
-
 -- name: bind_operator
 SELECT set_config('role', %(role)s, true), set_config('statement_timeout', %(statement)s, true);
 
@@ -93,9 +83,11 @@ COMMIT;
 -- name: rollback
 ROLLBACK;
 
--- name: turn
-SELECT incarnation, epoch, revision, last_known_at, head_seq, head_mac
-FROM memstrata.owners WHERE owner = %(owner)s FOR UPDATE;
+-- name: take_turn
+SELECT incarnation, epoch, revision, known_at, seq, mac, banned, id, body, state, entry, known_from
+FROM memstrata.take_turn(%(owner)s::text, %(key)s::bigint, %(marks)s::bytea[],
+    %(incarnation)s::bytea, %(epoch)s::bigint, %(revision)s::bigint, %(live)s::smallint[],
+    %(statement)s::text, %(lock)s::text, %(idle)s::text);
 
 -- name: owner_names
 -- For the operator: all owners.
@@ -107,8 +99,14 @@ SELECT owner FROM memstrata.events UNION SELECT owner FROM memstrata.memories
 EXCEPT SELECT owner FROM memstrata.owners;
 
 -- name: heads
+-- Where owners stand, in a snapshot of them.
 SELECT owner, incarnation, epoch, revision, last_known_at, head_seq
 FROM memstrata.owners WHERE owner = ANY (%(owners)s::text[]);
+
+-- name: bound_heads
+-- Where owners stand, and nothing before or behind it: a transaction in one statement.
+SELECT owner, incarnation, epoch, revision, known_at, seq
+FROM memstrata.heads(%(owners)s::text[], %(lock)s::text);
 
 -- name: chain_head
 SELECT head_seq, head_mac FROM memstrata.owners WHERE owner = %(owner)s;
@@ -180,43 +178,13 @@ SELECT memstrata.require(EXISTS (
 FROM unnest(%(ids)s::text[]) AS i (id);
 
 -- name: add_memories
--- New versions with their first states, what they are looked up by, and their index rows; if each
--- chain's highest version is the one that they go on from.
-WITH added AS MATERIALIZED (
-    SELECT * FROM unnest(
-        %(id)s::text[], %(version)s::bigint[], %(revision)s::bigint[], %(status)s::smallint[],
-        %(known_from)s::bigint[], %(due_at)s::bigint[], %(codec)s::smallint[],
-        %(scope_tag)s::bytea[], %(chain_tag)s::bytea[], %(key_tag)s::bytea[],
-        %(hash_tag)s::bytea[], %(slot_tag)s::bytea[], %(session_tag)s::bytea[],
-        %(mac)s::bytea[], %(state)s::bytea[], %(body)s::bytea[],
-        %(analyser)s::text[], %(embedder)s::text[], %(entry)s::bytea[])
-    AS a (id, version, revision, status, known_from, due_at, codec, scope_tag, chain_tag, key_tag,
-        hash_tag, slot_tag, session_tag, mac, state, body, analyser, embedder, entry)
-), kept AS (
-    INSERT INTO memstrata.memories (
-        owner, id, version, revision, status, known_from, due_at, codec, scope_tag, chain_tag,
-        key_tag, hash_tag, slot_tag, session_tag, mac, state, body)
-    SELECT %(owner)s, id, version, revision, status, known_from, due_at, codec, scope_tag,
-        chain_tag, key_tag, hash_tag, slot_tag, session_tag, mac, state, body FROM added
-    WHERE (
-        SELECT bool_and(memstrata.require(c.top = coalesce((
-                SELECT max(l.place) FROM memstrata.lookups AS l
-                WHERE l.owner = %(owner)s AND l.tag = c.tag), 0),
-            format('chain %%s: version %%s does not come next', c.root, c.top + 1)))
-        FROM unnest(%(chain_roots)s::text[], %(chain_tags)s::bytea[], %(chain_tops)s::bigint[])
-            AS c (root, tag, top))
-), begun AS (
-    INSERT INTO memstrata.states (owner, revision, id, status, known_from, state)
-    SELECT %(owner)s, revision, id, status, known_from, state FROM added
-), indexed AS (
-    INSERT INTO memstrata.index_rows (owner, id, analyser, embedder, entry)
-    SELECT %(owner)s, id, analyser, embedder, entry FROM added WHERE length(entry) > 0
-)
-INSERT INTO memstrata.lookups (owner, tag, place, id)
-SELECT %(owner)s, chain_tag, version, id FROM added
-UNION ALL
-SELECT %(owner)s, key_tag, 0, id FROM added WHERE key_tag IS NOT NULL
-ON CONFLICT DO NOTHING;
+SELECT memstrata.add_memories(
+    %(owner)s::text, %(revision)s::bigint, %(known_from)s::bigint, %(codec)s::smallint,
+    %(id)s::text[], %(version)s::bigint[], %(status)s::smallint[], %(due_at)s::bigint[],
+    %(scope_tag)s::bytea[], %(chain_tag)s::bytea[], %(key_tag)s::bytea[], %(hash_tag)s::bytea[],
+    %(slot_tag)s::bytea[], %(session_tag)s::bytea[], %(mac)s::bytea[], %(state)s::bytea[],
+    %(body)s::bytea[], %(analyser)s::text[], %(embedder)s::text[], %(entry)s::bytea[],
+    %(chain_roots)s::text[], %(chain_tags)s::bytea[], %(chain_tops)s::bigint[]);
 
 -- name: reindex
 INSERT INTO memstrata.index_rows (owner, id, analyser, embedder, entry)
@@ -332,31 +300,26 @@ DELETE FROM memstrata.index_rows WHERE owner = %(owner)s AND id = ANY (%(ids)s::
 DELETE FROM memstrata.memories WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[]);
 
 -- name: move_owner
--- Where the owner stands now, with the links of the chain that lead there, what they commit to, and
--- whom they are about. Nobody else can have moved it: this is the turn.
-WITH moved AS (
-    INSERT INTO memstrata.owners AS o
-        (owner, name, incarnation, epoch, revision, last_known_at, head_seq, head_mac)
-    VALUES (%(owner)s, %(name)s, %(incarnation)s, %(epoch)s, %(revision)s, %(known_at)s,
-        %(head_seq)s, %(head_mac)s)
-    ON CONFLICT (owner) DO UPDATE SET epoch = excluded.epoch, revision = excluded.revision,
-        last_known_at = excluded.last_known_at, head_seq = excluded.head_seq,
-        head_mac = excluded.head_mac
-    WHERE memstrata.require(o.revision = excluded.revision - 1, 'the owner moved on')
-), linked AS MATERIALIZED (
-    SELECT * FROM unnest(%(seq)s::bigint[], %(commitment)s::bytea[], %(mac)s::bytea[],
-        %(salt)s::bytea[], %(payload)s::bytea[]) AS l (seq, commitment, mac, salt, payload)
-), kept AS (
-    INSERT INTO memstrata.events (owner, seq, commitment, mac)
-    SELECT %(owner)s, seq, commitment, mac FROM linked
-), told AS (
-    INSERT INTO memstrata.event_payloads (owner, seq, salt, payload)
-    SELECT %(owner)s, seq, salt, payload FROM linked
-)
-INSERT INTO memstrata.lookups (owner, tag, place, id)
-SELECT %(owner)s, s.tag, s.seq, ''
-FROM unnest(%(subject_tags)s::bytea[], %(subject_seqs)s::bigint[]) AS s (tag, seq)
-ON CONFLICT DO NOTHING;
+SELECT memstrata.move_owner(
+    %(owner)s::text, %(name)s::text, %(incarnation)s::bytea, %(epoch)s::bigint,
+    %(revision)s::bigint, %(known_at)s::bigint, %(head_seq)s::bigint, %(head_mac)s::bytea,
+    %(seq)s::bigint[], %(commitment)s::bytea[], %(link_mac)s::bytea[], %(salt)s::bytea[],
+    %(payload)s::bytea[], %(subject_tags)s::bytea[], %(subject_seqs)s::bigint[]);
+
+-- name: add_and_move
+-- Both: all there is of most changes.
+SELECT memstrata.add_memories(
+    %(owner)s::text, %(revision)s::bigint, %(known_from)s::bigint, %(codec)s::smallint,
+    %(id)s::text[], %(version)s::bigint[], %(status)s::smallint[], %(due_at)s::bigint[],
+    %(scope_tag)s::bytea[], %(chain_tag)s::bytea[], %(key_tag)s::bytea[], %(hash_tag)s::bytea[],
+    %(slot_tag)s::bytea[], %(session_tag)s::bytea[], %(mac)s::bytea[], %(state)s::bytea[],
+    %(body)s::bytea[], %(analyser)s::text[], %(embedder)s::text[], %(entry)s::bytea[],
+    %(chain_roots)s::text[], %(chain_tags)s::bytea[], %(chain_tops)s::bigint[]),
+memstrata.move_owner(
+    %(owner)s::text, %(name)s::text, %(incarnation)s::bytea, %(epoch)s::bigint,
+    %(revision)s::bigint, %(known_at)s::bigint, %(head_seq)s::bigint, %(head_mac)s::bytea,
+    %(seq)s::bigint[], %(commitment)s::bytea[], %(link_mac)s::bytea[], %(salt)s::bytea[],
+    %(payload)s::bytea[], %(subject_tags)s::bytea[], %(subject_seqs)s::bigint[]);
 
 -- name: links
 SELECT e.seq, e.commitment, e.mac, p.salt, p.payload
@@ -364,10 +327,6 @@ FROM memstrata.events AS e
 LEFT JOIN memstrata.event_payloads AS p ON p.owner = %(owner)s AND p.seq = e.seq
 WHERE e.owner = %(owner)s AND e.seq > %(after)s
 ORDER BY e.seq LIMIT %(limit)s;
-
--- name: tombstoned
-SELECT tag FROM memstrata.tombstones
-WHERE owner = %(owner)s AND tag = ANY (%(tags)s::bytea[]);
 
 -- name: add_tombstones
 INSERT INTO memstrata.tombstones (owner, tag)

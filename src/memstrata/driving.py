@@ -1,0 +1,133 @@
+"""One event loop for callers who have none: whoever calls turns it, on his own thread if he may.
+
+Handing a call to a thread and waiting for it costs two changes of thread, more than a warm recall's
+question to a database. So a caller who finds the loop at rest turns it himself until his call is
+done. Who finds it turning hands his call over, and a thread of the loop's own takes its turn until
+no such call is left. Between calls nobody turns it.
+"""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError, Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class SharedLoop:
+    """An event loop that any number of threads use."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._wheel = threading.Lock()  # Held by who turns the loop.
+        self._lock = threading.Lock()  # Of what follows.
+        self._handed = 0
+        self._is_closed = False
+        self._thread: threading.Thread | None = None
+        self._wanted = threading.Event()
+        # Of the loop's own thread, while it turns the loop.
+        self._idle = asyncio.Event()
+        self._serving: asyncio.Task[None] | None = None
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return the result of a coroutine.
+
+        Raises:
+            RuntimeError: If called from within the loop: it would wait for itself.
+            CancelledError: Of ``concurrent.futures``, if the loop was closed.
+        """
+        running = _running_loop()
+        if running is self._loop:
+            work.close()
+            raise RuntimeError("called from within another call, which would wait for itself")
+        # Where another loop is running no second one can be turned.
+        if running is None and self._wheel.acquire(blocking=False):
+            try:
+                return self._turn(work)
+            finally:
+                self._wheel.release()
+        return self._hand_over(work).result()
+
+    def close(self) -> None:
+        """Cancel what is under way and close the loop; twice does no harm."""
+        with self._lock:
+            if self._is_closed:
+                return
+        self._hand_over(self._cancel_all()).result()
+        with self._lock:
+            self._is_closed = True
+        self._wanted.set()
+        if self._thread is not None:
+            self._thread.join()
+        with self._wheel:
+            self._loop.close()
+
+    def _turn(self, work: Coroutine[Any, Any, T]) -> T:
+        """Turn the loop until a coroutine is done; the wheel is held."""
+        self._check_open(work)
+        task = self._loop.create_task(work)
+        try:
+            return self._loop.run_until_complete(task)
+        except asyncio.CancelledError:
+            raise CancelledError from None
+        finally:
+            if not task.done():
+                # Ctrl-C: the caller goes, the work comes to its end all the same.
+                with self._lock:
+                    self._expect(task)
+
+    def _hand_over(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        with self._lock:
+            self._check_open(work)
+            waiting = asyncio.run_coroutine_threadsafe(work, self._loop)
+            self._expect(waiting)
+        return waiting
+
+    def _check_open(self, work: Coroutine[Any, Any, Any]) -> None:
+        if self._is_closed:
+            work.close()
+            raise CancelledError
+
+    def _expect(self, waiting: "Future[Any] | asyncio.Task[Any]") -> None:
+        """Have the loop turned until something is done; the lock is held."""
+        self._handed += 1
+        waiting.add_done_callback(
+            lambda _: self._loop.call_soon_threadsafe(self._one_less)  # Whoever tells of it.
+        )
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="memstrata-loop", daemon=True)
+            self._thread.start()
+        self._wanted.set()
+
+    def _one_less(self) -> None:
+        with self._lock:
+            self._handed -= 1
+        self._idle.set()
+
+    def _serve(self) -> None:
+        """Turn the loop for what was handed over, as often as there is any."""
+        while not self._is_closed:
+            self._wanted.wait()
+            self._wanted.clear()
+            with self._wheel:
+                self._loop.run_until_complete(self._until_idle())
+
+    async def _until_idle(self) -> None:
+        self._serving = asyncio.current_task()
+        while self._handed:
+            self._idle.clear()
+            await self._idle.wait()
+
+    async def _cancel_all(self) -> None:
+        waiting = asyncio.all_tasks() - {asyncio.current_task(), self._serving}
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
