@@ -65,8 +65,10 @@ class Line:
         is_hung_up: Whether the server did not answer in time and was not waited for.
     """
 
-    def __init__(self, connection: Connection, location: str) -> None:
+    def __init__(self, connection: Connection, location: str, opening: str) -> None:
         self.is_hung_up = False
+        # What every transaction begins with names it: bind, bind_turn and bind_operator.
+        self._named = {"opening": opening}
         self._connection = connection
         self._location = location
         self._translating = Translating(location)
@@ -111,7 +113,9 @@ class Line:
         if self._open is None:
             self._open = await self._pipeline.enter_async_context(self._connection.pipeline())
         sent = [
-            await self._connection.execute(SQL[name], bound, prepare=False, binary=True)
+            await self._connection.execute(
+                SQL[name], self._named | bound if bound else None, prepare=False, binary=True
+            )
             for name, bound in statements
         ]
         if more:
@@ -169,9 +173,14 @@ class Pool:
         address: Of the database.
         size: Most connections at a time.
         timeout_s: Seconds to wait for one, and for each answer.
+        opening: Token of the store as it was when it was opened.
+
+    Attributes:
+        opening: May be set to a later one, by who knows it.
     """
 
-    def __init__(self, address: Address, *, size: int, timeout_s: float) -> None:
+    def __init__(self, address: Address, *, size: int, timeout_s: float, opening: str) -> None:
+        self.opening = opening
         self.location = address.location
         self.timeout_s = timeout_s
         self._address = address
@@ -189,7 +198,7 @@ class Pool:
         """
         pool = await self._opened()
         connection = await self._taken(pool)
-        line = Line(connection, self.location)
+        line = Line(connection, self.location, self.opening)
         try:
             yield line
         finally:

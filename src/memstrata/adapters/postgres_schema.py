@@ -7,13 +7,14 @@ any other.
 
 import secrets
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString, NamedTuple
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memstrata.adapters.postgres_errors import Translating
+from memstrata.adapters.postgres_parts import TABLES, statements_of_parts
 from memstrata.adapters.sql import Migration, load_migrations, load_queries
 from memstrata.adapters.store_owners import Secrets
 from memstrata.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
@@ -30,13 +31,21 @@ MAX_ROLE_BYTES = 63 - len(OPERATOR_SUFFIX)
 # Whoever changes the schema holds this advisory lock: "memstrat" in ASCII.
 _SCHEMA_LOCK = 0x6D656D7374726174
 
+HALF_FILLED = (
+    "another store is being moved here and not all of it has arrived; run the same "
+    "`memstrata migrate` again, or start over with another target"
+)
+
 _SALT_BYTES = 16
 _TAG_KEY_BYTES = 32
 
 # Bytes, which the driver takes as they are; ``str`` it takes from literals only.
 SQL: dict[str, bytes] = {
     name: text.encode()
-    for name, text in load_queries((SQL_DIRECTORY / "statements.sql").read_text("utf-8")).items()
+    for name, text in {
+        **load_queries((SQL_DIRECTORY / "statements.sql").read_text("utf-8")),
+        **statements_of_parts(),
+    }.items()
 }
 
 
@@ -96,17 +105,32 @@ def _location(named: dict[str, Any]) -> str:
     return f"postgresql://{user}{host}{port}/{named.get('dbname') or ''}"
 
 
-def check_database(address: Address) -> tuple[Secrets, str]:
+class Opened(NamedTuple):
+    """What a store over a database that was found in order needs to know of it.
+
+    Attributes:
+        secrets: The keys of its digests.
+        operator: Name of the operator's role.
+        opening: Token that every transaction names.
+    """
+
+    secrets: Secrets
+    operator: str
+    opening: str
+
+
+def check_database(address: Address, *, filling: bool = False) -> Opened:
     """Look whether a database is a store that this role may be trusted with.
 
-    Returns:
-        The keys of its digests, and the name of the operator's role.
+    Args:
+        address: Where it is.
+        filling: Whether a move to it may be under way, because this is to go on with it.
 
     Raises:
         ConfigurationError: If the database was not prepared for this role, or the role is one
             that no policy holds.
         StoreCorrupt: If the schema is newer than this program, or not ours.
-        StoreUnavailable: If the server cannot be reached.
+        StoreUnavailable: If the server cannot be reached, or another store is being moved here.
     """
     with address.connect() as connection, Translating(address.location):
         role, has_tables = _check_server(connection, address)
@@ -124,7 +148,12 @@ def check_database(address: Address) -> tuple[Secrets, str]:
                 f" {len(known)}; {_advice(role)}"
             )
         _check_guards(connection, address, role)
-        return _read_secrets(connection, address.location), role + OPERATOR_SUFFIX
+        opening, arriving = _one(connection, "opening")
+        if arriving is not None and not filling:
+            raise StoreUnavailable(address.location, HALF_FILLED)
+        # After the token: who reads keys that a move replaces meanwhile has a token of before.
+        secrets = _read_secrets(connection, address.location)
+        return Opened(secrets, role + OPERATOR_SUFFIX, opening)
 
 
 def init_database(address: Address, app_role: str) -> int:
@@ -274,6 +303,13 @@ def _run(connection: psycopg.Connection[tuple[Any, ...]], migration: Migration) 
     connection.execute(SQL["add_migration"], recorded)
 
 
+_OPERATORS_RIGHTS: tuple[LiteralString, ...] = (
+    "GRANT SELECT (owner) ON {table} TO {operator}",
+    "DROP POLICY IF EXISTS {operator} ON {table}",
+    "CREATE POLICY {operator} ON {table} FOR SELECT TO {operator} USING (true)",
+)
+
+
 def _give_rights(connection: psycopg.Connection[tuple[Any, ...]], app_role: str) -> None:
     operator = app_role + OPERATOR_SUFFIX
     named = {"app": sql.Identifier(app_role), "operator": sql.Identifier(operator)}
@@ -283,6 +319,11 @@ def _give_rights(connection: psycopg.Connection[tuple[Any, ...]], app_role: str)
     # The file is ours; names of roles go in as identifiers.
     lines = [line for line in rights.splitlines() if not line.startswith("--")]
     connection.execute(sql.SQL("\n".join(lines)).format(**named))
+    for table in TABLES:
+        for right in _OPERATORS_RIGHTS:
+            connection.execute(
+                sql.SQL(right).format(table=sql.Identifier("memstrata", table), **named)
+            )
     if not _one(connection, "is_member", role=app_role, of=operator)[0]:
         # Who did not make the operator's role may still find it given by who did.
         given = "GRANT {operator} TO {app} WITH INHERIT FALSE, SET TRUE, ADMIN FALSE"

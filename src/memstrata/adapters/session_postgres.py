@@ -55,8 +55,8 @@ class PostgresSessionStore:
         :meth:`~memstrata.adapters.store_postgres.PostgresStore.open`.
         """
         address = Address(url, connect_timeout_s=timeout_s)
-        secrets, operator = check_database(address)
-        pool = Pool(address, size=pool_size, timeout_s=timeout_s)
+        secrets, operator, opening = check_database(address)
+        pool = Pool(address, size=pool_size, timeout_s=timeout_s, opening=opening)
         return cls(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
 
     async def close(self) -> None:
