@@ -5,7 +5,12 @@ the application connects as owns nothing and bypasses nothing, and :func:`check_
 any other.
 """
 
+import os
 import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, LiteralString, NamedTuple
 
@@ -74,6 +79,7 @@ class Address:
         named.setdefault("application_name", "memstrata")
         named["client_encoding"] = "UTF8"
         self.conninfo = make_conninfo("", **named)
+        self._timeout_s = connect_timeout_s
 
     def __repr__(self) -> str:
         return f"Address({self.location})"
@@ -89,10 +95,48 @@ class Address:
         except psycopg.Error as error:
             raise StoreUnavailable(self.location, self.said(error)) from None
 
+    @contextmanager
+    def in_time(self, connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[None]:
+        """Hang up on a server that does not answer all of a block in time.
+
+        A connection that blocks has no time-out of its own for a server that is gone.
+
+        Raises:
+            StoreUnavailable: If it did not.
+        """
+        hung_up = threading.Event()
+
+        def hang_up() -> None:
+            hung_up.set()
+            shut_down(connection)
+
+        timer = threading.Timer(self._timeout_s, hang_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except StoreUnavailable:
+            if hung_up.is_set():
+                said = f"no answer within {self._timeout_s:g} s"
+                raise StoreUnavailable(self.location, said) from None
+            raise
+        finally:
+            timer.cancel()
+
     def said(self, error: Exception) -> str:
         """Return why no connection could be made, without the password, whoever repeats it."""
         text = " ".join(str(error).split())
         return text.replace(self._password, "***") if self._password else text
+
+
+def shut_down(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
+    """Make whoever waits for an answer see the end of the connection, now; any thread may."""
+    try:
+        with socket.socket(fileno=os.dup(connection.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+    except (OSError, psycopg.Error):
+        # It is gone already.
+        return
 
 
 _HOW_TO_WRITE = "the URL cannot be read; write postgresql://user@host:port/database"
@@ -132,7 +176,11 @@ def check_database(address: Address, *, filling: bool = False) -> Opened:
         StoreCorrupt: If the schema is newer than this program, or not ours.
         StoreUnavailable: If the server cannot be reached, or another store is being moved here.
     """
-    with address.connect() as connection, Translating(address.location):
+    with (
+        address.connect() as connection,
+        address.in_time(connection),
+        Translating(address.location),
+    ):
         role, has_tables = _check_server(connection, address)
         _check_below_policies(connection, address, role)
         may_use = has_tables and _one(connection, "may_use")[0]

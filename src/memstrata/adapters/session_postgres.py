@@ -90,7 +90,7 @@ class PostgresSessionStore:
         )
         limit_s = self._pool.timeout_s + self._busy_timeout_s
         self._check_usable()
-        async with self._pool.line() as line:
+        async with self._pool.line(limit_s) as line:
             if first is None:
                 sent = (begun, opened, counted, _appended(key, observations))
                 *_, count, _ = await line.run(*sent, timeout_s=limit_s)

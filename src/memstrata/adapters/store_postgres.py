@@ -327,6 +327,8 @@ class PostgresStore(PostgresMoves):
         so that the many who write for one owner leave the others theirs.
         """
         self._check_usable()
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + self._turn_timeout_s
         lock = self._turns.get(owner.name)
         if lock is None:
             lock = self._turns[owner.name] = asyncio.Lock()
@@ -339,7 +341,7 @@ class PostgresStore(PostgresMoves):
             ) from None
         try:
             self._check_usable()
-            async with self._pool.line() as line:
+            async with self._pool.line(ends_at - loop.time()) as line:
                 yield line
         finally:
             lock.release()
