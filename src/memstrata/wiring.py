@@ -111,7 +111,7 @@ def open_store(
     if named in (IN_MEMORY, f"sqlite:///{IN_MEMORY}"):
         return DictStore()
     if isinstance(named, str) and named.startswith(_POSTGRES):
-        return _open_postgres(named, settings)
+        return _open_postgres(named, settings, filling=filling)
     return SqliteStore.open(
         _path_of(named),
         busy_timeout_s=settings.busy_timeout_s,
@@ -141,7 +141,7 @@ def init_database(url: str, app_role: str) -> tuple[str, int]:
     return address.location, schema.init_database(address, app_role)
 
 
-def _open_postgres(url: str, settings: Settings) -> MemoryStore:
+def _open_postgres(url: str, settings: Settings, *, filling: bool) -> MemoryStore:
     _check_postgres()
     from memstrata.adapters.store_postgres import PostgresStore
 
@@ -150,6 +150,7 @@ def _open_postgres(url: str, settings: Settings) -> MemoryStore:
         pool_size=settings.pool_size,
         timeout_s=settings.call_timeout_s,
         busy_timeout_s=settings.busy_timeout_s,
+        filling=filling,
     )
 
 

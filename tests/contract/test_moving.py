@@ -149,8 +149,10 @@ BROKEN = {
 
 def passes(make_store, name):
     test = getattr(MovableStoreContract, name)
+    wanted = inspect.signature(test).parameters
     given = {"store": DictStore(), "empty": make_store()}
-    if "empty" not in inspect.signature(test).parameters:
+    given = {name: store for name, store in given.items() if name in wanted}
+    if "empty" not in wanted:
         given = {"store": make_store()}
     try:
         test(MovableStoreContract(), **given)

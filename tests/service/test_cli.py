@@ -296,6 +296,31 @@ def test_a_store_is_moved_with_a_report(cli: Run, tmp_path: Path) -> None:
     assert there.stdout.count("\n") == 2
 
 
+def test_a_store_moves_to_a_server_and_back(
+    cli: Run, tmp_path: Path, postgres: Any, database: str
+) -> None:
+    for _ in range(2):
+        cli("remember", "We deploy to eu-west-1", "--key", "deploy_region")
+        cli("remember", "We deploy to us-east-1", "--key", "deploy_region")
+    source, back = str(tmp_path / "m.db"), str(tmp_path / "back.db")
+    server = postgres.url("memstrata_app", database)
+
+    moved = cli("migrate", "--from", source, "--to", server, user=None)
+    again = cli("--json", "migrate", "--from", source, "--to", server, user=None)
+    returned = cli("--json", "migrate", "--from", server, "--to", back, user=None)
+
+    assert moved.returncode == 0, moved.stderr
+    assert "moved 1 owners" in moved.stdout
+    report = json.loads(again.stdout)
+    assert (report["moved"], report["skipped"], report["rows"]) == (0, 1, {})
+    assert json.loads(returned.stdout)["recalls"] > 0
+    for target in (server, back):
+        there = cli("--store", target, "--json", "history", "deploy_region")
+        assert there.stdout == cli("--json", "history", "deploy_region").stdout
+        verified = cli("--store", target, "audit", "verify", user=None)
+        assert verified.returncode == 0, verified.stdout
+
+
 def test_a_move_that_is_refused_says_why(cli: Run, tmp_path: Path) -> None:
     cli("remember", "x")
     cli("--store", str(tmp_path / "other.db"), "remember", "y")

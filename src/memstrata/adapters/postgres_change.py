@@ -207,7 +207,6 @@ def add_edges(edges: Sequence[tuple[str, Scope, str]], names: dict[Scope, str]) 
         "parents": [parent for parent, _, _ in edges],
         "child_owners": [names[scope] for _, scope, _ in edges],
         "children": [child for _, _, child in edges],
-        "child_names": [scope.path for _, scope, _ in edges],
     }
 
 

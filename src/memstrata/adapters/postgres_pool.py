@@ -10,9 +10,7 @@ under.
 """
 
 import asyncio
-import os
 import select
-import socket
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
@@ -22,7 +20,7 @@ from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from memstrata.adapters.postgres_errors import Translating
-from memstrata.adapters.postgres_schema import SQL, Address
+from memstrata.adapters.postgres_schema import SQL, Address, shut_down
 from memstrata.adapters.postgres_wire import Row as Row
 from memstrata.adapters.postgres_wire import Wire
 from memstrata.domain.errors import StoreError, StoreUnavailable
@@ -33,7 +31,11 @@ Statement: TypeAlias = tuple[str, dict[str, Any] | None]
 """Name of a statement and the values bound to it."""
 
 GRACE_S = 1.0
-"""Seconds that the server gets, past its own time-outs, to tell of them; chosen."""
+"""Seconds before ours at which the server's own time-outs end, so that it can tell of them; never
+more than a tenth of them. Chosen."""
+
+LAST_S = 0.05
+"""Seconds that a connection is given to roll back when its call has no more time."""
 
 
 def bind(
@@ -50,10 +52,14 @@ def bind(
     return "bind", {
         "readable": f"{{{','.join(readable)}}}",
         "writable": f"{{{writable}}}",
-        "statement": str(_ms(timeout_s + lock_s)),
-        "lock": str(_ms(lock_s or timeout_s)),
+        "statement": str(_ms(_told(timeout_s + lock_s))),
+        "lock": str(_ms(_told(lock_s or timeout_s))),
         "idle": str(_ms(timeout_s)),
     }
+
+
+def _told(seconds: float) -> float:
+    return seconds - min(GRACE_S, seconds / 10)
 
 
 def _ms(seconds: float) -> int:
@@ -63,12 +69,21 @@ def _ms(seconds: float) -> int:
 class Line:
     """One connection for the length of one call.
 
+    Args:
+        connection: Held for the call.
+        location: Of the database.
+        opening: Token of the store.
+        ends_at: When the call has to have ended, by the loop's clock.
+
     Attributes:
         is_hung_up: Whether the server did not answer in time and was not waited for.
     """
 
-    def __init__(self, connection: Connection, location: str) -> None:
+    def __init__(self, connection: Connection, location: str, opening: str, ends_at: float) -> None:
         self.is_hung_up = False
+        self._ends_at = ends_at
+        # What every transaction begins with names it: bind, bind_operator, heads and take_turn.
+        self._named = {"opening": opening}
         self._connection = connection
         self._location = location
         self._translating = Translating(location)
@@ -86,18 +101,24 @@ class Line:
             ValueError: If a value does not fit.
         """
         with self._in_time(timeout_s), self._translating:
-            return await self._wire.run((SQL[name], bound) for name, bound in statements)
+            return await self._wire.run(
+                (SQL[name], None if bound is None else self._named | bound)
+                for name, bound in statements
+            )
 
     @contextmanager
     def _in_time(self, timeout_s: float) -> Iterator[None]:
         """Hang up on a server that lets a block wait for longer, and tell of it."""
-        hang_up = asyncio.get_running_loop().call_later(timeout_s + GRACE_S, self._hang_up)
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        ends_at = max(min(now + timeout_s, self._ends_at), now + LAST_S)
+        hang_up = loop.call_at(ends_at, self._hang_up)
         try:
             yield
         except StoreUnavailable:
             if self.is_hung_up:
                 raise StoreUnavailable(
-                    self._location, f"no answer within {timeout_s:g} s"
+                    self._location, f"no answer within {ends_at - now:.3g} s"
                 ) from None
             raise
         finally:
@@ -117,12 +138,7 @@ class Line:
     def _hang_up(self) -> None:
         """Make whoever waits for an answer see the end of the connection, now."""
         self.is_hung_up = True
-        try:
-            with socket.socket(fileno=os.dup(self._connection.fileno())) as line:
-                line.shutdown(socket.SHUT_RDWR)
-        except (OSError, psycopg.Error):
-            # It is gone already.
-            return
+        shut_down(self._connection)
 
 
 def _is_alive(connection: Connection) -> bool:
@@ -145,9 +161,14 @@ class Pool:
         address: Of the database.
         size: Most connections at a time.
         timeout_s: Seconds to wait for one, and for each answer.
+        opening: Token of the store as it was when it was opened.
+
+    Attributes:
+        opening: May be set to a later one, by who knows it.
     """
 
-    def __init__(self, address: Address, *, size: int, timeout_s: float) -> None:
+    def __init__(self, address: Address, *, size: int, timeout_s: float, opening: str) -> None:
+        self.opening = opening
         self.location = address.location
         self.timeout_s = timeout_s
         self._address = address
@@ -157,15 +178,21 @@ class Pool:
         self._opening = asyncio.Lock()
 
     @asynccontextmanager
-    async def line(self) -> AsyncIterator[Line]:
+    async def line(self, timeout_s: float | None = None) -> AsyncIterator[Line]:
         """Hold a connection; what is open at the end of the block is rolled back.
+
+        Args:
+            timeout_s: Seconds for the whole call, the wait for a connection included; None means
+                as long as for one answer.
 
         Raises:
             StoreUnavailable: If none comes in time.
         """
         pool = await self._opened()
-        connection = await self._taken(pool)
-        line = Line(connection, self.location)
+        limit_s = self.timeout_s if timeout_s is None else timeout_s
+        ends_at = asyncio.get_running_loop().time() + limit_s
+        connection = await self._taken(pool, min(self.timeout_s, limit_s))
+        line = Line(connection, self.location, self.opening, ends_at)
         try:
             yield line
         finally:
@@ -200,7 +227,7 @@ class Pool:
 
     async def ask_as(self, role: str, *statements: Statement) -> list[list[Row]]:
         """Run reads as another role, in one round trip."""
-        bound = {"role": role, "statement": str(_ms(self.timeout_s))}
+        bound = {"role": role, "statement": str(_ms(_told(self.timeout_s)))}
         async with self.line() as line:
             sent = (("bind_operator", bound), *statements)
             return (await line.run(*sent, timeout_s=self.timeout_s))[1:]
@@ -209,7 +236,7 @@ class Pool:
         """Close idle connections now and the others when their calls are done."""
         if self._pool is not None:
             self._check_loop()
-            await self._pool.close()
+            await self._pool.close(self.timeout_s)
 
     async def _opened(self) -> AsyncConnectionPool[Connection]:
         if self._pool is not None:
@@ -242,9 +269,9 @@ class Pool:
                 self.location, "in use on another event loop; open a memstrata on each"
             )
 
-    async def _taken(self, pool: AsyncConnectionPool[Connection]) -> Connection:
+    async def _taken(self, pool: AsyncConnectionPool[Connection], limit_s: float) -> Connection:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.timeout_s
+        deadline = loop.time() + limit_s
         failures = pool.get_stats().get("connections_errors", 0)
         while True:
             try:
@@ -257,7 +284,7 @@ class Pool:
                     else f"all {self._size} connections are in use"
                 )
                 raise StoreUnavailable(
-                    self.location, f"no connection within {self.timeout_s:g} s: {why}"
+                    self.location, f"no connection within {limit_s:.3g} s: {why}"
                 ) from None
             except PoolClosed:
                 raise StoreUnavailable(self.location, "the store is closed") from None

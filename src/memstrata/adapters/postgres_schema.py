@@ -5,15 +5,21 @@ the application connects as owns nothing and bypasses nothing, and :func:`check_
 any other.
 """
 
+import os
 import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString, NamedTuple
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memstrata.adapters.postgres_errors import Translating
+from memstrata.adapters.postgres_parts import TABLES, statements_of_parts
 from memstrata.adapters.sql import Migration, load_migrations, load_queries
 from memstrata.adapters.store_owners import Secrets
 from memstrata.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
@@ -30,13 +36,21 @@ MAX_ROLE_BYTES = 63 - len(OPERATOR_SUFFIX)
 # Whoever changes the schema holds this advisory lock: "memstrat" in ASCII.
 _SCHEMA_LOCK = 0x6D656D7374726174
 
+HALF_FILLED = (
+    "another store is being moved here and not all of it has arrived; run the same "
+    "`memstrata migrate` again, or start over with another target"
+)
+
 _SALT_BYTES = 16
 _TAG_KEY_BYTES = 32
 
 # Bytes, which the driver takes as they are; ``str`` it takes from literals only.
 SQL: dict[str, bytes] = {
     name: text.encode()
-    for name, text in load_queries((SQL_DIRECTORY / "statements.sql").read_text("utf-8")).items()
+    for name, text in {
+        **load_queries((SQL_DIRECTORY / "statements.sql").read_text("utf-8")),
+        **statements_of_parts(),
+    }.items()
 }
 
 
@@ -65,6 +79,7 @@ class Address:
         named.setdefault("application_name", "memstrata")
         named["client_encoding"] = "UTF8"
         self.conninfo = make_conninfo("", **named)
+        self._timeout_s = connect_timeout_s
 
     def __repr__(self) -> str:
         return f"Address({self.location})"
@@ -80,10 +95,48 @@ class Address:
         except psycopg.Error as error:
             raise StoreUnavailable(self.location, self.said(error)) from None
 
+    @contextmanager
+    def in_time(self, connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[None]:
+        """Hang up on a server that does not answer all of a block in time.
+
+        A connection that blocks has no time-out of its own for a server that is gone.
+
+        Raises:
+            StoreUnavailable: If it did not.
+        """
+        hung_up = threading.Event()
+
+        def hang_up() -> None:
+            hung_up.set()
+            shut_down(connection)
+
+        timer = threading.Timer(self._timeout_s, hang_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except StoreUnavailable:
+            if hung_up.is_set():
+                said = f"no answer within {self._timeout_s:g} s"
+                raise StoreUnavailable(self.location, said) from None
+            raise
+        finally:
+            timer.cancel()
+
     def said(self, error: Exception) -> str:
         """Return why no connection could be made, without the password, whoever repeats it."""
         text = " ".join(str(error).split())
         return text.replace(self._password, "***") if self._password else text
+
+
+def shut_down(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
+    """Make whoever waits for an answer see the end of the connection, now; any thread may."""
+    try:
+        with socket.socket(fileno=os.dup(connection.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+    except (OSError, psycopg.Error):
+        # It is gone already.
+        return
 
 
 _HOW_TO_WRITE = "the URL cannot be read; write postgresql://user@host:port/database"
@@ -96,19 +149,38 @@ def _location(named: dict[str, Any]) -> str:
     return f"postgresql://{user}{host}{port}/{named.get('dbname') or ''}"
 
 
-def check_database(address: Address) -> tuple[Secrets, str]:
+class Opened(NamedTuple):
+    """What a store over a database that was found in order needs to know of it.
+
+    Attributes:
+        secrets: The keys of its digests.
+        operator: Name of the operator's role.
+        opening: Token that every transaction names.
+    """
+
+    secrets: Secrets
+    operator: str
+    opening: str
+
+
+def check_database(address: Address, *, filling: bool = False) -> Opened:
     """Look whether a database is a store that this role may be trusted with.
 
-    Returns:
-        The keys of its digests, and the name of the operator's role.
+    Args:
+        address: Where it is.
+        filling: Whether a move to it may be under way, because this is to go on with it.
 
     Raises:
         ConfigurationError: If the database was not prepared for this role, or the role is one
             that no policy holds.
         StoreCorrupt: If the schema is newer than this program, or not ours.
-        StoreUnavailable: If the server cannot be reached.
+        StoreUnavailable: If the server cannot be reached, or another store is being moved here.
     """
-    with address.connect() as connection, Translating(address.location):
+    with (
+        address.connect() as connection,
+        address.in_time(connection),
+        Translating(address.location),
+    ):
         role, has_tables = _check_server(connection, address)
         _check_below_policies(connection, address, role)
         may_use = has_tables and _one(connection, "may_use")[0]
@@ -124,7 +196,12 @@ def check_database(address: Address) -> tuple[Secrets, str]:
                 f" {len(known)}; {_advice(role)}"
             )
         _check_guards(connection, address, role)
-        return _read_secrets(connection, address.location), role + OPERATOR_SUFFIX
+        opening, arriving = _one(connection, "opening")
+        if arriving is not None and not filling:
+            raise StoreUnavailable(address.location, HALF_FILLED)
+        # After the token: who reads keys that a move replaces meanwhile has a token of before.
+        secrets = _read_secrets(connection, address.location)
+        return Opened(secrets, role + OPERATOR_SUFFIX, opening)
 
 
 def init_database(address: Address, app_role: str) -> int:
@@ -274,6 +351,13 @@ def _run(connection: psycopg.Connection[tuple[Any, ...]], migration: Migration) 
     connection.execute(SQL["add_migration"], recorded)
 
 
+_OPERATORS_RIGHTS: tuple[LiteralString, ...] = (
+    "GRANT SELECT (owner) ON {table} TO {operator}",
+    "DROP POLICY IF EXISTS {operator} ON {table}",
+    "CREATE POLICY {operator} ON {table} FOR SELECT TO {operator} USING (true)",
+)
+
+
 def _give_rights(connection: psycopg.Connection[tuple[Any, ...]], app_role: str) -> None:
     operator = app_role + OPERATOR_SUFFIX
     named = {"app": sql.Identifier(app_role), "operator": sql.Identifier(operator)}
@@ -283,6 +367,11 @@ def _give_rights(connection: psycopg.Connection[tuple[Any, ...]], app_role: str)
     # The file is ours; names of roles go in as identifiers.
     lines = [line for line in rights.splitlines() if not line.startswith("--")]
     connection.execute(sql.SQL("\n".join(lines)).format(**named))
+    for table in TABLES:
+        for right in _OPERATORS_RIGHTS:
+            connection.execute(
+                sql.SQL(right).format(table=sql.Identifier("memstrata", table), **named)
+            )
     if not _one(connection, "is_member", role=app_role, of=operator)[0]:
         # Who did not make the operator's role may still find it given by who did.
         given = "GRANT {operator} TO {app} WITH INHERIT FALSE, SET TRUE, ADMIN FALSE"

@@ -55,8 +55,8 @@ class PostgresSessionStore:
         :meth:`~memstrata.adapters.store_postgres.PostgresStore.open`.
         """
         address = Address(url, connect_timeout_s=timeout_s)
-        secrets, operator = check_database(address)
-        pool = Pool(address, size=pool_size, timeout_s=timeout_s)
+        secrets, operator, opening = check_database(address)
+        pool = Pool(address, size=pool_size, timeout_s=timeout_s, opening=opening)
         return cls(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
 
     async def close(self) -> None:
@@ -90,7 +90,7 @@ class PostgresSessionStore:
         )
         limit_s = self._pool.timeout_s + self._busy_timeout_s
         self._check_usable()
-        async with self._pool.line() as line:
+        async with self._pool.line(limit_s) as line:
             if first is None:
                 sent = (begun, opened, counted, _appended(key, observations))
                 *_, count, _ = await line.run(*sent, timeout_s=limit_s)

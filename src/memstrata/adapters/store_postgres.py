@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from memstrata.adapters import postgres_rows as meaning
 from memstrata.adapters.postgres_change import add_edges, write_change
+from memstrata.adapters.postgres_moving import PostgresMoves
 from memstrata.adapters.postgres_pool import Line, Pool, Row, Statement, bind
 from memstrata.adapters.postgres_schema import Address, check_database
 from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named
@@ -48,13 +49,13 @@ BUSY_TIMEOUT_S = 30.0
 """Seconds that a writer waits for its turn, as in the other stores."""
 
 
-class PostgresStore:
-    """A :class:`~memstrata.ports.MemoryStore` in a PostgreSQL database, for one event loop.
+class PostgresStore(PostgresMoves):
+    """A :class:`~memstrata.ports.MovableStore` in a PostgreSQL database, for one event loop.
 
     Threads share it through that loop. A write whose waiting is cancelled may still take place.
     """
 
-    capabilities = frozenset({Capability.DURABLE})
+    capabilities = frozenset({Capability.DURABLE, Capability.MOVABLE})
 
     def __init__(
         self, pool: Pool, secrets: Secrets, operator: str, *, busy_timeout_s: float
@@ -78,6 +79,7 @@ class PostgresStore:
         pool_size: int = POOL_SIZE,
         timeout_s: float = TIMEOUT_S,
         busy_timeout_s: float = BUSY_TIMEOUT_S,
+        filling: bool = False,
     ) -> "PostgresStore":
         """Open the store that ``memstrata db init`` prepared in a database.
 
@@ -86,16 +88,20 @@ class PostgresStore:
             pool_size: Most connections at a time.
             timeout_s: Seconds to wait for a connection, and for each answer.
             busy_timeout_s: Seconds that a write waits for its turn.
+            filling: Whether to open it to move owners here, or to go on doing so; over a single
+                connection then, so that all others are somebody else's.
 
         Raises:
             ConfigurationError: If the URL is none, or database and role were not prepared for
                 each other; it says what to do.
             StoreCorrupt: If the schema is newer than this program, or not ours.
-            StoreUnavailable: If the server cannot be reached or refuses the role.
+            StoreUnavailable: If the server cannot be reached or refuses the role, or another store
+                is being moved here.
         """
         address = Address(url, connect_timeout_s=timeout_s)
-        secrets, operator = check_database(address)
-        pool = Pool(address, size=pool_size, timeout_s=timeout_s)
+        secrets, operator, opening = check_database(address, filling=filling)
+        size = 1 if filling else pool_size
+        pool = Pool(address, size=size, timeout_s=timeout_s, opening=opening)
         return cls(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
 
     async def close(self) -> None:
@@ -236,11 +242,13 @@ class PostgresStore:
         found = await self._ask_of(owner, "derived", parent=parent)
         if not found:
             return ()
-        # Whether the children's owners exist is theirs to tell.
-        names = list({name for name, _, _ in found})
-        existing = {name for (name,) in await self._ask(names, "existing", owners=names)}
-        edges = [(scope_named(path), child) for name, path, child in found if name in existing]
-        return tuple((scope, child) for scope, child in edges if scope is not None)
+        # Whether the children's owners exist, and who they are, is theirs to tell.
+        names = list({name for name, _ in found})
+        there = await self._ask(names, "existing", owners=names)
+        paths: dict[str, str] = dict(there)
+        edges = sorted((paths[name], child) for name, child in found if name in paths)
+        named = ((scope_named(path), child) for path, child in edges)
+        return tuple((scope, child) for scope, child in named if scope is not None)
 
     async def links(self, owner: Scope, *, after: int = 0, limit: int = 1000) -> tuple[Link, ...]:
         """See the port."""
@@ -321,6 +329,8 @@ class PostgresStore:
         so that the many who write for one owner leave the others theirs.
         """
         self._check_usable()
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + self._turn_timeout_s
         lock = self._turns.get(owner.name)
         if lock is None:
             lock = self._turns[owner.name] = asyncio.Lock()
@@ -333,7 +343,7 @@ class PostgresStore:
             ) from None
         try:
             self._check_usable()
-            async with self._pool.line() as line:
+            async with self._pool.line(ends_at - loop.time()) as line:
                 yield line
         finally:
             lock.release()

@@ -19,6 +19,16 @@ CREATE TABLE memstrata.meta (
     value bytea NOT NULL
 );
 
+-- Who may use the store: whoever knows the token, which every transaction names and which is
+-- another once a move to this store began. `arriving` is NULL unless a move is under way; then it is
+-- the digest of the owner on its way and the mark of the move, or empty for nobody.
+CREATE TABLE memstrata.opening (
+    one boolean NOT NULL PRIMARY KEY DEFAULT true CHECK (one),
+    token text COLLATE "C" NOT NULL,
+    arriving bytea
+);
+INSERT INTO memstrata.opening (token) VALUES (gen_random_uuid()::text);
+
 -- Which files of this directory were run, and the SHA-256 of each as it was then.
 CREATE TABLE memstrata.migrations (
     number bigint NOT NULL PRIMARY KEY,
@@ -128,14 +138,12 @@ CREATE TABLE memstrata.event_payloads (
     PRIMARY KEY (owner, seq)
 );
 
--- What was derived from a memory of this owner, possibly by another owner; the child's owner is
--- named here too, for its own row may not be read.
+-- What was derived from a memory of this owner, possibly by another owner.
 CREATE TABLE memstrata.derivations (
     owner text COLLATE "C" NOT NULL,
     parent text COLLATE "C" NOT NULL,
     child_owner text COLLATE "C" NOT NULL,
     child text COLLATE "C" NOT NULL,
-    child_name text COLLATE "C" NOT NULL,
     PRIMARY KEY (owner, parent, child_owner, child)
 );
 
@@ -333,6 +341,47 @@ BEGIN
 END
 $$;
 
+-- Ends a transaction of a program that opened the store before another one was moved here: it may
+-- make its digests with keys that are the store's no more. The lock that reading takes stays until
+-- the transaction ends, so that a move begins when all that are under way are over.
+CREATE FUNCTION memstrata.check_opening(known text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT token FROM memstrata.opening) IS DISTINCT FROM known THEN
+        RAISE EXCEPTION USING ERRCODE = 'MS002',
+            MESSAGE = 'a move to this store has begun since it was opened; open it again';
+    END IF;
+    RETURN true;
+END
+$$;
+
+-- The keys of the digests may change as long as nothing is digested with them. Run with the rights of
+-- who asks: an operator sees whose rows there are, others see none that they do not name and fail.
+CREATE FUNCTION memstrata.keep_keys() RETURNS trigger
+LANGUAGE plpgsql SET search_path = '' AS $$
+DECLARE
+    table_name text;
+    is_used boolean;
+BEGIN
+    FOR table_name IN
+        SELECT c.relname FROM pg_catalog.pg_class AS c
+        JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
+        WHERE c.relnamespace = 'memstrata'::regnamespace AND c.relkind IN ('r', 'p')
+            AND a.attname = 'owner' AND c.relname <> 'leases'
+    LOOP
+        EXECUTE pg_catalog.format('SELECT EXISTS (SELECT owner FROM memstrata.%I)', table_name)
+        INTO is_used;
+        IF is_used THEN
+            RAISE EXCEPTION USING ERRCODE = 'MS001',
+                MESSAGE = 'the keys of a store that has rows stay as they are';
+        END IF;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+CREATE TRIGGER keep_keys AFTER UPDATE ON memstrata.meta
+EXECUTE FUNCTION memstrata.keep_keys();
+
 -- What every recall and every write asks for, as functions: a session keeps their plans, where a
 -- statement that is sent is read and planned anew each time, and none of it is a prepared statement
 -- that a pooler would have to know of. They run with the rights of who calls them, policies
@@ -343,13 +392,14 @@ $$;
 
 -- Where some owners stand; names them as readable. A setting of `statement_timeout` would not bind
 -- the statement that makes it, so this has none; what it may wait for is locks.
-CREATE FUNCTION memstrata.heads(names text[], lock_ms text)
+CREATE FUNCTION memstrata.heads(names text[], opening text, lock_ms text)
 RETURNS TABLE (owner text, incarnation bytea, epoch bigint, revision bigint, known_at bigint,
     seq bigint)
 LANGUAGE plpgsql ROWS 2 AS $$
 #variable_conflict use_column
 BEGIN
-    PERFORM set_config('memstrata.readable', names::text, true),
+    PERFORM memstrata.check_opening(opening),
+        set_config('memstrata.readable', names::text, true),
         set_config('memstrata.writable', '{}', true), set_config('lock_timeout', lock_ms, true);
     RETURN QUERY SELECT o.owner, o.incarnation, o.epoch, o.revision, o.last_known_at, o.head_seq
         FROM memstrata.owners AS o WHERE o.owner = ANY (names);
@@ -363,7 +413,8 @@ $$;
 -- The row lock lets whoever happens to ask next barge in; the advisory lock before it is served in
 -- order, over all processes and machines.
 CREATE FUNCTION memstrata.take_turn(
-    for_owner text, key bigint, marks bytea[], since_incarnation bytea, since_epoch bigint,
+    for_owner text, opening text, key bigint, marks bytea[], since_incarnation bytea,
+    since_epoch bigint,
     since_revision bigint, live smallint[], statement_ms text, lock_ms text, idle_ms text)
 RETURNS TABLE (incarnation bytea, epoch bigint, revision bigint, known_at bigint, seq bigint,
     mac bytea, banned bytea[], id text, body bytea, state bytea, entry bytea, known_from bigint)
@@ -372,7 +423,8 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     alone CONSTANT text := '{' || for_owner || '}';
 BEGIN
-    PERFORM set_config('memstrata.readable', alone, true),
+    PERFORM memstrata.check_opening(opening),
+        set_config('memstrata.readable', alone, true),
         set_config('memstrata.writable', alone, true),
         set_config('statement_timeout', statement_ms, true),
         set_config('lock_timeout', lock_ms, true),

@@ -3,6 +3,9 @@
 
 GRANT USAGE ON SCHEMA memstrata TO {app}, {operator};
 GRANT SELECT ON memstrata.meta, memstrata.migrations TO {app};
+-- A move to this store shuts others out, and numbers of journals arrive as they were.
+GRANT SELECT, UPDATE ON memstrata.opening TO {app};
+GRANT SELECT, UPDATE ON SEQUENCE memstrata.read_journal_n_seq TO {app};
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     memstrata.owners, memstrata.memories, memstrata.states, memstrata.lookups,
     memstrata.index_rows, memstrata.events, memstrata.event_payloads, memstrata.derivations,
@@ -12,21 +15,12 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     memstrata.usage, memstrata.leases, memstrata.owner_keys
 TO {app};
 
--- The operator sees who there is, what is on its way between owners, and which sessions are due; of
--- nobody's memories and entries anything but whose they are. The application takes this role for one transaction at a time.
-GRANT SELECT (owner, name, erased_at) ON memstrata.owners TO {operator};
-GRANT SELECT (owner) ON memstrata.events, memstrata.memories TO {operator};
+-- The operator sees who there is, what is on its way between owners, which sessions are due, and of
+-- everything else whose it is. The application takes this role for one transaction at a time. That it
+-- sees whose rows there are makes it the one that may write the keys, which a trigger allows as
+-- long as there are none. The column `owner` of every table comes with its policy.
+GRANT SELECT (name, erased_at) ON memstrata.owners TO {operator};
 GRANT SELECT ON memstrata.outbox, memstrata.sessions TO {operator};
-GRANT SELECT (owner, session_tag, turn_no) ON memstrata.turns TO {operator};
-DROP POLICY IF EXISTS {operator} ON memstrata.owners;
-DROP POLICY IF EXISTS {operator} ON memstrata.events;
-DROP POLICY IF EXISTS {operator} ON memstrata.memories;
-DROP POLICY IF EXISTS {operator} ON memstrata.outbox;
-DROP POLICY IF EXISTS {operator} ON memstrata.sessions;
-DROP POLICY IF EXISTS {operator} ON memstrata.turns;
-CREATE POLICY {operator} ON memstrata.owners FOR SELECT TO {operator} USING (true);
-CREATE POLICY {operator} ON memstrata.events FOR SELECT TO {operator} USING (true);
-CREATE POLICY {operator} ON memstrata.memories FOR SELECT TO {operator} USING (true);
-CREATE POLICY {operator} ON memstrata.outbox FOR SELECT TO {operator} USING (true);
-CREATE POLICY {operator} ON memstrata.sessions FOR SELECT TO {operator} USING (true);
-CREATE POLICY {operator} ON memstrata.turns FOR SELECT TO {operator} USING (true);
+GRANT SELECT (session_tag, turn_no) ON memstrata.turns TO {operator};
+GRANT SELECT ON memstrata.opening TO {operator};
+GRANT SELECT (name), UPDATE (value) ON memstrata.meta TO {operator};

@@ -61,14 +61,16 @@ VALUES (%(number)s, %(name)s, %(checksum)s);
 -- name: bind
 -- Whose rows the transaction is about, and how long it may take; all of it ends with it. Times in
 -- milliseconds.
-SELECT set_config('memstrata.readable', %(readable)s, true),
+SELECT memstrata.check_opening(%(opening)s),
+    set_config('memstrata.readable', %(readable)s, true),
     set_config('memstrata.writable', %(writable)s, true),
     set_config('statement_timeout', %(statement)s, true),
     set_config('lock_timeout', %(lock)s, true),
     set_config('idle_in_transaction_session_timeout', %(idle)s, true);
 
 -- name: bind_operator
-SELECT set_config('role', %(role)s, true), set_config('statement_timeout', %(statement)s, true);
+SELECT memstrata.check_opening(%(opening)s), set_config('role', %(role)s, true),
+    set_config('statement_timeout', %(statement)s, true);
 
 -- name: begin
 BEGIN;
@@ -85,7 +87,7 @@ ROLLBACK;
 
 -- name: take_turn
 SELECT incarnation, epoch, revision, known_at, seq, mac, banned, id, body, state, entry, known_from
-FROM memstrata.take_turn(%(owner)s::text, %(key)s::bigint, %(marks)s::bytea[],
+FROM memstrata.take_turn(%(owner)s::text, %(opening)s::text, %(key)s::bigint, %(marks)s::bytea[],
     %(incarnation)s::bytea, %(epoch)s::bigint, %(revision)s::bigint, %(live)s::smallint[],
     %(statement)s::text, %(lock)s::text, %(idle)s::text);
 
@@ -106,7 +108,7 @@ FROM memstrata.owners WHERE owner = ANY (%(owners)s::text[]);
 -- name: bound_heads
 -- Where owners stand, and nothing before or behind it: a transaction in one statement.
 SELECT owner, incarnation, epoch, revision, known_at, seq
-FROM memstrata.heads(%(owners)s::text[], %(lock)s::text);
+FROM memstrata.heads(%(owners)s::text[], %(opening)s::text, %(lock)s::text);
 
 -- name: chain_head
 SELECT head_seq, head_mac FROM memstrata.owners WHERE owner = %(owner)s;
@@ -219,20 +221,20 @@ RETURNING m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from
 
 -- name: add_derivations
 -- Only if the parent is this owner's.
-INSERT INTO memstrata.derivations (owner, parent, child_owner, child, child_name)
-SELECT m.owner, m.id, d.child_owner, d.child, d.child_name
-FROM unnest(%(parents)s::text[], %(child_owners)s::text[], %(children)s::text[],
-    %(child_names)s::text[]) AS d (parent, child_owner, child, child_name)
+INSERT INTO memstrata.derivations (owner, parent, child_owner, child)
+SELECT m.owner, m.id, d.child_owner, d.child
+FROM unnest(%(parents)s::text[], %(child_owners)s::text[], %(children)s::text[])
+    AS d (parent, child_owner, child)
 JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = d.parent
 ON CONFLICT DO NOTHING;
 
 -- name: derived
-SELECT child_owner, child_name, child FROM memstrata.derivations
-WHERE owner = %(owner)s AND parent = %(parent)s ORDER BY child_name, child;
+SELECT child_owner, child FROM memstrata.derivations
+WHERE owner = %(owner)s AND parent = %(parent)s;
 
 -- name: existing
--- Which of some owners there are.
-SELECT owner FROM memstrata.owners WHERE owner = ANY (%(owners)s::text[]);
+-- Which of some owners there are, and their names.
+SELECT owner, name FROM memstrata.owners WHERE owner = ANY (%(owners)s::text[]);
 
 -- name: contents
 -- Every content with its code, and whether the state repeated beside it is the one in force.
@@ -461,3 +463,54 @@ DELETE FROM memstrata.sessions WHERE owner = %(owner)s AND session_tag = %(tag)s
 
 -- name: drop_entries
 DELETE FROM memstrata.turns WHERE owner = %(owner)s AND session_tag = %(tag)s;
+
+-- name: opening
+SELECT token, arriving FROM memstrata.opening;
+
+-- name: lock_opening
+-- Waits for every transaction that has begun, and lets none begin until this one ends.
+LOCK TABLE memstrata.opening IN ACCESS EXCLUSIVE MODE;
+
+-- name: arriving
+-- Who is on the way, until the end of the transaction.
+SELECT arriving FROM memstrata.opening FOR UPDATE;
+
+-- name: put_opening
+UPDATE memstrata.opening SET token = %(token)s, arriving = coalesce(arriving, '');
+
+-- name: put_arriving
+UPDATE memstrata.opening SET arriving = %(arriving)s;
+
+-- name: take_role
+SELECT set_config('role', %(role)s, true);
+
+-- name: put_meta
+UPDATE memstrata.meta SET value = %(value)s WHERE name = %(name)s;
+
+-- name: others
+-- Sessions of other programs that may write here: those of every role that could use the tables.
+SELECT a.usename, count(*) FROM pg_stat_activity AS a JOIN pg_roles AS r ON r.oid = a.usesysid
+WHERE a.datname = current_database() AND a.backend_type = 'client backend'
+    AND a.pid <> pg_backend_pid() AND NOT r.rolsuper
+    AND has_table_privilege(a.usesysid, 'memstrata.owners', 'INSERT')
+    AND NOT EXISTS (SELECT FROM pg_class AS c
+        WHERE c.oid = 'memstrata.owners'::regclass AND c.relowner = r.oid)
+GROUP BY a.usename ORDER BY a.usename;
+
+-- name: facts
+-- The row of an owner as it moves to another store, in the order of OwnerFacts' fields.
+SELECT incarnation, epoch, revision, last_known_at, head_seq, head_mac, set_sum, "rows", bytes,
+    key_id, embedder, analyser, erased_at, name
+FROM memstrata.owners WHERE owner = %(owner)s;
+
+-- name: add_facts
+INSERT INTO memstrata.owners (owner, incarnation, epoch, revision, last_known_at, head_seq, head_mac,
+    set_sum, "rows", bytes, key_id, embedder, analyser, erased_at, name)
+VALUES (%(owner)s, %(incarnation)s, %(epoch)s, %(revision)s, %(last_known_at)s, %(head_seq)s,
+    %(head_mac)s, %(set_sum)s, %(rows)s, %(stored_bytes)s, %(key_id)s, %(embedder)s, %(analyser)s,
+    %(erased_at)s, %(name)s);
+
+-- name: skip_numbers
+-- Entries of a journal that arrived have numbers; the next one comes after them.
+SELECT setval('memstrata.read_journal_n_seq', %(top)s)
+WHERE %(top)s > (SELECT last_value FROM memstrata.read_journal_n_seq);

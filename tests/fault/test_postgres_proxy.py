@@ -1,0 +1,233 @@
+"""PostgreSQL behind a bad network: every call ends in time, nothing acknowledged is lost.
+
+The deadline is the behaviour, so it is measured; deadlines are short and the allowance is that of
+the promise: 100 ms. Each measurement is the best of some: what else the machine does is not ours.
+"""
+
+import asyncio
+import time
+
+import pytest
+
+from memstrata.domain.errors import StoreError, StoreUnavailable
+from memstrata.settings import Settings
+from memstrata.testing import ALICE
+from memstrata.testing.contract_base import every_call
+from memstrata.testing.fault_proxy import FaultProxy, Faults
+from memstrata.wiring import assemble
+
+pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
+
+from memstrata.adapters.store_postgres import PostgresStore
+
+DEADLINE_S = 0.4
+ALLOWANCE_S = 0.1
+ROUNDS = 3
+RECOVERY_S = 10.0
+
+BAD = {
+    "latency": Faults(latency_s=0.5),
+    "reset": Faults(reset=True),
+    "reset in the middle": Faults(reset_after_bytes=600),
+    "half-open": Faults(half_open=True),
+    "black hole": Faults(black_hole=True),
+    "slicing": Faults(slice_bytes=1, slice_pause_s=0.005),
+}
+BEARABLE = {"latency": Faults(latency_s=0.01), "slicing": Faults(slice_bytes=64)}
+
+
+@pytest.fixture
+def proxy(postgres):
+    with FaultProxy(postgres.directory / ".s.PGSQL.5432") as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def url(proxy, database):
+    return f"postgresql://memstrata_app@{proxy.host}:{proxy.port}/{database}?sslmode=disable"
+
+
+async def told(call):
+    """Make a call; returns what it raised or None, and the seconds that it took."""
+    began = time.monotonic()
+    error = None
+    try:
+        await call()
+    except StoreError as raised:
+        error = raised
+    return error, time.monotonic() - began
+
+
+async def recovered(call):
+    """Make a call until it works again, without starting anything anew."""
+    began = time.monotonic()
+    while True:
+        error, _ = await told(call)
+        if error is None:
+            return
+        assert time.monotonic() - began < RECOVERY_S, error
+
+
+async def in_time(proxy, fault, calls, limits):
+    """Make all calls at once under a fault, each to end in its time, and again without it."""
+    late = calls
+    for _ in range(ROUNDS):
+        await asyncio.gather(*map(recovered, calls.values()))
+        proxy.inject(fault)
+        ends = await asyncio.gather(*(told(call) for call in calls.values()))
+        proxy.heal()
+        for name, (error, _) in zip(calls, ends, strict=True):
+            assert error is None or isinstance(error, StoreUnavailable), (name, error)
+        took = {name: seconds for name, (_, seconds) in zip(calls, ends, strict=True)}
+        late = {name: s for name, s in took.items() if s > limits(name) + ALLOWANCE_S}
+        if not late:
+            break
+    await asyncio.gather(*map(recovered, calls.values()))
+    assert late == {}
+
+
+@pytest.mark.parametrize("fault", BAD, ids=str)
+def test_every_call_of_the_store_ends_in_time_and_works_again(proxy, url, fault):
+    async def story():
+        store = PostgresStore.open(
+            url, pool_size=25, timeout_s=DEADLINE_S, busy_timeout_s=DEADLINE_S
+        )
+        calls = {**every_call(store, ALICE), "owners": store.owners, "strays": store.strays}
+        turns = {"commit", "settle"}
+        await in_time(proxy, BAD[fault], calls, lambda name: DEADLINE_S * (1 + (name in turns)))
+        await store.close()
+
+    asyncio.run(story())
+
+
+def verbs_of(strata):
+    """What people call, readers first."""
+    ana, org = strata.manager(user="ana", org="acme"), strata.admin(by="root")
+    reads = {
+        "recall": lambda: ana.recall("which seat?"),
+        "list": ana.list,
+        "history": lambda: ana.history("seat"),
+        "explain": lambda: ana.explain("unknown", "which seat?"),
+        "verify": strata.verify_audit,
+    }
+    writes = {
+        "remember": lambda: ana.remember("I prefer aisle seats", key="seat"),
+        "correct": lambda: ana.correct("seat", "I prefer window seats"),
+        "forget": lambda: ana.forget(key="nothing"),
+        "grant": lambda: org.grant(user="bo", right="org_write", org="acme"),
+    }
+    return reads, writes
+
+
+@pytest.mark.parametrize("fault", BAD, ids=str)
+def test_every_verb_ends_in_time_and_works_again(proxy, url, fault):
+    async def story():
+        settings = Settings(call_timeout_s=DEADLINE_S, busy_timeout_s=DEADLINE_S, pool_size=12)
+        async with assemble(url, settings=settings, inline=False) as strata:
+            reads, writes = verbs_of(strata)
+            await recovered(writes["remember"])
+            await in_time(
+                proxy,
+                BAD[fault],
+                {**reads, **writes},
+                lambda name: DEADLINE_S * (1 if name in reads else 2),
+            )
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("fault", BEARABLE, ids=str)
+def test_what_is_only_slow_is_waited_for(proxy, url, fault):
+    async def story():
+        settings = Settings(call_timeout_s=5, busy_timeout_s=5)
+        async with assemble(url, settings=settings, inline=False) as strata:
+            proxy.inject(BEARABLE[fault])
+            reads, writes = verbs_of(strata)
+            for verb in (*writes.values(), *reads.values()):
+                await verb()
+
+    asyncio.run(story())
+
+
+def test_nothing_acknowledged_is_lost_whatever_happens_to_the_network(proxy, url):
+    acknowledged, refused = [], []
+
+    async def writer(strata, number, go_on):
+        ana = strata.manager(user=f"ana{number}")
+        written = 0
+        while go_on():
+            written += 1
+            content = f"Fact {number} {written}"
+            try:
+                outcome = await ana.remember(content, key=f"fact-{written}")
+                assert outcome.kind == "created"
+                acknowledged.append((number, content))
+            except StoreUnavailable:
+                refused.append((number, content))
+
+    async def trouble(strata):
+        for fault in [*BAD.values()] * 2:
+            await asyncio.sleep(0.15)
+            proxy.inject(fault)
+            await asyncio.sleep(0.15)
+            proxy.drop_connections()
+            proxy.heal()
+            await recovered(strata.manager(user="ana0").list)
+
+    async def story():
+        settings = Settings(call_timeout_s=DEADLINE_S, busy_timeout_s=DEADLINE_S)
+        async with assemble(url, settings=settings, inline=False) as strata:
+            making = asyncio.create_task(trouble(strata))
+            writers = [writer(strata, n, lambda: not making.done()) for n in range(4)]
+            await asyncio.gather(making, *writers)
+            assert (await strata.verify_audit()).ok
+            return {
+                (n, memory.content)
+                for n in range(4)
+                for memory in await strata.manager(user=f"ana{n}").list(limit=10_000)
+            }
+
+    there = asyncio.run(story())
+    assert len(acknowledged) > 20
+    assert len(refused) > 5
+    assert set(acknowledged) <= there <= {*acknowledged, *refused}
+
+
+@pytest.mark.parametrize("fault", ["black hole", "reset", "half-open"])
+def test_opening_ends_in_time(proxy, url, fault):
+    proxy.inject(BAD[fault])
+    began = time.monotonic()
+    with pytest.raises(StoreUnavailable):
+        PostgresStore.open(url, timeout_s=DEADLINE_S)
+    # The least that libpq waits for a connection.
+    assert time.monotonic() - began < 2 + ALLOWANCE_S
+
+
+def test_a_server_that_falls_silent_while_it_is_opened_is_not_waited_for(proxy, url, monkeypatch):
+    from memstrata.adapters import postgres_schema
+
+    connect = postgres_schema.Address.connect
+
+    def falling_silent(address):
+        connection = connect(address)
+        proxy.black_hole()
+        return connection
+
+    monkeypatch.setattr(postgres_schema.Address, "connect", falling_silent)
+    began = time.monotonic()
+    with pytest.raises(StoreUnavailable, match="no answer within"):
+        PostgresStore.open(url, timeout_s=DEADLINE_S)
+    assert time.monotonic() - began < DEADLINE_S + ALLOWANCE_S
+
+
+@pytest.mark.parametrize("fault", ["black hole", "half-open"])
+def test_closing_ends_in_time(proxy, url, fault):
+    async def story():
+        store = PostgresStore.open(url, timeout_s=DEADLINE_S)
+        await store.heads((ALICE,))
+        proxy.inject(BAD[fault])
+        began = time.monotonic()
+        await store.close()
+        assert time.monotonic() - began < DEADLINE_S + ALLOWANCE_S
+
+    asyncio.run(story())
