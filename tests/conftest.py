@@ -1,7 +1,7 @@
 """Fixtures of the stories: a world with a clock, ids and a store of its own, over each store."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -91,6 +91,16 @@ def postgres() -> Iterator[Any]:
         _skip(str(error))
     yield server
     server.stop()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, Any, Any]:
+    """Where nothing may be skipped, no module is either: it would be for want of a package."""
+    report = yield
+    if report.skipped and NO_SKIPS in os.environ:
+        report.outcome = "failed"
+        report.longrepr = f"{NO_SKIPS} is set and this would be skipped: {report.longrepr[2]}"
+    return report
 
 
 def _skip(reason: str) -> NoReturn:

@@ -17,7 +17,7 @@ from memstrata.testing import ALICE, BOB
 from memstrata.testing.contract_moving import OWNERS, READER, MovableStoreContract, sample_row
 from memstrata.testing.store_contract import drive
 
-psycopg = pytest.importorskip("psycopg")
+psycopg = pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
 from memstrata.adapters.postgres_parts import TABLES, statements_of_parts

@@ -11,7 +11,7 @@ from memstrata.testing import ALICE, BOB
 from memstrata.testing.contract_base import every_call
 from memstrata.testing.store_contract import MemoryStoreContract, drive
 
-psycopg = pytest.importorskip("psycopg")
+psycopg = pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
 from memstrata.adapters import postgres_pool

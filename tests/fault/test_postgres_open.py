@@ -7,8 +7,10 @@ import memstrata
 from memstrata.cli.app import app
 from memstrata.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
 
-psycopg = pytest.importorskip("psycopg")
-server_of_tests = pytest.importorskip("postgres_server")
+psycopg = pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
+server_of_tests = pytest.importorskip(
+    "postgres_server", reason="needs pip install 'psycopg[binary,pool]'"
+)
 
 APP, OWNER, GUARDED = "memstrata_app", "memstrata_owner", "memstrata_guarded"
 PASSWORD = server_of_tests.PASSWORD
