@@ -46,6 +46,8 @@ class Question(NamedTuple):
         wants_time: The answer is a time.
         wants_number: The answer is a number.
         wants_latest: It asks how things stand, so that of two versions the newer one answers.
+        goes_on: It is no bare question but says something too, of who asks: a message of a
+            conversation that goes on.
         dates: Dates that it names.
     """
 
@@ -53,6 +55,7 @@ class Question(NamedTuple):
     wants_time: bool = False
     wants_number: bool = False
     wants_latest: bool = False
+    goes_on: bool = False
     dates: tuple[SaidDate, ...] = ()
 
 
@@ -96,6 +99,7 @@ _NAMED_DATE = (
 )
 _WRITTEN_DATE = r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"
 _MAX_DATES = 8
+_MAX_SHORT = 4
 _TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?\"()[]*_-/", " "))
 
 
@@ -118,12 +122,14 @@ def read_question(text: str) -> Question:
     """Return what a query asks for; one that asks for nothing in particular is the default."""
     words = _words(text)
     pairs = list(pairwise(words))
+    of_self = not _SELF.isdisjoint(words)
     has_date = not _MONTH_NAMES.isdisjoint(words) or "-" in text
     return Question(
-        of_self=not _SELF.isdisjoint(words),
+        of_self=of_self,
         wants_time=words[:1] == ["when"] or not _TIMES_ASKED.isdisjoint(pairs[:1]),
         wants_number=not _NUMBERS_ASKED.isdisjoint(pairs),
         wants_latest=_PAST.isdisjoint(words) and _is_about_now(words, pairs),
+        goes_on=of_self and _says_something(text),
         dates=_dates(text) if has_date else (),
     )
 
@@ -133,6 +139,22 @@ _MONTH_NAMES = frozenset(_MONTHS)
 
 def _words(text: str) -> list[str]:
     return text.lower().translate(_TO_SPACES).split()
+
+
+def _says_something(text: str) -> bool:
+    """Whether a text is more than one question: it asks nothing, or a sentence ends before its
+    end. In short forms the full stop is part of the word: Dr., Mrs., e.g.
+    """
+    if "?" not in text:
+        return True
+    *before, _ = text.split()
+    return any(
+        word[-1] in "!?" or (word[-1] == "." and not _is_short_form(word)) for word in before
+    )
+
+
+def _is_short_form(word: str) -> bool:
+    return "." in word[:-1] or (word[0].isupper() and len(word) <= _MAX_SHORT)
 
 
 def _is_about_now(words: list[str], pairs: list[tuple[str, str]]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from memstrata.language.questions import Mark
-from memstrata.retrieval.cues import dated, marked, own_words, said_by
+from memstrata.retrieval.cues import dated, marked, own_words, recent, said_by
 from memstrata.retrieval.pool import Floats, Pool
 from memstrata.retrieval.scoring import Signals, z_scores
 from memstrata.retrieval.talk import answers, best_of_session, neighbours
@@ -48,19 +48,21 @@ class Weights:
         time: Says when, where a time is asked for.
         number: Has a number, where one is asked for.
         date: Of the date that the question names.
+        recency: Said lately, where the question is a message of a conversation that goes on.
     """
 
-    bm25: float = 0.31
-    vector: float = 0.07
+    bm25: float = 0.33
+    vector: float = 0.15
     pairs: float = 0.12
-    neighbours: float = 0.36
-    answers: float = 0.09
-    session: float = 0.16
-    speaker: float = 1.6
-    own_words: float = 1.75
-    time: float = 2.6
-    number: float = 2.0
-    date: float = 3.4
+    neighbours: float = 0.42
+    answers: float = 0.1
+    session: float = 0.12
+    speaker: float = 1.5
+    own_words: float = 1.4
+    time: float = 2.5
+    number: float = 1.2
+    date: float = 3.5
+    recency: float = 1.0
 
 
 def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
@@ -102,6 +104,8 @@ def _wanted(pool: Pool, signals: Signals, topic: Floats) -> dict[str, Floats]:
         found["number"] = topic * marked(pool, Mark.NUMBER)
     if question.dates:
         found["date"] = topic * dated(pool, question.dates)
+    if question.goes_on:
+        found["recency"] = recent(pool)
     return found
 
 

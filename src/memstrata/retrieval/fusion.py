@@ -13,6 +13,7 @@ from enum import StrEnum
 import numpy as np
 
 from memstrata.domain.errors import InvalidInput
+from memstrata.retrieval.calibration import Calibration, relevance
 from memstrata.retrieval.evidence import Weights, gather_evidence, weighed
 from memstrata.retrieval.pool import Floats, Pool
 from memstrata.retrieval.scoring import Signals
@@ -43,6 +44,7 @@ class Fusion:
         hybrid_weight: 0 keyword only … 1 vector only.
         weights: Vector, keyword, recency and importance of ``weighted`` (SPEC RE-3).
         evidence: What each piece of evidence weighs in ``conversational``.
+        calibration: From evidence to relevance there.
         half_life_days: Of recency.
         confidence_share: How much of a score confidence decides: the factor is
             ``1 - share · (1 - confidence)``.
@@ -53,6 +55,7 @@ class Fusion:
     hybrid_weight: float = 0.5
     weights: tuple[float, float, float, float] = (0.4, 0.3, 0.2, 0.1)
     evidence: Weights = field(default_factory=Weights)
+    calibration: Calibration = field(default_factory=Calibration)
     half_life_days: float = 30.0
     confidence_share: float = 0.2
 
@@ -68,10 +71,6 @@ class Fusion:
 Fused = tuple[Mapping[str, Floats], Floats]
 """Components by name, and the calibrated relevance, 0 to 1."""
 
-# In a pool without conversation a full match scores around 2, a word in common around 0.2.
-LOGISTIC_MIDDLE = 0.5
-LOGISTIC_SLOPE = 2.0
-
 
 def fuse(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
     """Fuse the signals of one query by the mode that ``fusion`` names."""
@@ -84,7 +83,7 @@ def _conversational(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
     if signals.question.wants_latest:
         parts["newest"] = newest_first(pool, total)
         total = total + parts["newest"]
-    return parts, 1.0 / (1.0 + np.exp(LOGISTIC_SLOPE * (LOGISTIC_MIDDLE - total)))
+    return parts, relevance(pool, signals, total, fusion.calibration)
 
 
 def _rrf(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -82,4 +81,4 @@ class Indexer:
             return query
         rows = self._model.encode([text[:MAX_QUERY_CHARS]])
         vector, _ = quantise(np.asarray(rows[0]))
-        return replace(query, vector=vector)
+        return Query(query.terms, query.term_ids, vector, query.question)

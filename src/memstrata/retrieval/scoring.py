@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -138,15 +139,12 @@ def pairs(pool: Pool, found: Matches) -> Floats:
     Rare are the :data:`RARE_TERMS` terms of the query that the fewest rows hold. One rare word
     may stand anywhere; two of them together are seldom there by chance.
     """
-    total = np.zeros(len(pool))
-    ends = found.df.cumsum().tolist()
-    held = np.flatnonzero(found.df)
-    rarest = held[np.argsort(found.df[held], kind="stable")][:RARE_TERMS].tolist()
-    if len(rarest) < 2:
-        return total
-    rarer = np.zeros(len(pool))
-    for term in rarest:
-        slots = found.slots[ends[term] - int(found.df[term]) : ends[term]]
+    total, rarer = np.zeros(len(pool)), np.zeros(len(pool))
+    frequencies = found.df.tolist()
+    ends = list(accumulate(frequencies))
+    held = [term for term, frequency in enumerate(frequencies) if frequency]
+    for term in sorted(held, key=frequencies.__getitem__)[:RARE_TERMS]:
+        slots = found.slots[ends[term] - frequencies[term] : ends[term]]
         total[slots] += found.idf[term] * rarer[slots]
         rarer[slots] += 1.0
     return total

@@ -21,20 +21,19 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 """An odd number: multiplying by it maps 64-bit tags one to one."""
 
 
-class _Talk(NamedTuple):
-    """The verbatim turns of a pool as they followed each other.
+class _Around(NamedTuple):
+    """Who stands next to whom, over the rows of a pool; rows that are no turn have no weights.
 
     Attributes:
-        order: Pool places, turn after turn, session after session.
-        adjoins: For each distance from 1, whether a turn and the one that many places on are so
-            far apart in one session.
-        share: Of each turn in that order, the square root of how much of :data:`REACH` is there.
-        asked: Of each turn but the first, 1 where the one before it in its session asks something.
+        places: For each distance on either side, the pool place that far away, or any.
+        weights: Likewise what it counts, or 0; divided by the root of what is there.
+        before: The pool place of the turn before, or any.
+        asked: 1 where there is one and it asks something, else 0.
     """
 
-    order: Ints
-    adjoins: tuple[Bools, ...]
-    share: Floats
+    places: Ints
+    weights: Floats
+    before: Ints
     asked: Floats
 
 
@@ -48,27 +47,19 @@ def neighbours(pool: Pool, topic: Floats) -> Floats:
         pool: Visible rows.
         topic: Score of each row by itself, 0 and up.
     """
-    total = np.zeros(len(pool))
     if not pool.has_turns:
-        return total
-    talk = pool.once(_talk)
-    scores = topic[talk.order]
-    gathered = np.zeros(len(scores))
-    for distance, (weight, same) in enumerate(zip(REACH, talk.adjoins, strict=False), start=1):
-        gathered[:-distance] += weight * np.where(same, scores[distance:], 0.0)
-        gathered[distance:] += weight * np.where(same, scores[:-distance], 0.0)
-    total[talk.order] = gathered / talk.share
-    return total
+        return np.zeros(len(pool))
+    around = pool.once(_around)
+    # Distance by distance: every row is summed in the same order, wherever it lies.
+    return np.asarray(np.add.reduce(topic[around.places] * around.weights, axis=0), np.float64)
 
 
 def answers(pool: Pool, topic: Floats) -> Floats:
     """Return, for each turn after one that asks something, what the asking turn scores."""
-    total = np.zeros(len(pool))
     if not pool.has_turns:
-        return total
-    talk = pool.once(_talk)
-    total[talk.order[1:]] = topic[talk.order[:-1]] * talk.asked
-    return total
+        return np.zeros(len(pool))
+    around = pool.once(_around)
+    return topic[around.before] * around.asked
 
 
 def best_of_session(pool: Pool, values: Floats) -> Floats:
@@ -81,25 +72,25 @@ def best_of_session(pool: Pool, values: Floats) -> Floats:
     return best
 
 
-def _talk(pool: Pool) -> _Talk:
+def _around(pool: Pool) -> _Around:
     turns = np.flatnonzero(_is_turn(pool))
     place, session = pool.entry["place"][turns], pool.entry["session"][turns]
     turn = pool.entry["turn"][turns].astype(np.int64)
     along = np.lexsort((turn, session, place))
-    place, session, turn = place[along], session[along], turn[along]
-    adjoins = []
-    present = np.zeros(len(turns))
-    for distance, weight in enumerate(REACH[: max(len(turns) - 1, 0)], start=1):
+    slots, place, session, turn = turns[along], place[along], session[along], turn[along]
+    places = np.zeros((2 * len(REACH), len(pool)), np.int64)
+    weights = np.zeros(places.shape)
+    for distance, weight in enumerate(REACH, start=1):
         before, after = slice(None, -distance), slice(distance, None)
         same = (session[before] == session[after]) & (place[before] == place[after])
         same &= turn[after] - turn[before] == distance
-        adjoins.append(same)
-        present[before] += weight * same
-        present[after] += weight * same
-    asks = (pool.entry["marks"][turns[along]] & Mark.ASKS) != 0
-    asked = adjoins[0] & asks[:-1] if adjoins else np.zeros(0, np.bool_)
-    share = np.sqrt(np.maximum(present, REACH[0]))
-    return _Talk(turns[along], tuple(adjoins), share, asked.astype(np.float64))
+        nearer, farther = slots[before][same], slots[after][same]
+        places[2 * distance - 2, farther], weights[2 * distance - 2, farther] = nearer, weight
+        places[2 * distance - 1, nearer], weights[2 * distance - 1, nearer] = farther, weight
+    share = np.sqrt(np.maximum(weights.sum(axis=0), REACH[0]))
+    asks = (pool.entry["marks"] & Mark.ASKS) != 0
+    asked = (weights[0] > 0) & asks[places[0]]
+    return _Around(places, weights / share, places[0], asked.astype(np.float64))
 
 
 def _sessions(pool: Pool) -> tuple[Ints, Ints, Ints]:

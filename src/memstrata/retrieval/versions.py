@@ -12,9 +12,9 @@ import numpy as np
 from memstrata.retrieval.cues import said_at
 from memstrata.retrieval.pool import Floats, Ints, Pool
 
-BEST = 6
+BEST = 8
 """Rows that are compared: the best ones, and those that tie with the last."""
-MAX_BEST = 64
+MAX_BEST = 84
 LIKENESS = 0.7
 """Least cosine of two versions of one statement."""
 MAX_LIFT = 3.0
