@@ -154,7 +154,7 @@ def test_of_two_versions_the_newer_comes_first_where_the_question_asks_how_it_st
 def test_a_message_that_goes_on_talking_means_what_was_said_lately() -> None:
     memory = recalling(turns())
 
-    asked = best(memory, "I liked the plan. What is next for the marathon?")
+    asked = best(memory, "I liked your plan. What is next for the marathon?")
     plain = best(memory, "What is next for the marathon?")
 
     assert all(0 < hit.why["recency"] <= Weights().recency for hit in asked)
@@ -262,7 +262,8 @@ def test_relevance_lies_between_0_and_1_and_keeps_the_order_of_evidence(
         ("Where is the key?", Question(wants_latest=True)),
         ("What was the first rent?", Question()),
         ("Where did I put it?", Question(of_self=True)),
-        ("I moved to Bern.", Question(of_self=True, goes_on=True)),
+        ("I moved to Bern.", Question(of_self=True)),
+        ("I moved to Bern, as you said.", Question(of_self=True, goes_on=True)),
         ("That helped us. Can you show our plan?", Question(of_self=True, goes_on=True)),
         ("Did Dr. Lee call me?", Question(of_self=True)),
         ("on 7 May 2023", Question(dates=(SaidDate(2023, 5, 7),))),

@@ -46,8 +46,8 @@ class Question(NamedTuple):
         wants_time: The answer is a time.
         wants_number: The answer is a number.
         wants_latest: It asks how things stand, so that of two versions the newer one answers.
-        goes_on: It is no bare question but says something too, of who asks: a message of a
-            conversation that goes on.
+        goes_on: It is no bare question but says something too, of who asks and to whom: a
+            message of a conversation that goes on.
         dates: Dates that it names.
     """
 
@@ -68,6 +68,7 @@ _TIME_WORDS = """
 """
 _TIME_TERMS = frozenset(analyse(f"{_TIME_WORDS} {' '.join(_MONTHS)}"))
 _SELF = frozenset("i my me mine we our".split())
+_TOGETHER = frozenset("you your we our us let lets".split())
 _NUMBERS = frozenset(
     "one two three four five six seven eight nine ten dozen couple few several once twice hundred"
     " thousand million".split()
@@ -129,7 +130,7 @@ def read_question(text: str) -> Question:
         wants_time=words[:1] == ["when"] or not _TIMES_ASKED.isdisjoint(pairs[:1]),
         wants_number=not _NUMBERS_ASKED.isdisjoint(pairs),
         wants_latest=_PAST.isdisjoint(words) and _is_about_now(words, pairs),
-        goes_on=of_self and _says_something(text),
+        goes_on=of_self and not _TOGETHER.isdisjoint(words) and _says_something(text),
         dates=_dates(text) if has_date else (),
     )
 

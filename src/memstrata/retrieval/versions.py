@@ -54,7 +54,8 @@ def _best(scores: Floats) -> Ints:
 
 
 def _likeness(pool: Pool, slots: Ints) -> Floats:
-    vectors = pool.vectors(slots).astype(np.float64)
-    dots = vectors @ vectors.T  # of whole numbers, exact in any order
+    vectors = pool.vectors(slots)
+    # Pair by pair, which keeps to one thread; of whole numbers, exact in any order.
+    dots = np.vecdot(vectors[:, None], vectors).astype(np.float64)
     own = np.sqrt(dots.diagonal())
     return np.asarray(dots / np.maximum(own[:, None] * own, 1.0), np.float64)
