@@ -5,7 +5,6 @@
     python benchmarks/ranking.py --data DIR cross     figures of weights fitted without the
                                                       conversation that is asked about
     python benchmarks/ranking.py --data DIR ablate    the same, with one piece left out at a time
-    python benchmarks/ranking.py --data DIR abstain   what a floor keeps and what it empties
 
 DIR holds the development sets (``locomo/dev/corpus.jsonl`` …). Every item is written and every
 question asked once, through the public API; what the ranking saw is kept in memory (and in
