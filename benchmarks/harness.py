@@ -88,9 +88,13 @@ class MemstrataAdapter:
         return self._strata.manager(user=conv_id.replace("/", "_"))
 
 
+MAX_BYTES = 65_536
+"""A memory holds no more (SPEC ME-1); a longer turn is cut, as a caller would have to."""
+
+
 def _turn(item: Mapping[str, Any]) -> memstrata.Draft:
     return memstrata.Draft(
-        item["text"],
+        item["text"].encode()[:MAX_BYTES].decode(errors="ignore"),
         kind="episodic",
         category="turn",
         session=item["session_id"],

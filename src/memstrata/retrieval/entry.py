@@ -26,11 +26,14 @@ from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import to_us
 from memstrata.language.normalise import normalise
+from memstrata.language.questions import marks
 
 NO_TURN = -1
-_LAYOUT = "entry 2"
+_LAYOUT = "entry 3"
 """Part of the recipe, raised with :data:`ENTRY`: entries of another layout are made anew."""
 MAX_COUNT = 2**16 - 1
+VERBATIM = 128
+"""Set in the byte of marks (:class:`~memstrata.language.questions.Mark`) for a verbatim turn."""
 
 ENTRY = struct.Struct("<12Q2qdiIHH4B")
 _FIELDS: tuple[tuple[str, str], ...] = (
@@ -56,7 +59,7 @@ _FIELDS: tuple[tuple[str, str], ...] = (
     ("kind", "u1"),
     ("sensitivity", "u1"),
     ("restricted", "u1"),
-    ("verbatim", "u1"),
+    ("marks", "u1"),
 )
 ENTRY_COLUMNS = np.dtype(list(_FIELDS))
 """The numpy view of :data:`ENTRY`; the same bytes."""
@@ -168,7 +171,7 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
         code_of(KIND_CODES, memory.kind),
         code_of(SENSITIVITY_CODES, memory.sensitivity),
         memory.audience is not None,
-        is_turn,
+        marks(memory.content, indexed.terms) | (VERBATIM if is_turn else 0),
     )
     size = len(counts)
     times = [min(count, MAX_COUNT) for count in counts.values()]

@@ -9,7 +9,7 @@ import numpy as np
 
 from memstrata.domain.change import StoredRow
 from memstrata.domain.memory import Place
-from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, place_tag, slot_tag, tag
+from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, VERBATIM, place_tag, slot_tag, tag
 
 N = TypeVar("N")
 
@@ -22,7 +22,7 @@ class _Marks(NamedTuple):
     hash: int
     session: int
     turn: int
-    verbatim: int
+    marks: int
     slot: int
     root: int
 
@@ -80,7 +80,7 @@ class Filing:
         return sorted(self._slots.get((place_tag(place), slot_tag(subject, predicate)), ()))
 
     def _file(self, id: str, marks: _Marks) -> None:
-        if marks.verbatim:
+        if marks.marks & VERBATIM:
             self._turns[marks.place, marks.session, marks.turn] = id
         elif marks.key:
             self._keys[marks.place, marks.key] = id

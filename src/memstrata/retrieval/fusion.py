@@ -7,22 +7,25 @@ relevance is what a floor tests; weights that change order only come after (RE-4
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 
 from memstrata.domain.errors import InvalidInput
+from memstrata.retrieval.calibration import Calibration, relevance
+from memstrata.retrieval.evidence import Weights, gather_evidence, weighed
 from memstrata.retrieval.pool import Floats, Pool
-from memstrata.retrieval.scoring import Signals, neighbours, z_scores
+from memstrata.retrieval.scoring import Signals
+from memstrata.retrieval.versions import newest_first
 
 
 class FusionMode(StrEnum):
     """Ways to fuse.
 
-    ``conversational`` is the default: standardised lexical and dense scores, added, plus what
-    the neighbouring turns score. ``rrf`` is reciprocal-rank fusion, ``weighted`` the composite
-    of SPEC RE-3, ``hybrid`` a single weight between keyword and vector.
+    ``conversational`` is the default: what named pieces of evidence add to the log-odds. ``rrf``
+    is reciprocal-rank fusion, ``weighted`` the composite of SPEC RE-3, ``hybrid`` a single weight
+    between keyword and vector.
     """
 
     CONVERSATIONAL = "conversational"
@@ -40,10 +43,8 @@ class Fusion:
         rrf_k: Damping of RRF (Cormack, Clarke, Buettcher 2009; SPEC RE-3).
         hybrid_weight: 0 keyword only … 1 vector only.
         weights: Vector, keyword, recency and importance of ``weighted`` (SPEC RE-3).
-        dense_weight: Weight of the standardised dense score in ``conversational``. It and the
-            next were read off a grid of 15 settings over the development conversations of
-            LoCoMo, RealTalk and BEAM-100K (``benchmarks/README.md``).
-        neighbour_weights: Weight of the turns at distance 1, 2, … in ``conversational``.
+        evidence: What each piece of evidence weighs in ``conversational``.
+        calibration: From evidence to relevance there.
         half_life_days: Of recency.
         confidence_share: How much of a score confidence decides: the factor is
             ``1 - share · (1 - confidence)``.
@@ -53,8 +54,8 @@ class Fusion:
     rrf_k: int = 60
     hybrid_weight: float = 0.5
     weights: tuple[float, float, float, float] = (0.4, 0.3, 0.2, 0.1)
-    dense_weight: float = 1.1
-    neighbour_weights: tuple[float, ...] = (0.3, 0.15, 0.08, 0.04)
+    evidence: Weights = field(default_factory=Weights)
+    calibration: Calibration = field(default_factory=Calibration)
     half_life_days: float = 30.0
     confidence_share: float = 0.2
 
@@ -70,13 +71,6 @@ class Fusion:
 Fused = tuple[Mapping[str, Floats], Floats]
 """Components by name, and the calibrated relevance, 0 to 1."""
 
-# Typical mean and deviation of each signal on development conversations, for pools too small to
-# have their own.
-LEXICAL_PRIOR = (0.6, 1.0)
-DENSE_PRIOR = (0.12, 0.12)
-# The standardised sum of a clearly relevant turn lies around 6, of an unrelated one below 1.
-LOGISTIC_MIDDLE = 3.0
-
 
 def fuse(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
     """Fuse the signals of one query by the mode that ``fusion`` names."""
@@ -84,13 +78,12 @@ def fuse(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
 
 
 def _conversational(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
-    parts = {"bm25": z_scores(signals.lexical, LEXICAL_PRIOR)}
-    if signals.has_dense:
-        parts["vector"] = z_scores(signals.dense, DENSE_PRIOR, fusion.dense_weight)
-    alone = _added(parts)
-    around = neighbours(pool, alone, fusion.neighbour_weights)
-    parts["neighbours"] = around
-    return parts, 1.0 / (1.0 + np.exp(LOGISTIC_MIDDLE - (alone + around)))
+    parts = weighed(gather_evidence(pool, signals), fusion.evidence)
+    total = _added(parts)
+    if signals.question.wants_latest:
+        parts["newest"] = newest_first(pool, total)
+        total = total + parts["newest"]
+    return parts, relevance(pool, signals, total, fusion.calibration)
 
 
 def _rrf(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:

@@ -119,6 +119,16 @@ class Pool:
         scores = [_dot(part, query) for part in self.parts]
         return np.concatenate(scores) if scores else np.zeros(0)
 
+    @property
+    def dimensions(self) -> int:
+        """Length of the vectors, 0 where there are none."""
+        return self.parts[0].segment.vectors.shape[1] if self.parts else 0
+
+    def vectors(self, slots: Ints) -> NDArray[np.float32]:
+        """Return the vectors of a few rows, of whole numbers."""
+        found = [(part.segment.vectors, place) for part, place in map(self._at, slots.tolist())]
+        return np.stack([vectors[place] for vectors, place in found])
+
     def postings(self, terms: Sequence[int]) -> tuple[Ints, Floats, Ints]:
         """Return where the terms stand: pool place, how often, and how many rows hold each term.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -14,6 +14,7 @@ from memstrata.domain.filters import Filter
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Explanation, Hit
 from memstrata.domain.value import to_us
+from memstrata.language.questions import Question
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.filtering import Columns, holds, passing
 from memstrata.retrieval.fusion import Fusion, fuse
@@ -30,11 +31,13 @@ class Query:
         terms: Distinct analysed terms, in order.
         term_ids: Their 64-bit ids.
         vector: int8 vector, or None where no vector takes part.
+        question: What it asks for beside its words.
     """
 
     terms: tuple[str, ...]
     term_ids: tuple[int, ...]
     vector: NDArray[np.int8] | None
+    question: Question = field(default_factory=Question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,8 @@ def rank(
         hides the same key of a farther one (SC-2).
     """
     clock = to_us(now)
-    signals = Signals(pool, query.term_ids, query.vector, clock, fusion.half_life_days)
+    asked = (query.term_ids, query.vector, query.question)
+    signals = Signals(pool, *asked, clock, fusion.half_life_days)
     biased = _biased(pool, cue)
     structured = pool.once(_pinned) if biased is None else biased | pool.once(_pinned)
     if query.term_ids:

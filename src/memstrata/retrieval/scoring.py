@@ -9,19 +9,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.domain.codec import IMPORTANCE_CODES, NEVER
-from memstrata.retrieval.entry import NO_TURN
-from memstrata.retrieval.pool import Bools, Floats, Ints, Pool
+from memstrata.language.questions import Question
+from memstrata.retrieval.pool import Floats, Ints, Pool
 from memstrata.retrieval.segment import STALE
 
 # Robertson and Zaragoza 2009; the same values as the baseline that recall is measured against.
 BM25_K1 = 1.2
 BM25_B = 0.75
+
+RARE_TERMS = 4
+"""Terms of a query that are looked for in pairs."""
 
 # Below this many visible rows a mean and a deviation say little (DESIGN D1).
 MIN_ROWS_FOR_Z = 10
@@ -38,6 +42,7 @@ class Signals:
         pool: Visible rows.
         terms: Ids of the query's distinct terms.
         vector: int8 vector of the query, or None where no vector takes part.
+        question: What the query asks for.
         now_us: The clock.
         half_life_days: Of recency.
     """
@@ -47,20 +52,32 @@ class Signals:
         pool: Pool,
         terms: Sequence[int],
         vector: NDArray[np.int8] | None,
+        question: Question,
         now_us: int,
         half_life_days: float,
     ) -> None:
         self._pool = pool
-        self._terms = terms
+        self.terms = terms
         self._vector = vector
+        self.question = question
         self._now_us = now_us
         self._half_life_days = half_life_days
         self.has_dense = vector is not None and bool(vector.any())
 
     @cached_property
+    def matches(self) -> Matches:
+        """Where the query's terms stand."""
+        return find(self._pool, self.terms)
+
+    @cached_property
     def lexical(self) -> Floats:
         """BM25 score, 0 and up."""
-        return bm25(self._pool, self._terms)
+        return bm25(self._pool, self.matches)
+
+    @cached_property
+    def pairs(self) -> Floats:
+        """What rows gain that hold several of the rarest terms at once, 0 and up."""
+        return pairs(self._pool, self.matches)
 
     @cached_property
     def dense(self) -> Floats:
@@ -78,18 +95,59 @@ class Signals:
         return importance(self._pool)
 
 
-def bm25(pool: Pool, terms: Sequence[int]) -> Floats:
-    """Return the BM25 score of each row for the distinct query terms, with Lucene's idf.
+class Matches(NamedTuple):
+    """Where the terms of a query stand, and what each is worth.
 
-    Source: Robertson, Zaragoza 2009; ``idf = ln(1 + (N - df + 0.5) / (df + 0.5))``.
+    Attributes:
+        slots: Pool places, term by term in the query's order.
+        counts: How often, of the same length.
+        df: For each term, how many rows hold it.
+        idf: For each term, ``ln(1 + (N - df + 0.5) / (df + 0.5))``.
     """
+
+    slots: Ints
+    counts: Floats
+    df: Ints
+    idf: Floats
+
+
+def find(pool: Pool, terms: Sequence[int]) -> Matches:
+    """Look the distinct terms of a query up."""
     if not len(pool) or not terms:
-        return np.zeros(len(pool))
+        none = np.zeros(0, np.int64)
+        return Matches(none, np.zeros(0), none, np.zeros(0))
     slots, counts, df = pool.postings(terms)
-    idf = np.log1p((len(pool) - df + 0.5) / (df + 0.5))
-    gains = idf.repeat(df) * counts / (counts + pool.once(_bm25_norms)[slots])
+    return Matches(slots, counts, df, np.log1p((len(pool) - df + 0.5) / (df + 0.5)))
+
+
+def bm25(pool: Pool, found: Matches) -> Floats:
+    """Return the BM25 score of each row, with Lucene's idf.
+
+    Source: Robertson, Zaragoza 2009.
+    """
+    if not len(found.slots):
+        return np.zeros(len(pool))
+    norms = pool.once(_bm25_norms)[found.slots]
+    gains = found.idf.repeat(found.df) * found.counts / (found.counts + norms)
     # bincount adds in the order of its input: term by term, whatever the order of rows.
-    return np.bincount(slots, gains, minlength=len(pool)).astype(np.float64, copy=False)
+    return np.bincount(found.slots, gains, minlength=len(pool)).astype(np.float64, copy=False)
+
+
+def pairs(pool: Pool, found: Matches) -> Floats:
+    """Return, for each row, the idf of the commoner of each two rare terms that it holds.
+
+    Rare are the :data:`RARE_TERMS` terms of the query that the fewest rows hold. One rare word
+    may stand anywhere; two of them together are seldom there by chance.
+    """
+    total, rarer = np.zeros(len(pool)), np.zeros(len(pool))
+    frequencies = found.df.tolist()
+    ends = list(accumulate(frequencies))
+    held = [term for term, frequency in enumerate(frequencies) if frequency]
+    for term in sorted(held, key=frequencies.__getitem__)[:RARE_TERMS]:
+        slots = found.slots[ends[term] - frequencies[term] : ends[term]]
+        total[slots] += found.idf[term] * rarer[slots]
+        rarer[slots] += 1.0
+    return total
 
 
 def _bm25_norms(pool: Pool) -> Floats:
@@ -170,56 +228,3 @@ def z_scores(values: Floats, prior: tuple[float, float], weight: float = 1.0) ->
         if spread > 0:
             mean, deviation = total / count / scale, math.sqrt(spread) / count / scale
     return (values - mean) * (weight / deviation)
-
-
-class _Talk(NamedTuple):
-    """The verbatim turns of a pool as they followed each other.
-
-    Attributes:
-        order: Pool places, turn after turn, session after session.
-        adjoins: For each distance from 1, whether a turn and the one that many places on are so
-            far apart in one session.
-    """
-
-    order: Ints
-    adjoins: tuple[Bools, ...]
-
-
-def neighbours(pool: Pool, base: Floats, weights: Sequence[float]) -> Floats:
-    """Return, for verbatim turns, the weighted scores of the turns around them.
-
-    Args:
-        pool: Visible rows.
-        base: Score of each row by itself; a negative one is no evidence against a neighbour and
-            counts as 0.
-        weights: Weight of the turn at distance 1, 2, … on either side, in the same session.
-    """
-    total = np.zeros(len(pool))
-    if not pool.has_turns:
-        return total
-    talk = pool.once(_talk, len(weights))
-    scores = np.maximum(base[talk.order], 0.0)
-    gathered = np.zeros(len(scores))
-    for distance, (weight, same) in enumerate(zip(weights, talk.adjoins, strict=False), start=1):
-        gathered[:-distance] += weight * np.where(same, scores[distance:], 0.0)
-        gathered[distance:] += weight * np.where(same, scores[:-distance], 0.0)
-    total[talk.order] = gathered
-    return total
-
-
-def _talk(pool: Pool, reach: int) -> _Talk:
-    turns = np.flatnonzero(_is_turn(pool))
-    place, session = pool.entry["place"][turns], pool.entry["session"][turns]
-    turn = pool.entry["turn"][turns].astype(np.int64)
-    along = np.lexsort((turn, session, place))
-    place, session, turn = place[along], session[along], turn[along]
-    adjoins = []
-    for distance in range(1, min(reach, len(turns) - 1) + 1):
-        before, after = slice(None, -distance), slice(distance, None)
-        same = (session[before] == session[after]) & (place[before] == place[after])
-        adjoins.append(same & (turn[after] - turn[before] == distance))
-    return _Talk(turns[along], tuple(adjoins))
-
-
-def _is_turn(pool: Pool) -> Bools:
-    return np.asarray((pool.entry["verbatim"] != 0) & (pool.entry["turn"] != NO_TURN), np.bool_)

@@ -15,7 +15,7 @@ from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import NEVER, STATE, STATUS_CODES, code_of, decode
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.trust import Audience
-from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS
+from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, VERBATIM
 
 STALE = code_of(STATUS_CODES, Status.STALE)
 RECALLED = np.array([status.is_live for status in STATUS_CODES])
@@ -86,7 +86,7 @@ class Segment:
         states = b"".join([row.state[: STATE.size] for row in rows])
         self.state = np.frombuffer(states, STATE_COLUMNS)
         self.everywhere = np.arange(len(rows), dtype=np.int64)
-        self.has_turns = bool(self.entry["verbatim"].any())
+        self.has_turns = bool((self.entry["marks"] & VERBATIM).any())
         ends = [_earliest(self.state["hard"]), _earliest(self.state["valid_to"])]
         self.ends_at = min(ends)
         stale = (self.state["status"] == STALE).any()

@@ -1,0 +1,197 @@
+"""What a question asks for, and the marks by which a text may answer it (RE-3).
+
+Ranking asks two things that words in common do not tell: what kind of answer is wanted (a time, a
+number, how things stand now) and whether a text has something of that kind. Both are read from
+short lists of English words, like the stop words of the analyser; in other languages a question
+simply asks for nothing in particular, and digits and question marks still count.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from enum import IntFlag
+from itertools import pairwise
+from typing import NamedTuple
+
+from memstrata.language import patterns
+from memstrata.language.analyser import analyse
+
+
+class Mark(IntFlag):
+    """What a text has, in one byte; the highest bit is free for whoever stores it.
+
+    ``ASKS`` a question, ``SELF`` the first person, ``NUMBER`` a number in digits or words,
+    ``TIME`` a word that says when.
+    """
+
+    ASKS = 1
+    SELF = 2
+    NUMBER = 4
+    TIME = 8
+
+
+class SaidDate(NamedTuple):
+    """A date as a question says it; None where it leaves a part open."""
+
+    year: int | None
+    month: int
+    day: int | None
+
+
+class Question(NamedTuple):
+    """What a question asks for.
+
+    Attributes:
+        of_self: It speaks in the first person: who asks is whom it is about.
+        wants_time: The answer is a time.
+        wants_number: The answer is a number.
+        wants_latest: It asks how things stand, so that of two versions the newer one answers.
+        goes_on: It is no bare question but says something too, of who asks and to whom: a
+            message of a conversation that goes on.
+        dates: Dates that it names.
+    """
+
+    of_self: bool = False
+    wants_time: bool = False
+    wants_number: bool = False
+    wants_latest: bool = False
+    goes_on: bool = False
+    dates: tuple[SaidDate, ...] = ()
+
+
+_MONTHS = (
+    "january february march april may june july august september october november december".split()
+)
+_TIME_WORDS = """
+    yesterday today tomorrow tonight morning evening week weekend month year ago last next recent
+    recently just soon since monday tuesday wednesday thursday friday saturday sunday
+"""
+_TIME_TERMS = frozenset(analyse(f"{_TIME_WORDS} {' '.join(_MONTHS)}"))
+_SELF = frozenset("i my me mine we our".split())
+_TOGETHER = frozenset("you your we our us let lets".split())
+_NUMBERS = frozenset(
+    "one two three four five six seven eight nine ten dozen couple few several once twice hundred"
+    " thousand million".split()
+)
+_DIGITS = frozenset("0123456789")
+
+_TIMES_ASKED = frozenset(
+    [("how", "long")]
+    + [("what", unit) for unit in ("date", "day", "year", "month", "time")]
+    + [("which", unit) for unit in ("year", "month", "day")]
+)
+_NUMBERS_ASKED = frozenset(("how", what) for what in ("many", "much", "old", "often"))
+_VALUES_ASKED = _NUMBERS_ASKED | {("how", "long"), ("what", "time"), ("what", "day")}
+_STATES_ASKED = frozenset(
+    (asks, verb)
+    for asks in ("when", "what", "which", "where", "who")
+    for verb in ("is", "are", "am", "s")
+) | {("these", "days")}
+_PRESENT = frozenset("is are am do does has have should can".split())
+_NOW = frozenset("current currently now latest still".split())
+_PAST = frozenset(
+    "did was were had ago first last previous previously original originally initial initially"
+    " before between after ever".split()
+)
+_NAMED_DATE = (
+    r"\b(?:(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?"
+    rf"({'|'.join(_MONTHS)})\b"
+    r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s*(?:of\s+)?((?:19|20)\d\d)\b)?"
+)
+_WRITTEN_DATE = r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"
+_MAX_DATES = 8
+_MAX_SHORT = 4
+_TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?\"()[]*_-/", " "))
+
+
+def marks(text: str, terms: tuple[str, ...]) -> Mark:
+    """Return what a text has; ``terms`` are its analysed terms."""
+    words = _words(text)
+    found = 0
+    if "?" in text or "\N{FULLWIDTH QUESTION MARK}" in text:
+        found |= Mark.ASKS.value
+    if not _SELF.isdisjoint(words):
+        found |= Mark.SELF.value
+    if not _DIGITS.isdisjoint(text) or not _NUMBERS.isdisjoint(words):
+        found |= Mark.NUMBER.value
+    if not _TIME_TERMS.isdisjoint(terms):
+        found |= Mark.TIME.value
+    return Mark(found)
+
+
+def read_question(text: str) -> Question:
+    """Return what a query asks for; one that asks for nothing in particular is the default."""
+    words = _words(text)
+    pairs = list(pairwise(words))
+    of_self = not _SELF.isdisjoint(words)
+    has_date = not _MONTH_NAMES.isdisjoint(words) or "-" in text
+    return Question(
+        of_self=of_self,
+        wants_time=words[:1] == ["when"] or not _TIMES_ASKED.isdisjoint(pairs[:1]),
+        wants_number=not _NUMBERS_ASKED.isdisjoint(pairs),
+        wants_latest=_PAST.isdisjoint(words) and _is_about_now(words, pairs),
+        goes_on=of_self and not _TOGETHER.isdisjoint(words) and _says_something(text),
+        dates=_dates(text) if has_date else (),
+    )
+
+
+_MONTH_NAMES = frozenset(_MONTHS)
+
+
+def _words(text: str) -> list[str]:
+    return text.lower().translate(_TO_SPACES).split()
+
+
+def _says_something(text: str) -> bool:
+    """Whether a text is more than one question: it asks nothing, or a sentence ends before its
+    end. In short forms the full stop is part of the word: Dr., Mrs., e.g.
+    """
+    if "?" not in text:
+        return True
+    *before, _ = text.split()
+    return any(
+        word[-1] in "!?" or (word[-1] == "." and not _is_short_form(word)) for word in before
+    )
+
+
+def _is_short_form(word: str) -> bool:
+    return "." in word[:-1] or (word[0].isupper() and len(word) <= _MAX_SHORT)
+
+
+def _is_about_now(words: list[str], pairs: list[tuple[str, str]]) -> bool:
+    if not _NOW.isdisjoint(words) or not _STATES_ASKED.isdisjoint(pairs):
+        return True
+    return not _VALUES_ASKED.isdisjoint(pairs) and not _PRESENT.isdisjoint(words)
+
+
+def _dates(text: str) -> tuple[SaidDate, ...]:
+    # The engine works on UTF-8; a query may hold lone surrogates, which are no words.
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    named = map(_named, patterns.compile(_NAMED_DATE, ignore_case=True).finditer(clean))
+    written = map(_written, patterns.compile(_WRITTEN_DATE).finditer(clean))
+    found = [said for said in (*named, *written) if said is not None and _may_be(said)]
+    return tuple(dict.fromkeys(found))[:_MAX_DATES]
+
+
+def _named(match: patterns.Match) -> SaidDate | None:
+    before, name, after, year = (match.group(number) for number in range(1, 5))
+    day = before or after
+    if name is None or (name.islower() and day is None and year is None):
+        # "may" and "march" in small letters are verbs.
+        return None
+    month = _MONTHS.index(name.lower()) + 1
+    return SaidDate(int(year) if year else None, month, int(day) if day else None)
+
+
+def _written(match: patterns.Match) -> SaidDate | None:
+    year, month, day = (match.group(number) for number in range(1, 4))
+    return SaidDate(int(year or 0), int(month or 0), int(day) if day else None)
+
+
+def _may_be(said: SaidDate) -> bool:
+    try:
+        # A leap year: 29 February may be meant where no year is said.
+        date(said.year or 2000, said.month, said.day or 1)
+    except ValueError:
+        return False
+    return True

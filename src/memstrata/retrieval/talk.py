@@ -1,0 +1,112 @@
+"""What a verbatim turn gains from where it stands: the turns around it and its session (RE-3).
+
+A turn is often found by what was said next to it: the question it answers, the sentence before.
+What depends on the pool alone, who stands next to whom, is made once for each pool.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from memstrata.language.questions import Mark
+from memstrata.retrieval.entry import NO_TURN, VERBATIM
+from memstrata.retrieval.pool import Bools, Floats, Ints, Pool
+
+REACH = (0.3, 0.2, 0.1, 0.1)
+"""What the turn at distance 1, 2, … counts, on either side."""
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number: multiplying by it maps 64-bit tags one to one."""
+
+
+class _Around(NamedTuple):
+    """Who stands next to whom, over the rows of a pool; rows that are no turn have no weights.
+
+    Attributes:
+        places: For each distance on either side, the pool place that far away, or any.
+        weights: Likewise what it counts, or 0; divided by the root of what is there.
+        before: The pool place of the turn before, or any.
+        asked: 1 where there is one and it asks something, else 0.
+    """
+
+    places: Ints
+    weights: Floats
+    before: Ints
+    asked: Floats
+
+
+def neighbours(pool: Pool, topic: Floats) -> Floats:
+    """Return, for verbatim turns, what the turns around them score, 0 and up.
+
+    The sum is divided by the square root of the weights there are: between sum and mean, so that
+    a turn at the edge of its session or in a short one is not judged by what was never said.
+
+    Args:
+        pool: Visible rows.
+        topic: Score of each row by itself, 0 and up.
+    """
+    if not pool.has_turns:
+        return np.zeros(len(pool))
+    around = pool.once(_around)
+    # Distance by distance: every row is summed in the same order, wherever it lies.
+    return np.asarray(np.add.reduce(topic[around.places] * around.weights, axis=0), np.float64)
+
+
+def answers(pool: Pool, topic: Floats) -> Floats:
+    """Return, for each turn after one that asks something, what the asking turn scores."""
+    if not pool.has_turns:
+        return np.zeros(len(pool))
+    around = pool.once(_around)
+    return topic[around.before] * around.asked
+
+
+def best_of_session(pool: Pool, values: Floats) -> Floats:
+    """Return for each turn the best value in its session, for any other row its own."""
+    if not pool.has_turns:
+        return values
+    order, starts, lengths = pool.once(_sessions)
+    best = np.empty(len(pool))
+    best[order] = np.maximum.reduceat(values[order], starts).repeat(lengths)
+    return best
+
+
+def _around(pool: Pool) -> _Around:
+    turns = np.flatnonzero(_is_turn(pool))
+    place, session = pool.entry["place"][turns], pool.entry["session"][turns]
+    turn = pool.entry["turn"][turns].astype(np.int64)
+    along = np.lexsort((turn, session, place))
+    slots, place, session, turn = turns[along], place[along], session[along], turn[along]
+    places = np.zeros((2 * len(REACH), len(pool)), np.int64)
+    weights = np.zeros(places.shape)
+    for distance, weight in enumerate(REACH, start=1):
+        before, after = slice(None, -distance), slice(distance, None)
+        same = (session[before] == session[after]) & (place[before] == place[after])
+        same &= turn[after] - turn[before] == distance
+        nearer, farther = slots[before][same], slots[after][same]
+        places[2 * distance - 2, farther], weights[2 * distance - 2, farther] = nearer, weight
+        places[2 * distance - 1, nearer], weights[2 * distance - 1, nearer] = farther, weight
+    share = np.sqrt(np.maximum(weights.sum(axis=0), REACH[0]))
+    asks = (pool.entry["marks"] & Mark.ASKS) != 0
+    asked = (weights[0] > 0) & asks[places[0]]
+    return _Around(places, weights / share, places[0], asked.astype(np.float64))
+
+
+def _sessions(pool: Pool) -> tuple[Ints, Ints, Ints]:
+    """Return pool places session by session, where each session starts, and how long it is."""
+    mixed = (pool.entry["session"] * _MIX) ^ pool.entry["place"]
+    alone = np.arange(len(pool), dtype=np.uint64)
+    is_turn = _is_turn(pool)
+    # Two keys: no row that stands alone can share the first with a session.
+    order = np.lexsort((np.where(is_turn, mixed, alone), is_turn))
+    keys, turned = np.where(is_turn, mixed, alone)[order], is_turn[order]
+    begins = np.ones(len(pool), np.bool_)
+    begins[1:] = (keys[1:] != keys[:-1]) | (turned[1:] != turned[:-1])
+    starts = np.flatnonzero(begins)
+    return order, starts, np.diff(starts, append=len(pool))
+
+
+def _is_turn(pool: Pool) -> Bools:
+    verbatim = (pool.entry["marks"] & VERBATIM) != 0
+    return np.asarray(verbatim & (pool.entry["turn"] != NO_TURN), np.bool_)
