@@ -89,9 +89,9 @@ class Watched(MemstrataAdapter):
     def search(self, conv_id: str, query: str, k: int, now: str) -> list[str]:
         plain = reading.rank
 
-        def watching(pool: Any, asked: Any, *rest: Any) -> Any:
+        def watching(pool: Any, asked: Any, *rest: Any, **named: Any) -> Any:
             self.pool, self.query, self.clock = pool, asked, rest[2]
-            return plain(pool, asked, *rest)
+            return plain(pool, asked, *rest, **named)
 
         reading.rank = watching
         try:

@@ -113,7 +113,7 @@ class Script:
         return found
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [2, 5])
 def test_two_hundred_digests_of_a_changing_store_are_given_again_or_refused(
     world: World, seed: int
 ) -> None:

@@ -171,9 +171,9 @@ def _watched(memory: MemoryManager, question: str) -> tuple[Pool, Signals]:
     seen: list[Any] = []
     plain = reading.rank
 
-    def watching(pool: Any, query: Any, *rest: Any) -> Any:
+    def watching(pool: Any, query: Any, *rest: Any, **named: Any) -> Any:
         seen.append((pool, query))
-        return plain(pool, query, *rest)
+        return plain(pool, query, *rest, **named)
 
     reading.rank = watching
     try:

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -63,6 +64,8 @@ def to_us(moment: datetime) -> int:
     return (aware - EPOCH) // _MICROSECOND
 
 
+# What was written in one go has one time in all its fields.
+@lru_cache(maxsize=4096)
 def from_us(microseconds: int) -> datetime:
     """Return the aware UTC time of microseconds since 1970."""
     return EPOCH + timedelta(0, 0, microseconds)

@@ -57,10 +57,12 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> tuple[float, float, 
         rarity = rarity * [term not in names for term in signals.terms]
     everything = sum(rarity.tolist())
     held = np.bincount(found.slots, rarity.repeat(found.df), minlength=len(pool))
-    fullest = float(held.max(initial=0.0))
+    fullest = float(np.maximum.reduce(held, initial=0.0))
     rarest = math.log1p((len(pool) + 0.5) / 0.5)
-    cosine = float(signals.dense.max(initial=0.0)) if signals.has_dense else TYPICAL_COSINE
-    best = float(total.max(initial=0.0))
+    cosine = TYPICAL_COSINE
+    if signals.has_dense:
+        cosine = float(np.maximum.reduce(signals.dense, initial=0.0))
+    best = float(np.maximum.reduce(total, initial=0.0))
     return fullest / everything if everything else 0.0, fullest / rarest, cosine, best
 
 
@@ -70,7 +72,7 @@ def relevance(pool: Pool, signals: Signals, total: Floats, by: Calibration) -> F
         return np.zeros(0)
     cover, rare, vector, best = measure(pool, signals, total)
     first = by.constant + by.cover * cover + by.rare * rare + by.vector * vector + by.best * best
-    behind = (float(total.max()) - total) / max(best, 1.0)
+    behind = (float(np.maximum.reduce(total)) - total) / max(best, 1.0)
     return np.asarray(1.0 / (1.0 + np.exp(-fallen(first, behind, by.nothing))), np.float64)
 
 

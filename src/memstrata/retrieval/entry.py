@@ -130,7 +130,7 @@ def quantise(vector: NDArray[np.float32]) -> tuple[NDArray[np.int8], float]:
     Dot products of such vectors are integers below 2^24 for up to 1,024 dimensions, exact in
     float32 in whatever order they are summed (DESIGN D1).
     """
-    peak = float(np.max(np.abs(vector), initial=0.0))
+    peak = float(np.maximum.reduce(np.abs(vector), initial=0.0))
     if peak == 0.0:
         return np.zeros(vector.shape, np.int8), 0.0
     scale = peak / 127.0

@@ -181,6 +181,8 @@ def newest(pool: Pool, frozen: Sequence[Frozen]) -> tuple[int | None, ...]:
     it, µs; None where it selected none. What it did not select has no part in this.
     """
     times = pool.once(_newest)
+    if len(frozen) == 1:
+        return (max(times, default=None),)
     by_segment = {id(part.segment): time for part, time in zip(pool.parts, times, strict=True)}
     found = [[by_segment.get(id(segment), NEVER) for segment in one.segments] for one in frozen]
     latest = [max(each, default=NEVER) for each in found]
