@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import psycopg
 
-from memstrata.adapters.postgres_pool import Line, Pool, Statement, bind
+from memstrata.adapters.postgres_database import PostgresDatabase
+from memstrata.adapters.postgres_pool import Line, Statement, bind
 from memstrata.adapters.postgres_pool import Row as Found
 from memstrata.adapters.store_owners import Owners, Secrets
 from memstrata.adapters.store_rules import OWNER_BYTES
 from memstrata.domain.errors import MoveRefused, StoreCorrupt, StoreUnavailable
 from memstrata.domain.moving import PARTS, OwnerFacts, Part, Row, StoreKeys
+from memstrata.ports import Capability
 
 _LEAVING_S = 1.0
 """Seconds that others are waited for: the server notices a little late that a connection ended."""
@@ -31,18 +32,10 @@ _LOOK_S = 0.02
 """Seconds between two looks at who is there."""
 
 
-class PostgresMoves(ABC):
+class PostgresMoves(PostgresDatabase):
     """The calls of :class:`memstrata.ports.MovableStore` that are no memory store's."""
 
-    location: str
-    _pool: Pool
-    _secrets: Secrets
-    _operator: str
-    _owners: Owners
-
-    @abstractmethod
-    def _check_usable(self) -> None:
-        """Raise if the store is closed or not this process's."""
+    capabilities = frozenset({Capability.DURABLE, Capability.MOVABLE})
 
     async def keys(self) -> StoreKeys:
         """See the port."""

@@ -1,13 +1,10 @@
 """Sessions in a PostgreSQL database, kept apart by the same policies as memories."""
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
-from memstrata.adapters.postgres_pool import Pool, Row, Statement, bind
-from memstrata.adapters.postgres_schema import Address, check_database
-from memstrata.adapters.store_owners import Owners, Secrets
-from memstrata.adapters.store_postgres import BUSY_TIMEOUT_S, POOL_SIZE, TIMEOUT_S
+from memstrata.adapters.postgres_database import PostgresDatabase
+from memstrata.adapters.postgres_pool import Statement, bind
 from memstrata.adapters.store_rules import next_number
 from memstrata.adapters.store_sessions import (
     in_order_of_start,
@@ -15,56 +12,16 @@ from memstrata.adapters.store_sessions import (
     session_body,
     session_key,
 )
-from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.scope import Scope
 from memstrata.domain.session import Observation, SessionEntry, SessionRecord
-from memstrata.ports import Capability
 
 
-class PostgresSessionStore:
-    """A :class:`~memstrata.ports.SessionStore` in a PostgreSQL database, for one event loop.
+class PostgresSessionStore(PostgresDatabase):
+    """A :class:`~memstrata.ports.SessionStore` in a PostgreSQL database; see
+    :class:`~memstrata.adapters.postgres_database.PostgresDatabase`.
 
-    An append is one round trip, one that is tried again two. A write whose waiting is cancelled may
-    still take place.
+    An append is one round trip, one that is tried again two.
     """
-
-    capabilities = frozenset({Capability.DURABLE})
-
-    def __init__(
-        self, pool: Pool, secrets: Secrets, operator: str, *, busy_timeout_s: float
-    ) -> None:
-        """For :meth:`open`."""
-        self.location = pool.location
-        self._pool = pool
-        self._operator = operator
-        self._busy_timeout_s = busy_timeout_s
-        self._owners = Owners(secrets)
-        self._pid = os.getpid()
-        self._closed = False
-
-    @classmethod
-    def open(
-        cls,
-        url: str,
-        *,
-        pool_size: int = POOL_SIZE,
-        timeout_s: float = TIMEOUT_S,
-        busy_timeout_s: float = BUSY_TIMEOUT_S,
-    ) -> "PostgresSessionStore":
-        """Open the database that ``memstrata db init`` prepared; arguments and errors are those of
-        :meth:`~memstrata.adapters.store_postgres.PostgresStore.open`.
-        """
-        address = Address(url, connect_timeout_s=timeout_s)
-        secrets, operator, opening = check_database(address)
-        pool = Pool(address, size=pool_size, timeout_s=timeout_s, opening=opening)
-        return cls(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
-
-    async def close(self) -> None:
-        """Let calls under way end, and close; in a forked child it does nothing."""
-        if self._closed or self._pid != os.getpid():
-            return
-        self._closed = True
-        await self._pool.close()
 
     async def append(
         self,
@@ -88,7 +45,7 @@ class PostgresSessionStore:
             timeout_s=self._pool.timeout_s,
             lock_s=self._busy_timeout_s,
         )
-        limit_s = self._pool.timeout_s + self._busy_timeout_s
+        limit_s = self._turn_timeout_s
         self._check_usable()
         async with self._pool.line(limit_s) as line:
             if first is None:
@@ -110,12 +67,13 @@ class PostgresSessionStore:
         """See the port."""
         known = self._owners.of(owner)
         asked = {"tag": session_key(known, session), "after": after, "limit": max(limit, 0)}
-        found = await self._ask(known.name, "entries", **asked)
+        found = await self._ask([known.name], "entries", owner=known.name, **asked)
         return tuple(map(SessionEntry._make, found))
 
     async def sessions(self, owner: Scope) -> tuple[SessionRecord, ...]:
         """See the port."""
-        found = await self._ask(self._owners.of(owner).name, "sessions")
+        name = self._owners.of(owner).name
+        found = await self._ask([name], "sessions", owner=name)
         return in_order_of_start(read_sessions(self.location, found))
 
     async def due(self, now: int, *, limit: int = 100) -> tuple[tuple[Scope, SessionRecord], ...]:
@@ -134,17 +92,6 @@ class PostgresSessionStore:
         async with self._pool.line() as line:
             sent = (begun, ("drop_session", key), ("drop_entries", key))
             await line.run(*sent, timeout_s=self._pool.timeout_s)
-
-    async def _ask(self, name: str, statement: str, /, **bound: object) -> list[Row]:
-        self._check_usable()
-        (found,) = await self._pool.ask([name], (statement, {"owner": name, **bound}))
-        return found
-
-    def _check_usable(self) -> None:
-        if self._closed:
-            raise StoreUnavailable(self.location, "the store is closed")
-        if self._pid != os.getpid():
-            raise StoreUnavailable(self.location, "opened before a fork; open it in this process")
 
 
 def _appended(key: dict[str, Any], observations: Sequence[Observation]) -> Statement:

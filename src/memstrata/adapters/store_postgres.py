@@ -5,7 +5,6 @@ read what stands; send the change and commit. See docs/postgres.md.
 """
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
@@ -14,9 +13,8 @@ from memstrata.adapters import postgres_rows as meaning
 from memstrata.adapters.postgres_change import add_edges, write_change
 from memstrata.adapters.postgres_moving import PostgresMoves
 from memstrata.adapters.postgres_pool import Line, Pool, Row, Statement, bind
-from memstrata.adapters.postgres_schema import Address, check_database
 from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named
-from memstrata.adapters.store_owners import Owner, Owners, Secrets
+from memstrata.adapters.store_owners import Owner, Secrets
 from memstrata.adapters.store_rules import check_edges, owner_digest
 from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag, tombstone_tag
 from memstrata.domain.change import (
@@ -36,80 +34,19 @@ from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
-from memstrata.ports import Capability
-
-POOL_SIZE = 10
-"""Most connections of a process. Chosen: each is a process of the server's with some MB; a call
-holds one for a few milliseconds, and those who write for one owner wait without one."""
-
-TIMEOUT_S = 10.0
-"""Seconds for a connection, and for each answer. Chosen: far above any statement of ours."""
-
-BUSY_TIMEOUT_S = 30.0
-"""Seconds that a writer waits for its turn, as in the other stores."""
 
 
 class PostgresStore(PostgresMoves):
-    """A :class:`~memstrata.ports.MovableStore` in a PostgreSQL database, for one event loop.
-
-    Threads share it through that loop. A write whose waiting is cancelled may still take place.
+    """A :class:`~memstrata.ports.MovableStore` in a PostgreSQL database; see
+    :class:`~memstrata.adapters.postgres_database.PostgresDatabase`.
     """
-
-    capabilities = frozenset({Capability.DURABLE, Capability.MOVABLE})
 
     def __init__(
         self, pool: Pool, secrets: Secrets, operator: str, *, busy_timeout_s: float
     ) -> None:
         """For :meth:`open`."""
-        self.location = pool.location
-        self._pool = pool
-        self._secrets = secrets
-        self._operator = operator
-        self._busy_timeout_s = busy_timeout_s
-        self._owners = Owners(secrets)
+        super().__init__(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._pid = os.getpid()
-        self._closed = False
-
-    @classmethod
-    def open(
-        cls,
-        url: str,
-        *,
-        pool_size: int = POOL_SIZE,
-        timeout_s: float = TIMEOUT_S,
-        busy_timeout_s: float = BUSY_TIMEOUT_S,
-        filling: bool = False,
-    ) -> "PostgresStore":
-        """Open the store that ``memstrata db init`` prepared in a database.
-
-        Args:
-            url: ``postgresql://user@host:port/database``, of the application's role.
-            pool_size: Most connections at a time.
-            timeout_s: Seconds to wait for a connection, and for each answer.
-            busy_timeout_s: Seconds that a write waits for its turn.
-            filling: Whether to open it to move owners here, or to go on doing so; over a single
-                connection then, so that all others are somebody else's.
-
-        Raises:
-            ConfigurationError: If the URL is none, or database and role were not prepared for
-                each other; it says what to do.
-            StoreCorrupt: If the schema is newer than this program, or not ours.
-            StoreUnavailable: If the server cannot be reached or refuses the role, or another store
-                is being moved here.
-        """
-        address = Address(url, connect_timeout_s=timeout_s)
-        secrets, operator, opening = check_database(address, filling=filling)
-        size = 1 if filling else pool_size
-        pool = Pool(address, size=size, timeout_s=timeout_s, opening=opening)
-        return cls(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
-
-    async def close(self) -> None:
-        """Let calls under way end, and close; in a forked child it does nothing."""
-        if self._closed or self._pid != os.getpid():
-            return
-        self._closed = True
-        await self._pool.close()
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
@@ -289,17 +226,6 @@ class PostgresStore(PostgresMoves):
             and owner_digest(self._secrets.salt, scope).hex() == name
         )
 
-    def _check_usable(self) -> None:
-        if self._closed:
-            raise StoreUnavailable(self.location, "the store is closed")
-        if self._pid != os.getpid():
-            raise StoreUnavailable(self.location, "opened before a fork; open it in this process")
-
-    async def _ask(self, names: Sequence[str], statement: str, /, **bound: object) -> list[Row]:
-        self._check_usable()
-        (found,) = await self._pool.ask(names, (statement, bound))
-        return found
-
     async def _ask_of(self, owner: Scope, statement: str, /, **bound: object) -> list[Row]:
         name = self._owners.of(owner).name
         return await self._ask([name], statement, owner=name, **bound)
@@ -316,10 +242,6 @@ class PostgresStore(PostgresMoves):
         async with self._pool.line() as line:
             sent = (statement, {"owner": name, **bound})
             await line.run(begun, sent, timeout_s=self._pool.timeout_s)
-
-    @property
-    def _turn_timeout_s(self) -> float:
-        return self._pool.timeout_s + self._busy_timeout_s
 
     @asynccontextmanager
     async def _turn(self, owner: Owner) -> AsyncIterator[Line]:

@@ -205,8 +205,8 @@ def _ones(pool: Pool) -> Floats:
     return np.ones(len(pool))
 
 
-def z_scores(values: Floats, prior: tuple[float, float], weight: float = 1.0) -> Floats:
-    """Return values in deviations from their mean, times a weight.
+def z_scores(values: Floats, prior: tuple[float, float]) -> Floats:
+    """Return values in deviations from their mean.
 
     Mean and deviation are taken in whole steps, at least 2^-20 of the largest value: integers add
     up the same in any order of rows (FX-14). Sums of squares of up to 2^21 rows do not overflow.
@@ -215,7 +215,6 @@ def z_scores(values: Floats, prior: tuple[float, float], weight: float = 1.0) ->
         values: One signal over the pool.
         prior: Mean and deviation to use for pools under :data:`MIN_ROWS_FOR_Z` rows, or where
             the deviation is 0.
-        weight: Of the result.
     """
     mean, deviation = prior
     count = len(values)
@@ -227,4 +226,4 @@ def z_scores(values: Floats, prior: tuple[float, float], weight: float = 1.0) ->
         spread = count * squares - total * total
         if spread > 0:
             mean, deviation = total / count / scale, math.sqrt(spread) / count / scale
-    return (values - mean) * (weight / deviation)
+    return (values - mean) / deviation
