@@ -20,6 +20,7 @@ OF_NO_OWNER = {
     "owner_names",
     "sessions_due",
     "put_meta",
+    "version",
 }
 OF_ONE_OWNER = sorted(set(SQL) - OF_NO_OWNER)
 

@@ -98,7 +98,7 @@ class StaticEmbedder:
                 continue
             # A character gives at most three tokens and a token at most 127 in each dimension, so
             # neither the sum nor its squared length can overflow.
-            total = np.add.reduce(table[tokens], axis=0, dtype=np.int32).astype(np.int64)
+            total = np.add.reduce(table.take(tokens, axis=0), axis=0, dtype=np.int64)
             squared_length = int(total @ total)
             # Special tokens, "[UNK]" among them, have zero rows: the sum may be zero.
             if squared_length:

@@ -1,10 +1,12 @@
 """Writing one change in the transaction that is open; whoever calls rolls back on any error."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import apsw
 
+from memstrata.adapters.sql import parameters
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_columns import CODEC, next_head, state_columns
 from memstrata.adapters.store_rules import (
@@ -30,6 +32,17 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope
 
 
+def _values(statement: str) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    """Return what puts values by name into the order in which SQLite numbers a statement's
+    parameters, that of their first mention: bound in order they cost half of those bound by name.
+    """
+    names = parameters(statement)
+    return itemgetter(*names) if len(names) > 1 else lambda bound: (bound[names[0]],)
+
+
+_VALUES = {name: _values(statement) for name, statement in SQL.items() if ":owner" in statement}
+
+
 class Writing(NamedTuple):
     """One change on its way into the file.
 
@@ -47,17 +60,19 @@ class Writing(NamedTuple):
 
     def run(self, name: str, /, **bound: Any) -> None:
         """Run a named statement on the owner's rows."""
-        self.connection.execute(SQL[name], {"owner": self.owner, **bound})
+        bound["owner"] = self.owner
+        self.connection.execute(SQL[name], _VALUES[name](bound))
 
     def run_all(self, name: str, bound: Iterable[dict[str, Any]]) -> None:
         """Run a named statement on the owner's rows once for each of many."""
-        owner = {"owner": self.owner}
-        if rows := [{**each, **owner} for each in bound]:
+        owner, values = {"owner": self.owner}, _VALUES[name]
+        if rows := [values(each | owner) for each in bound]:
             self.connection.executemany(SQL[name], rows)
 
     def one(self, name: str, /, **bound: Any) -> tuple[Any, ...] | None:
         """Return the first row of a named statement on the owner's rows."""
-        cursor = self.connection.execute(SQL[name], {"owner": self.owner, **bound})
+        bound["owner"] = self.owner
+        cursor = self.connection.execute(SQL[name], _VALUES[name](bound))
         found: tuple[Any, ...] | None = cursor.fetchone()
         return found
 

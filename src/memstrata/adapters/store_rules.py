@@ -5,7 +5,7 @@ The checks are those that :meth:`memstrata.ports.MemoryStore.commit` promises.
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import groupby
 
 from memstrata.domain.change import Change, Head, NewVersion
@@ -93,7 +93,7 @@ def check_change(owner: Scope, head: Head | None, change: Change) -> None:
             raise ValueError(f"memory {new.memory.id} belongs to {new.memory.scope.path}")
 
 
-def check_chains(added: Iterable[NewVersion], top_version: Callable[[str], int]) -> None:
+def check_chains(added: Collection[NewVersion], top_version: Callable[[str], int]) -> None:
     """Check that the added versions carry their chains on without a gap.
 
     Args:
@@ -104,8 +104,10 @@ def check_chains(added: Iterable[NewVersion], top_version: Callable[[str], int])
         ValueError: If a version is missing or taken.
     """
     placed = sorted((new.memory.root, new.memory.version) for new in added)
+    beginning = {new.memory.root for new in added if new.memory.id == new.memory.root}
     for root, versions in groupby(placed, key=lambda place: place[0]):
-        top = top_version(root)
+        # A chain begins with the memory that it is named after, and no id is added twice.
+        top = 0 if root in beginning else top_version(root)
         for wanted, (_, version) in enumerate(versions, start=top + 1):
             if version != wanted:
                 raise ValueError(f"chain {root}: version {version} comes where {wanted} is next")

@@ -1,9 +1,11 @@
 """The embedded store: memories of all owners in one SQLite file, nothing to run."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from memstrata.adapters import sqlite_rows as rows_of
 from memstrata.adapters.sqlite_change import write_change
+from memstrata.adapters.sqlite_heads import Heads
 from memstrata.adapters.sqlite_moving import SqliteMoves
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_owners import Owner
@@ -32,11 +34,15 @@ class SqliteStore(SqliteMoves):
     :class:`~memstrata.adapters.sqlite_file.SqliteFile`.
     """
 
+    @cached_property
+    def _heads(self) -> Heads:
+        return Heads()
+
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
         digests = [self._owners.of(owner).digest for owner in owners]
         with self._reading(is_transaction=len(digests) > rows_of.OWNERS_AT_ONCE) as connection:
-            return rows_of.fetch_heads(connection, digests)
+            return self._heads.fetch(connection, digests)
 
     async def snapshot(self, owner: Scope, *, since: Head | None = None) -> Snapshot:
         """See the port."""

@@ -97,11 +97,10 @@ class Reader:
         sight = await self.sight(cue)
         query, lost = self.query(cue.query)
         ranked = self.rank(sight, query, cue, runners_up=RUNNERS_UP)
-        slots = ranked.order.tolist()
-        hits = tuple(map(ranked.hit, slots[: cue.limit]))
+        hits = ranked.hits_at(ranked.order[: cue.limit])
         dropped = [
             Dropped(ranked.pool.row(slot).id, ranked.score.item(slot), "limit")
-            for slot in slots[cue.limit :]
+            for slot in ranked.order[cue.limit :].tolist()
         ]
         receipt = self.receipt(sight, query, cue, ranked, hits, dropped, lost)
         return Recall(hits, receipt.degraded, receipt)

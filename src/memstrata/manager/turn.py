@@ -154,7 +154,8 @@ class WriteTurn:
         self, judgement: Commit, snapshot: Snapshot, pending: Pending, scribe: Scribe
     ) -> Outcome:
         candidate = inherited(judgement.candidate, pending)
-        judgement = replace(judgement, candidate=candidate)
+        if candidate is not judgement.candidate:
+            judgement = replace(judgement, candidate=candidate)
         buried = snapshot.tombstoned.intersection(marks_of(candidate))
         verdict = approve(
             judgement,
@@ -267,8 +268,8 @@ class WriteTurn:
 
 def _settled(outcome: Outcome, final: Mapping[str, Memory]) -> Outcome:
     """Show the memory as the whole batch leaves it."""
-    memory = None if outcome.memory is None else final.get(outcome.memory.id)
-    return outcome if memory is None else replace(outcome, memory=memory)
+    memory = None if outcome.memory is None else final.get(outcome.memory.id, outcome.memory)
+    return outcome if memory is outcome.memory else replace(outcome, memory=memory)
 
 
 def marks_of(candidate: Candidate) -> tuple[bytes, ...]:

@@ -51,12 +51,13 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> tuple[float, float, 
     Names of speakers are left out of what is covered: in a conversation they are found anyway.
     """
     found = signals.matches
-    names = name_terms(pool)
-    rarity = found.idf
-    if names and len(rarity):
-        rarity = rarity * [term not in names for term in signals.terms]
-    everything = sum(rarity.tolist())
-    held = np.bincount(found.slots, rarity.repeat(found.df), minlength=len(pool))
+    names, rarity, worth = name_terms(pool), found.idf, found.worth
+    if not names.isdisjoint(signals.terms):
+        terms = zip(signals.terms, found.idf, strict=True)
+        rarity = [0.0 if term in names else idf for term, idf in terms]
+        worth = np.array(rarity).repeat(found.df)
+    everything = sum(rarity)
+    held = np.bincount(found.slots, worth, minlength=len(pool))
     fullest = float(np.maximum.reduce(held, initial=0.0))
     rarest = math.log1p((len(pool) + 0.5) / 0.5)
     cosine = TYPICAL_COSINE

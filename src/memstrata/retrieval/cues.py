@@ -144,7 +144,7 @@ def _has_nameless(pool: Pool) -> bool:
 
 def _holding(pool: Pool, terms: Sequence[int]) -> Bools:
     held = np.zeros(len(pool), np.bool_)
-    held[pool.postings(terms)[0]] = True
+    held[pool.postings(terms).slots] = True
     return held
 
 

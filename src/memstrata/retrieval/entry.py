@@ -178,6 +178,7 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
     return fixed + vector + struct.pack(f"<{size}Q{size}H", *counts, *times)
 
 
+@lru_cache(maxsize=64)
 def recipe(analyser: str, embedder: str) -> int:
     """Return the tag of what made an entry; an entry of another recipe is made anew."""
     return tag(_LAYOUT, analyser, embedder)

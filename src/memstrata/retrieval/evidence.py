@@ -70,11 +70,11 @@ def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
 
     What the pool or the question gives no occasion for is left out.
     """
-    lexical = z_scores(signals.lexical, LEXICAL_PRIOR)
+    lexical = z_scores(signals.lexical, LEXICAL_PRIOR, sum(signals.matches.idf))
     found = {"bm25": lexical}
     topic = lexical
     if signals.has_dense:
-        found["vector"] = z_scores(signals.dense, DENSE_PRIOR)
+        found["vector"] = z_scores(signals.dense, DENSE_PRIOR, 1.0)
         topic = lexical + VECTOR_SHARE * found["vector"]
     if len(signals.terms) > 1:
         found["pairs"] = signals.pairs

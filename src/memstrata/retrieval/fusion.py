@@ -68,7 +68,7 @@ class Fusion:
             raise InvalidInput("fusion.half_life_days", f"must be over 0: {self.half_life_days}")
 
 
-Fused = tuple[Mapping[str, Floats], Floats]
+Fused = tuple[dict[str, Floats], Floats]
 """Components by name, and the calibrated relevance, 0 to 1."""
 
 

@@ -55,6 +55,20 @@ class Part(NamedTuple):
     is_whole: bool
 
 
+class Postings(NamedTuple):
+    """Where terms stand.
+
+    Attributes:
+        slots: Pool places, term by term.
+        counts: How often, of the same length.
+        df: For each term, how many rows hold it.
+    """
+
+    slots: Ints
+    counts: Counts
+    df: list[int]
+
+
 class Pool:
     """Visible rows as columns, over all readable owners.
 
@@ -117,6 +131,8 @@ class Pool:
     def dots(self, query: NDArray[np.float32]) -> Floats:
         """Return the dot product of each row's vector with a query's, both of whole numbers."""
         scores = [_dot(part, query) for part in self.parts]
+        if len(scores) == 1:
+            return scores[0]
         return np.concatenate(scores) if scores else np.zeros(0)
 
     @property
@@ -129,23 +145,19 @@ class Pool:
         found = [(part.segment.vectors, place) for part, place in map(self._at, slots.tolist())]
         return np.stack([vectors[place] for vectors, place in found])
 
-    def postings(self, terms: Sequence[int]) -> tuple[Ints, Floats, Ints]:
-        """Return where the terms stand: pool place, how often, and how many rows hold each term.
-
-        The first two are of one length and run term by term in the order given.
-        """
-        wanted = np.array(terms, "<u8")
-        found = [_seen(part, *part.segment.postings(wanted)) for part in self.parts]
+    def postings(self, terms: Sequence[int]) -> Postings:
+        """Return where the terms stand, term by term in the order given."""
+        found = [_seen(part, *part.segment.postings(terms)) for part in self.parts]
         if len(found) == 1:
             return found[0]
         none = np.zeros(0, np.int64)
-        slots = np.concatenate([none, *(part[0] for part in found)])
-        counts = np.concatenate([np.zeros(0), *(part[1] for part in found)])
-        frequencies = [part[2] for part in found]
-        numbers = [np.repeat(np.arange(len(terms)), of_part) for of_part in frequencies]
+        slots = np.concatenate([none, *(part.slots for part in found)])
+        counts = np.concatenate([none.astype(np.uint16), *(part.counts for part in found)])
+        numbers = [np.arange(len(terms)).repeat(part.df) for part in found]
         # Sums run term by term, wherever a row lies.
         order = np.argsort(np.concatenate([none, *numbers]), kind="stable")
-        return slots[order], counts[order], np.sum(frequencies, axis=0, dtype=np.int64)
+        each = zip(*(part.df for part in found), strict=True)
+        return Postings(slots[order], counts[order], list(map(sum, each)) or [0] * len(terms))
 
     def _at(self, slot: int) -> tuple[Part, int]:
         number = bisect_right(self._starts, slot) - 1
@@ -328,13 +340,13 @@ def _dot(part: Part, query: NDArray[np.float32]) -> Floats:
     return np.asarray(scores if part.is_whole else scores[part.places], np.float64)
 
 
-def _seen(part: Part, places: Places, counts: Counts, df: Ints) -> tuple[Ints, Floats, Ints]:
+def _seen(part: Part, places: Places, counts: Counts, df: list[int]) -> Postings:
     slots = part.slots[places]
     if part.is_whole:
-        return slots, counts.astype(np.float64), df
+        return Postings(slots, counts, df)
     seen = slots >= 0
-    numbers = np.repeat(np.arange(len(df)), df)[seen]
-    return slots[seen], counts[seen].astype(np.float64), np.bincount(numbers, minlength=len(df))
+    numbers = np.arange(len(df)).repeat(df)[seen]
+    return Postings(slots[seen], counts[seen], np.bincount(numbers, minlength=len(df)).tolist())
 
 
 def _gather(arrays: list[NDArray[np.void]]) -> NDArray[np.void]:

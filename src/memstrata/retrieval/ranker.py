@@ -60,10 +60,13 @@ class Ranked:
 
     def hits(self) -> tuple[Hit, ...]:
         """Return what is recalled, best first."""
-        return tuple(map(self.hit, self.order.tolist()))
+        return self.hits_at(self.order)
 
-    def hit(self, slot: int) -> Hit:
-        """Return the hit at a pool place."""
+    def hits_at(self, slots: Ints) -> tuple[Hit, ...]:
+        """Return the hits at some pool places, in their order."""
+        return tuple(map(self._hit, slots.tolist()))
+
+    def _hit(self, slot: int) -> Hit:
         why = {name: values.item(slot) for name, values in self.parts.items()}
         return Hit(self.pool.memory(slot), self.score.item(slot), why)
 
@@ -100,7 +103,8 @@ def rank(
     structured = pool.once(_pinned) if biased is None else biased | pool.once(_pinned)
     if query.term_ids:
         parts, relevance = fuse(pool, signals, fusion)
-        eligible = structured | (signals.lexical > 0) | (signals.dense > 0)
+        eligible = (signals.lexical > 0) | (signals.dense > 0)
+        eligible |= structured
         if "neighbours" in parts:
             eligible |= parts["neighbours"] > 0
     else:
@@ -108,11 +112,10 @@ def rank(
         eligible = structured
     sure, fresh = pool.once(certainty, fusion.confidence_share), down_weight(pool, clock)
     score = relevance * sure * fresh
-    parts = {**parts, "relevance": relevance, "confidence": sure, "freshness": fresh}
+    parts |= {"relevance": relevance, "confidence": sure, "freshness": fresh}
     if biased is not None:
         parts["preference_bias"] = np.where(biased, bonus, 0.0)
-        score += parts["preference_bias"]
-    score = np.minimum(score, 1.0)
+        score = np.minimum(score + parts["preference_bias"], 1.0)
     if cue.floor is not None:
         eligible = eligible & ((relevance >= cue.floor) | structured)
     if pool.nearest:
@@ -131,7 +134,7 @@ def standing(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
     found = passing(wanted, Columns(pool.entry, pool.state), pool.row)
     if pool.nearest:
         found &= ~_shadowed(pool, cue)
-    return tuple(map(ranked.hit, _ordered(pool, ranked.score, found, cue.limit).tolist()))
+    return ranked.hits_at(_ordered(pool, ranked.score, found, cue.limit))
 
 
 def explain(
@@ -151,10 +154,10 @@ def explain(
     if not places:
         return Explanation(memory.id, excluded=_exclusion(memory, frozen, cue, now))
     slot = places[0]
-    hit = ranked.hit(slot)
+    (hit,) = ranked.hits_at(np.array([slot]))
     order = ranked.order.tolist()
-    slots, _, df = ranked.pool.postings(query.term_ids)
-    held = set(np.repeat(np.arange(len(df)), df)[slots == slot].tolist())
+    found = ranked.pool.postings(query.term_ids)
+    held = set(np.arange(len(found.df)).repeat(found.df)[found.slots == slot].tolist())
     matched = tuple(term for number, term in enumerate(query.terms) if number in held)
     if slot not in order:
         why_not = ("below_floor",) if cue.floor is not None else ("no_match",)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from memstrata.domain.codec import IMPORTANCE_CODES, NEVER
 from memstrata.language.questions import Question
 from memstrata.retrieval.pool import Floats, Ints, Pool
-from memstrata.retrieval.segment import STALE
+from memstrata.retrieval.segment import STALE, Counts
 
 # Robertson and Zaragoza 2009; the same values as the baseline that recall is measured against.
 BM25_K1 = 1.2
@@ -101,23 +100,24 @@ class Matches(NamedTuple):
     Attributes:
         slots: Pool places, term by term in the query's order.
         counts: How often, of the same length.
+        worth: The idf of the term there, of the same length.
         df: For each term, how many rows hold it.
         idf: For each term, ``ln(1 + (N - df + 0.5) / (df + 0.5))``.
     """
 
     slots: Ints
-    counts: Floats
-    df: Ints
-    idf: Floats
+    counts: Counts
+    worth: Floats
+    df: list[int]
+    idf: list[float]
 
 
 def find(pool: Pool, terms: Sequence[int]) -> Matches:
     """Look the distinct terms of a query up."""
-    if not len(pool) or not terms:
-        none = np.zeros(0, np.int64)
-        return Matches(none, np.zeros(0), none, np.zeros(0))
     slots, counts, df = pool.postings(terms)
-    return Matches(slots, counts, df, np.log1p((len(pool) - df + 0.5) / (df + 0.5)))
+    rows = len(pool)
+    idf = [math.log1p((rows - held + 0.5) / (held + 0.5)) for held in df]
+    return Matches(slots, counts, np.array(idf, np.float64).repeat(df), df, idf)
 
 
 def bm25(pool: Pool, found: Matches) -> Floats:
@@ -128,7 +128,7 @@ def bm25(pool: Pool, found: Matches) -> Floats:
     if not len(found.slots):
         return np.zeros(len(pool))
     norms = pool.once(_bm25_norms)[found.slots]
-    gains = found.idf.repeat(found.df) * found.counts / (found.counts + norms)
+    gains = found.worth * found.counts / (norms + found.counts)
     # bincount adds in the order of its input: term by term, whatever the order of rows.
     return np.bincount(found.slots, gains, minlength=len(pool)).astype(np.float64, copy=False)
 
@@ -139,15 +139,23 @@ def pairs(pool: Pool, found: Matches) -> Floats:
     Rare are the :data:`RARE_TERMS` terms of the query that the fewest rows hold. One rare word
     may stand anywhere; two of them together are seldom there by chance.
     """
-    total, rarer = np.zeros(len(pool)), np.zeros(len(pool))
-    frequencies = found.df.tolist()
-    ends = list(accumulate(frequencies))
-    held = [term for term, frequency in enumerate(frequencies) if frequency]
-    for term in sorted(held, key=frequencies.__getitem__)[:RARE_TERMS]:
-        slots = found.slots[ends[term] - frequencies[term] : ends[term]]
-        total[slots] += found.idf[term] * rarer[slots]
-        rarer[slots] += 1.0
-    return total
+    held = [term for term, frequency in enumerate(found.df) if frequency]
+    rare = sorted(held, key=found.df.__getitem__)[:RARE_TERMS]
+    bits, worth = [0] * len(found.df), [0.0] * RARE_TERMS
+    for place, term in enumerate(rare):
+        bits[term], worth[place] = 1 << place, found.idf[term]
+    which = np.bincount(found.slots, np.array(bits).repeat(found.df), minlength=len(pool))
+    return np.asarray(np.vecdot(_RARER, worth)[which.astype(np.intp)], np.float64)
+
+
+# For each set of rare terms, rarest first, as bits: how many of the set are rarer than each of it.
+_RARER = np.array(
+    [
+        [(held % (1 << term)).bit_count() if held >> term & 1 else 0 for term in range(RARE_TERMS)]
+        for held in range(1 << RARE_TERMS)
+    ],
+    np.float64,
+)
 
 
 def _bm25_norms(pool: Pool) -> Floats:
@@ -205,21 +213,23 @@ def _ones(pool: Pool) -> Floats:
     return np.ones(len(pool))
 
 
-def z_scores(values: Floats, prior: tuple[float, float]) -> Floats:
+def z_scores(values: Floats, prior: tuple[float, float], peak: float | None = None) -> Floats:
     """Return values in deviations from their mean.
 
-    Mean and deviation are taken in whole steps, at least 2^-20 of the largest value: integers add
-    up the same in any order of rows (FX-14). Sums of squares of up to 2^21 rows do not overflow.
+    Mean and deviation are taken in whole steps, at least 2^-20 of the peak: integers add up the
+    same in any order of rows (FX-14). Sums of squares of up to 2^21 rows do not overflow.
 
     Args:
         values: One signal over the pool.
         prior: Mean and deviation to use for pools under :data:`MIN_ROWS_FOR_Z` rows, or where
             the deviation is 0.
+        peak: What no value is far above in size, where that is known; None for the largest.
     """
     mean, deviation = prior
     count = len(values)
     if count >= MIN_ROWS_FOR_Z:
-        peak = float(max(np.maximum.reduce(values), -np.minimum.reduce(values)))
+        if peak is None:
+            peak = float(max(np.maximum.reduce(values), -np.minimum.reduce(values)))
         scale = math.ldexp(1.0, STEP_BITS - max(math.frexp(peak)[1], LEAST_EXPONENT))
         steps = (values * scale).astype(np.int64)
         total, squares = int(np.add.reduce(steps)), int(steps @ steps)

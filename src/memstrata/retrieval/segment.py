@@ -30,6 +30,9 @@ EVER_TRUE = RECALLED | (np.arange(len(STATUS_CODES)) == code_of(STATUS_CODES, St
 LATEST = 2**63 - 1
 """Stands for no end at all."""
 
+MAX_RUNS = 4096
+"""Terms whose places a segment remembers; chosen: about 1 MB, and the words of a busy owner fit."""
+
 MAX_OPENED = 1024
 """Memories that a segment keeps opened; chosen: about 2 MB, and the hits of a busy owner fit."""
 
@@ -58,6 +61,7 @@ class Segment:
         "_known_from",
         "_opened",
         "_places",
+        "_runs",
         "_terms",
         "ages_at",
         "ends_at",
@@ -120,21 +124,35 @@ class Segment:
         self._terms = terms[order]
         self._places = np.repeat(np.arange(len(self.rows), dtype=np.int32), sizes)[order]
         self._counts = np.frombuffer(times, "<u2")[order]
+        self._runs: dict[int, slice] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def postings(self, terms: NDArray[np.uint64]) -> tuple[Places, Counts, NDArray[np.int64]]:
+    def postings(self, terms: Sequence[int]) -> tuple[Places, Counts, list[int]]:
         """Return where the terms stand: row, how often, and how many rows hold each term.
 
         Term by term in the order given, rows rising within each.
         """
-        lows = self._terms.searchsorted(terms, "left")
-        highs = self._terms.searchsorted(terms, "right")
+        try:
+            runs = [self._runs[term] for term in terms]
+        except KeyError:
+            runs = self._find_runs(terms)
         # An empty run first: there may be no terms.
-        runs = [slice(0), *map(slice, lows.tolist(), highs.tolist())]
-        places = np.concatenate([self._places[run] for run in runs])
-        return places, np.concatenate([self._counts[run] for run in runs]), highs - lows
+        places = np.concatenate([self._places[:0], *(self._places[run] for run in runs)])
+        counts = np.concatenate([self._counts[:0], *(self._counts[run] for run in runs)])
+        return places, counts, [run.stop - run.start for run in runs]
+
+    def _find_runs(self, terms: Sequence[int]) -> list[slice]:
+        """Find where terms lie, and note it: an owner is asked in the same words again."""
+        wanted = np.array(terms, "<u8")
+        lows = self._terms.searchsorted(wanted, "left").tolist()
+        highs = self._terms.searchsorted(wanted, "right").tolist()
+        runs = list(map(slice, lows, highs))
+        if len(self._runs) >= MAX_RUNS:
+            self._runs.clear()
+        self._runs.update(zip(terms, runs, strict=True))
+        return runs
 
     def newest(self, places: NDArray[np.int64]) -> int:
         """Return the start of the newest state among rows at some places, at least one, µs."""

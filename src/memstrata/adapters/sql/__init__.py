@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _NAMED = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_PARAMETER = re.compile(r":(\w+)")
 _VALUE = re.compile(r"%\((\w+)\)s(?:::(\w+(?:\[\])?))?|%%")
 
 
@@ -31,6 +32,11 @@ def load_queries(text: str) -> dict[str, str]:
     return {
         name: _without_comments(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)
     }
+
+
+def parameters(statement: str) -> tuple[str, ...]:
+    """Return the names of a statement's ``:name`` parameters, each once, by their first mention."""
+    return tuple(dict.fromkeys(_PARAMETER.findall(statement)))
 
 
 def in_order(statement: str) -> tuple[str, dict[str, str]]:
