@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import memstrata
-from memstrata.cli import digests, render
+from memstrata.cli import benching, digests, render
 from memstrata.cli.options import (
     BAD_USAGE,
     DONE,
@@ -181,6 +181,7 @@ def recall(
 app.command()(digests.digest)
 app.command()(digests.verify)
 app.command()(digests.replay)
+app.command()(benching.bench)
 
 
 @app.command("list")

@@ -20,7 +20,7 @@ def import_file(manager: MemoryManager, file: Path) -> tuple[ImportedTurn, ...]:
         StoreError: If the store could not; earlier batches are stored, and importing again goes
             on from there.
     """
-    turns = parse_transcript(_lines(file), manager.check)
+    turns = parse_transcript(lines_of(file), manager.check)
     imported: list[ImportedTurn] = []
     with typer.progressbar(length=len(turns), label="importing", file=sys.stderr) as progress:
         for batch in batches(turns):
@@ -30,7 +30,12 @@ def import_file(manager: MemoryManager, file: Path) -> tuple[ImportedTurn, ...]:
     return tuple(imported)
 
 
-def _lines(file: Path) -> list[str]:
+def lines_of(file: Path) -> list[str]:
+    """Return the lines of a file, or of standard input for ``-``.
+
+    Raises:
+        InvalidInput: If it cannot be read.
+    """
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,0 +1,24 @@
+"""How good and how fast recall is on a user's own memories.
+
+Nothing here writes to the store that is looked at: what needs writing is done in a temporary one.
+"""
+
+from memstrata.bench.growth import GROWTH, Grown, grow, plot
+from memstrata.bench.latency import Latency
+from memstrata.bench.measure import RANKINGS, BenchReport, Quality, measure
+from memstrata.bench.questions import Question, known_items, read_questions
+
+__all__ = [
+    "GROWTH",
+    "RANKINGS",
+    "BenchReport",
+    "Grown",
+    "Latency",
+    "Quality",
+    "Question",
+    "grow",
+    "known_items",
+    "measure",
+    "plot",
+    "read_questions",
+]
