@@ -83,9 +83,9 @@ def arrival_in(connection: apsw.Connection) -> bytes | None:
 class SqliteFile:
     """An open file; safe to share between threads.
 
-    Opened with ``inline=False`` it is for event loops: writes then run on a thread of its own and
-    are awaited under asyncio, reads stay on the caller's thread. A write whose waiting is cancelled
-    may still take place.
+    Opened with ``inline=False`` it is for event loops: writes then run on a thread of its own, and
+    reads of an owner's every row on others; both are awaited under asyncio. Reads of a few rows
+    stay on the caller's thread. A write whose waiting is cancelled may still take place.
 
     Attributes:
         abilities: Capabilities of every store of a class, inline or not.
@@ -112,6 +112,7 @@ class SqliteFile:
         self._turns = turns
         self._busy_timeout_s = busy_timeout_s
         self._thread = None if inline else ThreadPoolExecutor(1, "memstrata-writer")
+        self._readers = None if inline else ThreadPoolExecutor(IDLE_READERS, "memstrata-reader")
         self._translating = Translating(self.location)
         self._translating_writer = Translating(self.location, writer)
         self._idle_readers: list[apsw.Connection] = []
@@ -179,8 +180,9 @@ class SqliteFile:
         if self._closed or self._pid != os.getpid():
             return
         await self._writing(self._close)
-        if self._thread is not None:
-            self._thread.shutdown()
+        for threads in (self._thread, self._readers):
+            if threads is not None:
+                threads.shutdown()
 
     def _check_usable(self) -> None:
         if self._closed:
@@ -213,11 +215,25 @@ class SqliteFile:
 
     async def _writing(self, write: Callable[[], T]) -> T:
         """Run ``write`` here or, for event loops, on the writer thread."""
+        return await self._on(self._thread, write)
+
+    async def _reading_much(self, read: Callable[[apsw.Connection], T]) -> T:
+        """Run ``read`` in a transaction, here or, for event loops, on a thread: it takes longer
+        than they may wait. A handful of rows is read sooner than a thread is woken.
+        """
+
+        def reading() -> T:
+            with self._reading() as connection:
+                return read(connection)
+
+        return await self._on(self._readers, reading)
+
+    async def _on(self, threads: ThreadPoolExecutor | None, work: Callable[[], T]) -> T:
         self._check_usable()
-        if self._thread is None:
-            return write()
+        if threads is None:
+            return work()
         try:
-            waiting = self._thread.submit(write)
+            waiting = threads.submit(work)
         except RuntimeError as error:
             raise StoreUnavailable(self.location, "the store is closed") from error
         return await asyncio.wrap_future(waiting)

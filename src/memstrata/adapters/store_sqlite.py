@@ -47,6 +47,11 @@ class SqliteStore(SqliteMoves):
     async def snapshot(self, owner: Scope, *, since: Head | None = None) -> Snapshot:
         """See the port."""
         digest = self._owners.of(owner).digest
+
+        if since is None:
+            return await self._reading_much(
+                lambda connection: rows_of.fetch_snapshot(connection, digest, None)
+            )
         with self._reading() as connection:
             return rows_of.fetch_snapshot(connection, digest, since)
 
@@ -55,8 +60,13 @@ class SqliteStore(SqliteMoves):
     ) -> tuple[StoredRow, ...]:
         """See the port."""
         digest = self._owners.of(owner).digest
-        with self._reading() as connection:
-            return tuple(rows_of.fetch_as_of(connection, digest, known_at, superseded=superseded))
+
+        found = await self._reading_much(
+            lambda connection: rows_of.fetch_as_of(
+                connection, digest, known_at, superseded=superseded
+            )
+        )
+        return tuple(found)
 
     async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
         """See the port."""
@@ -89,8 +99,11 @@ class SqliteStore(SqliteMoves):
     ) -> tuple[StoredRow, ...]:
         """See the port."""
         digest = self._owners.of(owner).digest
-        with self._reading() as connection:
-            return tuple(rows_of.fetch_page(connection, digest, after, limit))
+
+        found = await self._reading_much(
+            lambda connection: rows_of.fetch_page(connection, digest, after, limit)
+        )
+        return tuple(found)
 
     async def states(self, owner: Scope, id: str) -> tuple[Memory, ...]:
         """See the port."""
@@ -147,8 +160,10 @@ class SqliteStore(SqliteMoves):
     async def links(self, owner: Scope, *, after: int = 0, limit: int = 1000) -> tuple[Link, ...]:
         """See the port."""
         digest = self._owners.of(owner).digest
-        with self._reading() as connection:
-            return rows_of.fetch_links(connection, digest, after, limit)
+
+        return await self._reading_much(
+            lambda connection: rows_of.fetch_links(connection, digest, after, limit)
+        )
 
     async def chain_head(self, owner: Scope) -> tuple[bytes, int, bytes] | None:
         """See the port."""
@@ -176,8 +191,10 @@ class SqliteStore(SqliteMoves):
     async def damaged(self, owner: Scope) -> tuple[str, ...]:
         """See the port."""
         digest = self._owners.of(owner).digest
-        with self._reading() as connection:
-            return rows_of.fetch_damaged(connection, digest)
+
+        return await self._reading_much(
+            lambda connection: rows_of.fetch_damaged(connection, digest)
+        )
 
     def _is(self, owner: bytes, name: str) -> bool:
         """Whether a name is that of the owner of a digest."""
