@@ -297,8 +297,9 @@ def functions(connection):
     found = connection.execute(
         "SELECT pg_get_functiondef(oid) FROM pg_proc"
         " WHERE pronamespace = 'memstrata'::regnamespace AND proname <> ALL (%s)",
-        # Of no owner's rows: a check of values, the store's token, and the trigger on its keys.
-        [["require", "check_opening", "keep_keys"]],
+        # Of no owner's rows: a check of values, the store's token, the trigger on its keys, and
+        # what sets whose rows a turn is about.
+        [["require", "check_opening", "keep_keys", "wait_for_turn"]],
     )
     return [written for (written,) in found.fetchall()]
 
@@ -310,9 +311,10 @@ class TestFunctions:
             return {re.search(r"memstrata\.(\w+)", text)[1]: text for text in functions(connection)}
 
     def test_a_function_names_its_owner_at_every_table(self, written):
-        assert sorted(written) == ["add_memories", "heads", "move_owner", "take_turn"]
+        names = ["add_memories", "heads", "move_owner", "take_turn", "take_turn_as_foreseen"]
+        assert sorted(written) == names
         for name, text in written.items():
-            read = re.findall(r"(?:FROM|JOIN) memstrata\.", text)
+            read = re.findall(r"(?:FROM|JOIN|UPDATE) memstrata\.", text)
             added = re.findall(r"INSERT INTO memstrata\.\w+(?: AS \w+)?\s*\(\s*owner,", text)
             into = re.findall(r"VALUES \(for_owner,", text)
             named = FUNCTION_CLAUSE.findall(text)

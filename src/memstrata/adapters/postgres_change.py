@@ -34,11 +34,13 @@ class Written(NamedTuple):
 
     Attributes:
         head: Where the owner will stand.
+        mac: Last code of its chain then.
         rows: The rows that it adds.
         statements: In their order; ``restate`` gives back the rows restated.
     """
 
     head: Head
+    mac: bytes
     rows: list[StoredRow]
     statements: list[Statement]
 
@@ -58,13 +60,10 @@ def write_change(owner: Owner, before: Head | None, mac: bytes, change: Change) 
     check_change(owner.scope, before, change)
     head = next_head(before, change)
     rows, added = _added(owner, head, change.added)
+    moved = _moved(owner, before, head, mac, change)
     statements = [
         *_required(change),
-        *_moved_on(
-            added,
-            list(_forgotten(owner, change.forgotten)),
-            _moved(owner, before, head, mac, change),
-        ),
+        *_moved_on(added, list(_forgotten(owner, change.forgotten)), moved),
         *_reindexed(change.reindexed),
         *_restated(head, change.restated),
         *_derived(owner, change.added),
@@ -72,7 +71,8 @@ def write_change(owner: Owner, before: Head | None, mac: bytes, change: Change) 
         *_work(owner, head, change),
     ]
     named = {"owner": owner.name}
-    return Written(head, rows, [(name, {**(bound or {}), **named}) for name, bound in statements])
+    sent: list[Statement] = [(name, {**(bound or {}), **named}) for name, bound in statements]
+    return Written(head, moved["head_mac"], rows, sent)
 
 
 def _moved_on(

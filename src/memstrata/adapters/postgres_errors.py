@@ -15,6 +15,16 @@ from memstrata.domain.errors import (
 REFUSED = "MS001"
 """SQLSTATE of ``memstrata.require``: the caller's change does not fit what is stored."""
 
+UNFORESEEN = "MS003"
+"""SQLSTATE of ``memstrata.take_turn_as_foreseen``: see :class:`Unforeseen`."""
+
+
+class Unforeseen(StoreUnavailable):
+    """An owner does not stand as its writer foresaw, and nothing was written. The writer takes its
+    turn and decides again; no caller sees this.
+    """
+
+
 # Classes and codes of https://www.postgresql.org/docs/current/errcodes-appendix.html
 _FULL = frozenset({"53100"})
 _READ_ONLY = frozenset({"25006"})
@@ -44,6 +54,8 @@ def translated(location: str, error: psycopg.Error) -> StoreError | ValueError:
     if state == REFUSED or (not state and isinstance(error, psycopg.DataError)):
         # Without a state the driver itself refused a value: a NUL in a text.
         return ValueError(text)
+    if state == UNFORESEEN:
+        return Unforeseen(location, text)
     if state == "23505" and error.diag.table_name in _EXISTS:
         return ValueError(f"the {_EXISTS[error.diag.table_name]} exists")
     if state in _FULL:

@@ -19,9 +19,10 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from memstrata.adapters.postgres_answers import Nearness
+from memstrata.adapters.postgres_answers import Row as Row
 from memstrata.adapters.postgres_errors import Translating
 from memstrata.adapters.postgres_schema import SQL, Address, shut_down
-from memstrata.adapters.postgres_wire import Row as Row
 from memstrata.adapters.postgres_wire import Wire
 from memstrata.domain.errors import StoreError, StoreUnavailable
 
@@ -36,6 +37,13 @@ more than a tenth of them. Chosen."""
 
 LAST_S = 0.05
 """Seconds that a connection is given to roll back when its call has no more time."""
+
+KEEP_S = 60.0
+"""Seconds after which a connection goes through the pool, which ends those that are old. Chosen:
+often enough for that, seldom enough to cost nothing."""
+
+LONG = frozenset({"live_rows", "rows_as_of", "rows_page"})
+"""Statements whose rows are read while the server sends them: all of an owner's, or many."""
 
 
 def bind(
@@ -74,12 +82,20 @@ class Line:
         location: Of the database.
         opening: Token of the store.
         ends_at: When the call has to have ended, by the loop's clock.
+        nearness: Of the server.
 
     Attributes:
         is_hung_up: Whether the server did not answer in time and was not waited for.
     """
 
-    def __init__(self, connection: Connection, location: str, opening: str, ends_at: float) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        location: str,
+        opening: str,
+        ends_at: float,
+        nearness: Nearness,
+    ) -> None:
         self.is_hung_up = False
         self._ends_at = ends_at
         # What every transaction begins with names it: bind, bind_operator, heads and take_turn.
@@ -87,7 +103,7 @@ class Line:
         self._connection = connection
         self._location = location
         self._translating = Translating(location)
-        self._wire = Wire(connection)
+        self._wire = Wire(connection, nearness)
 
     async def run(self, *statements: Statement, timeout_s: float) -> list[list[Row]]:
         """Send statements in one go and return the rows of each.
@@ -102,7 +118,7 @@ class Line:
         """
         with self._in_time(timeout_s), self._translating:
             return await self._wire.run(
-                (SQL[name], None if bound is None else self._named | bound)
+                (SQL[name], None if bound is None else self._named | bound, name in LONG)
                 for name, bound in statements
             )
 
@@ -176,6 +192,13 @@ class Pool:
         self._pool: AsyncConnectionPool[Connection] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opening = asyncio.Lock()
+        self._nearness = Nearness()
+        # One connection is not given back between two calls, unless somebody waits for it: the
+        # way through the pool costs as much as sending a statement.
+        self._kept: Connection | None = None
+        self._kept_until = 0.0
+        self._waiting = 0
+        self._is_closing = False
 
     @asynccontextmanager
     async def line(self, timeout_s: float | None = None) -> AsyncIterator[Line]:
@@ -192,16 +215,19 @@ class Pool:
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         ends_at = asyncio.get_running_loop().time() + limit_s
         connection = await self._taken(pool, min(self.timeout_s, limit_s))
-        line = Line(connection, self.location, self.opening, ends_at)
+        line = Line(connection, self.location, self.opening, ends_at, self._nearness)
+        self._nearness.lines += 1
         try:
             yield line
         finally:
+            self._nearness.lines -= 1
             try:
                 await line.give_up(self.timeout_s)
             finally:
-                await pool.putconn(connection)
+                await self._give_back(pool, connection)
                 if line.is_hung_up:
                     # The others were opened over the same way and may lead nowhere too.
+                    await self._let_go(pool)
                     await pool.drain()
 
     async def ask(self, readable: Sequence[str], *statements: Statement) -> list[list[Row]]:
@@ -236,6 +262,8 @@ class Pool:
         """Close idle connections now and the others when their calls are done."""
         if self._pool is not None:
             self._check_loop()
+            self._is_closing = True
+            await self._let_go(self._pool)
             await self._pool.close(self.timeout_s)
 
     async def _opened(self) -> AsyncConnectionPool[Connection]:
@@ -270,8 +298,23 @@ class Pool:
             )
 
     async def _taken(self, pool: AsyncConnectionPool[Connection], limit_s: float) -> Connection:
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            if _is_alive(kept):
+                return kept
+            await kept.close()
+            await pool.putconn(kept)
+        deadline = asyncio.get_running_loop().time() + limit_s
+        self._waiting += 1
+        try:
+            return await self._from_pool(pool, deadline, limit_s)
+        finally:
+            self._waiting -= 1
+
+    async def _from_pool(
+        self, pool: AsyncConnectionPool[Connection], deadline: float, limit_s: float
+    ) -> Connection:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + limit_s
         failures = pool.get_stats().get("connections_errors", 0)
         while True:
             try:
@@ -292,3 +335,23 @@ class Pool:
                 return connection
             await connection.close()
             await pool.putconn(connection)
+
+    async def _give_back(
+        self, pool: AsyncConnectionPool[Connection], connection: Connection
+    ) -> None:
+        """Keep a connection for the next call, if nobody wants it and there is none; else put it
+        back into the pool.
+        """
+        now = asyncio.get_running_loop().time()
+        is_kept = self._kept is None and not self._waiting and not self._is_closing
+        if not is_kept or connection.closed or now > self._kept_until:
+            self._kept_until = now + KEEP_S
+            await pool.putconn(connection)
+        else:
+            self._kept = connection
+
+    async def _let_go(self, pool: AsyncConnectionPool[Connection]) -> None:
+        """Put the connection that was kept into the pool."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            await pool.putconn(kept)

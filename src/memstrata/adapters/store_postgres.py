@@ -4,49 +4,33 @@ Reads are one round trip. A write is two, and the decision between them: take th
 read what stands; send the change and commit. See docs/postgres.md.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from weakref import WeakValueDictionary
+from collections.abc import Sequence
 
 from memstrata.adapters import postgres_rows as meaning
-from memstrata.adapters.postgres_change import add_edges, write_change
-from memstrata.adapters.postgres_moving import PostgresMoves
-from memstrata.adapters.postgres_pool import Line, Pool, Row, Statement, bind
+from memstrata.adapters.postgres_change import add_edges
+from memstrata.adapters.postgres_pool import Row, Statement, bind
+from memstrata.adapters.postgres_turns import PostgresTurns
 from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named
-from memstrata.adapters.store_owners import Owner, Secrets
 from memstrata.adapters.store_rules import check_edges, owner_digest
-from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag, tombstone_tag
+from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag
 from memstrata.domain.change import (
-    Change,
-    Committed,
-    Decide,
     Head,
     HeldCandidate,
     JournalEntry,
     PendingOutbox,
     Snapshot,
     StoredRow,
-    TurnRequest,
 )
 from memstrata.domain.codec import decode
-from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
 
 
-class PostgresStore(PostgresMoves):
+class PostgresStore(PostgresTurns):
     """A :class:`~memstrata.ports.MovableStore` in a PostgreSQL database; see
     :class:`~memstrata.adapters.postgres_database.PostgresDatabase`.
     """
-
-    def __init__(
-        self, pool: Pool, secrets: Secrets, operator: str, *, busy_timeout_s: float
-    ) -> None:
-        """For :meth:`open`."""
-        super().__init__(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
@@ -73,17 +57,6 @@ class PostgresStore(PostgresMoves):
         """See the port."""
         bound = {"known_at": known_at, "given_way": GIVEN_WAY[superseded], **LIVE}
         return meaning.by_id(await self._ask_of(owner, "rows_as_of", **bound))
-
-    async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
-        """See the port."""
-        known = self._owners.of(owner)
-        async with self._turn(known) as line:
-            snapshot, mac = await self._take_turn(line, known, request)
-            # On a thread: it may take a while, and others wait for this loop.
-            change = await asyncio.to_thread(decide, snapshot)
-            if change is None:
-                return Committed(snapshot.head, ())
-            return await self._write(line, known, snapshot.head, mac, change)
 
     async def get(self, owner: Scope, ids: Sequence[str]) -> tuple[StoredRow, ...]:
         """See the port."""
@@ -242,85 +215,3 @@ class PostgresStore(PostgresMoves):
         async with self._pool.line() as line:
             sent = (statement, {"owner": name, **bound})
             await line.run(begun, sent, timeout_s=self._pool.timeout_s)
-
-    @asynccontextmanager
-    async def _turn(self, owner: Owner) -> AsyncIterator[Line]:
-        """Stand in this process's line for an owner, then hold a connection.
-
-        Who waits for the database's turn holds a connection: here only one does for each owner,
-        so that the many who write for one owner leave the others theirs.
-        """
-        self._check_usable()
-        loop = asyncio.get_running_loop()
-        ends_at = loop.time() + self._turn_timeout_s
-        lock = self._turns.get(owner.name)
-        if lock is None:
-            lock = self._turns[owner.name] = asyncio.Lock()
-        try:
-            async with asyncio.timeout(self._busy_timeout_s):
-                await lock.acquire()
-        except TimeoutError:
-            raise StoreUnavailable(
-                self.location, "the write turn did not come within the time-out"
-            ) from None
-        try:
-            self._check_usable()
-            async with self._pool.line(ends_at - loop.time()) as line:
-                yield line
-        finally:
-            lock.release()
-
-    def _begin_turn(
-        self, owner: Owner, *, since: Head | None = None, marks: Sequence[bytes] = (), rows: bool
-    ) -> list[Statement]:
-        """Return what takes a turn, and asks for what stands, with or without the rows."""
-        _, bound = bind([], timeout_s=self._pool.timeout_s, lock_s=self._busy_timeout_s)
-        # Advisory locks have numbers of 64 bits. Two owners of one number would wait for each
-        # other and no more.
-        key = int.from_bytes(owner.digest[:8], "big", signed=True)
-        asked = {
-            **(bound or {}),
-            "owner": owner.name,
-            "key": key,
-            "marks": marks,
-            "incarnation": since and since.incarnation,
-            "epoch": since and since.epoch,
-            "revision": since and since.revision,
-            "live": [*LIVE.values()] if rows else [],
-        }
-        return [("begin", None), ("take_turn", asked)]
-
-    async def _take_turn(
-        self, line: Line, owner: Owner, request: TurnRequest
-    ) -> tuple[Snapshot, bytes]:
-        """Return what stands under the turn, and the last code of the chain."""
-        since = request.since
-        marks = {tombstone_tag(owner.tag, print_): print_ for print_ in request.tombstones}
-        begun = self._begin_turn(owner, since=since, marks=[*marks], rows=True)
-        asked = meaning.wanted_under_turn(owner.name, owner.tag, request)
-        _, stood, *others = await line.run(*begun, *asked, timeout_s=self._turn_timeout_s)
-        if not stood:
-            return Snapshot(head=None, complete=True, rows=()), b""
-        # The head's row is the first.
-        *where, mac, banned = stood[0][:7]
-        head = Head._make(where)
-        if since is not None and not meaning.is_since(since, head):
-            since = None
-        more = meaning.found_under_turn(owner.tag, request, asked, others)
-        more["tombstoned"] = frozenset(marks[tag] for tag in banned or ())
-        rows = [(id, revision, *row, None) for _, _, revision, _, _, _, _, id, *row in stood[1:]]
-        return meaning.snapshot_of(head, since, rows, more), mac
-
-    async def _write(
-        self, line: Line, owner: Owner, before: Head | None, mac: bytes, change: Change
-    ) -> Committed:
-        written = write_change(owner, before, mac, change)
-        sent = written.statements
-        found = await line.run(*sent, ("commit", None), timeout_s=self._pool.timeout_s)
-        restated = [
-            row
-            for (name, _), rows in zip(sent, found, strict=False)
-            if name == "restate"
-            for row in meaning.rows_of(rows)
-        ]
-        return Committed(written.head, tuple(sorted([*written.rows, *restated])))

@@ -157,6 +157,9 @@ class TurnRequest:
         tombstones: Plain 32-byte fingerprints to look up among the tombstones.
         grants: Whether to read the owner's grants.
         policy: Whether to read the policy recorded last.
+        is_brief: Whether deciding on a few changed rows waits for nothing, takes no longer than
+            ranking a recall does, and may be repeated. It may then be done where others of an event
+            loop wait, and before the turn, on what should stand: that counts only if it does.
     """
 
     since: Head | None = None
@@ -164,6 +167,7 @@ class TurnRequest:
     tombstones: tuple[bytes, ...] = ()
     grants: bool = False
     policy: bool = False
+    is_brief: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,10 +70,12 @@ class MemoryStore(Protocol):
         """Take the owner's write turn, show ``decide`` what stands, write what it returns.
 
         Turns of one owner are served first come, first served, over all threads and processes,
-        and one at a time. ``decide`` runs once, is synchronous, must not call the store, and
-        sees every commit that was acknowledged before. All of the change is written or none;
-        when the call returns it is as durable as the store promises. If ``decide`` returns None
-        nothing is written; what it raises is passed on and nothing is written.
+        and one at a time. ``decide`` is synchronous, must not call the store, and sees every
+        commit that was acknowledged before. It runs once; if the request says that it is brief it
+        may run again, and what it returned before that is not written. All of the change is
+        written or none; when the call returns it is as durable as the store promises. If
+        ``decide`` returns None nothing is written; what it raises is passed on and nothing is
+        written.
 
         The owner is created with its first change. Each change raises the revision by one; one
         with ``forgotten`` ids raises the epoch too. Events are linked in order; a link's payload

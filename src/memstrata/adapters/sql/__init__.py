@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,9 +40,14 @@ def parameters(statement: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_PARAMETER.findall(statement)))
 
 
-def in_order(statement: str) -> tuple[str, dict[str, str]]:
+def in_order(statement: str, told: Collection[str] = ()) -> tuple[str, dict[str, str]]:
     """Return a statement with ``$1``, ``$2`` … for ``%(name)s``, and the names in that order, each
     with the type that it is cast to; empty where it is not.
+
+    Args:
+        statement: With names.
+        told: Types that the server is told beside the statement. The casts to them are left out:
+            reading them costs it more than the rest of a call with many values.
     """
     casts: dict[str, str] = {}
 
@@ -50,7 +56,8 @@ def in_order(statement: str) -> tuple[str, dict[str, str]]:
         if name is None:
             return "%"
         casts[name] = casts.get(name) or cast
-        return f"${[*casts].index(name) + 1}" + (cast and f"::{cast}")
+        is_told = cast in told and cast == casts[name]
+        return f"${[*casts].index(name) + 1}" + (f"::{cast}" if cast and not is_told else "")
 
     return _VALUE.sub(numbered, statement), casts
 

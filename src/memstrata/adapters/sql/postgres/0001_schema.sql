@@ -406,20 +406,13 @@ BEGIN
 END
 $$;
 
--- Binds the transaction to one owner, waits for the owner's turn, and returns what stands: first
--- where the owner stands (nothing at all for one never written), with those of some tombstones that
--- there are; then the rows changed since a head, or all live rows if they cannot be told from it,
--- or none if the caller knows of no status that is live.
--- The row lock lets whoever happens to ask next barge in; the advisory lock before it is served in
--- order, over all processes and machines.
-CREATE FUNCTION memstrata.take_turn(
-    for_owner text, opening text, key bigint, marks bytea[], since_incarnation bytea,
-    since_epoch bigint,
-    since_revision bigint, live smallint[], statement_ms text, lock_ms text, idle_ms text)
-RETURNS TABLE (incarnation bytea, epoch bigint, revision bigint, known_at bigint, seq bigint,
-    mac bytea, banned bytea[], id text, body bytea, state bytea, entry bytea, known_from bigint)
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
-#variable_conflict use_column
+-- Binds the transaction to one owner and waits for the owner's turn. The row lock lets whoever
+-- happens to ask next barge in; the advisory lock before it is served in order, over all processes
+-- and machines.
+CREATE FUNCTION memstrata.wait_for_turn(
+    for_owner text, opening text, key bigint, statement_ms text, lock_ms text, idle_ms text)
+RETURNS void
+LANGUAGE plpgsql AS $$
 DECLARE
     alone CONSTANT text := '{' || for_owner || '}';
 BEGIN
@@ -430,6 +423,43 @@ BEGIN
         set_config('lock_timeout', lock_ms, true),
         set_config('idle_in_transaction_session_timeout', idle_ms, true),
         pg_advisory_xact_lock(key);
+END
+$$;
+
+-- Takes a turn for a change that was decided before, and ends the transaction unless the owner
+-- stands where the writer left it and none of some fingerprints is a tombstone: what was decided
+-- on is then what stands.
+CREATE FUNCTION memstrata.take_turn_as_foreseen(
+    for_owner text, opening text, key bigint, marks bytea[], known_incarnation bytea,
+    known_epoch bigint, known_revision bigint, statement_ms text, lock_ms text, idle_ms text)
+RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    PERFORM memstrata.wait_for_turn(for_owner, opening, key, statement_ms, lock_ms, idle_ms);
+    PERFORM FROM memstrata.owners AS o WHERE o.owner = for_owner
+        AND o.incarnation = known_incarnation AND o.epoch = known_epoch
+        AND o.revision = known_revision FOR UPDATE;
+    IF NOT FOUND OR cardinality(marks) > 0 AND EXISTS (
+            SELECT FROM memstrata.tombstones AS t
+            WHERE t.owner = for_owner AND t.tag = ANY (marks)) THEN
+        RAISE EXCEPTION USING ERRCODE = 'MS003', MESSAGE = 'the owner is not as was foreseen';
+    END IF;
+END
+$$;
+
+-- Takes a turn and returns what stands: first where the owner stands (nothing at all for one never
+-- written), with those of some tombstones that there are; then the rows changed since a head, or all
+-- live rows if they cannot be told from it, or none if the caller knows of no status that is live.
+CREATE FUNCTION memstrata.take_turn(
+    for_owner text, opening text, key bigint, marks bytea[], since_incarnation bytea,
+    since_epoch bigint,
+    since_revision bigint, live smallint[], statement_ms text, lock_ms text, idle_ms text)
+RETURNS TABLE (incarnation bytea, epoch bigint, revision bigint, known_at bigint, seq bigint,
+    mac bytea, banned bytea[], id text, body bytea, state bytea, entry bytea, known_from bigint)
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM memstrata.wait_for_turn(for_owner, opening, key, statement_ms, lock_ms, idle_ms);
     SELECT o.incarnation, o.epoch, o.revision, o.last_known_at, o.head_seq, o.head_mac
     INTO incarnation, epoch, revision, known_at, seq, mac
     FROM memstrata.owners AS o WHERE o.owner = for_owner FOR UPDATE;
@@ -473,11 +503,13 @@ RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_variable
 BEGIN
-    PERFORM memstrata.require(c.top = coalesce((
-            SELECT max(l.place) FROM memstrata.lookups AS l
-            WHERE l.owner = for_owner AND l.tag = c.tag), 0),
-        format('chain %s: version %s does not come next', c.root, c.top + 1))
-    FROM unnest(roots, root_tags, tops) AS c (root, tag, top);
+    FOR i IN 1 .. cardinality(roots) LOOP
+        IF tops[i] <> coalesce((SELECT max(l.place) FROM memstrata.lookups AS l
+                WHERE l.owner = for_owner AND l.tag = root_tags[i]), 0) THEN
+            PERFORM memstrata.require(false,
+                format('chain %s: version %s does not come next', roots[i], tops[i] + 1));
+        END IF;
+    END LOOP;
     FOR i IN 1 .. cardinality(ids) LOOP
         INSERT INTO memstrata.memories (
             owner, id, version, revision, status, known_from, due_at, codec, scope_tag, chain_tag,
@@ -511,13 +543,17 @@ RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_variable
 BEGIN
-    INSERT INTO memstrata.owners AS o
-        (owner, name, incarnation, epoch, revision, last_known_at, head_seq, head_mac)
-    VALUES (for_owner, path, incarnation, epoch, revision, known_at, head_seq, head_mac)
-    ON CONFLICT ON CONSTRAINT owners_pkey DO UPDATE SET epoch = excluded.epoch,
-        revision = excluded.revision, last_known_at = excluded.last_known_at,
-        head_seq = excluded.head_seq, head_mac = excluded.head_mac
-    WHERE memstrata.require(o.revision = excluded.revision - 1, 'the owner moved on');
+    UPDATE memstrata.owners AS o SET epoch = move_owner.epoch, revision = move_owner.revision,
+        last_known_at = known_at, head_seq = move_owner.head_seq, head_mac = move_owner.head_mac
+    WHERE o.owner = for_owner AND o.revision = move_owner.revision - 1;
+    IF NOT FOUND THEN
+        -- A new owner, or one that is not where the caller believes.
+        INSERT INTO memstrata.owners
+            (owner, name, incarnation, epoch, revision, last_known_at, head_seq, head_mac)
+        VALUES (for_owner, path, incarnation, epoch, revision, known_at, head_seq, head_mac)
+        ON CONFLICT DO NOTHING;
+        PERFORM memstrata.require(FOUND, 'the owner moved on');
+    END IF;
     FOR i IN 1 .. cardinality(seqs) LOOP
         INSERT INTO memstrata.events (owner, seq, commitment, mac)
         VALUES (for_owner, seqs[i], commitments[i], macs[i]);

@@ -61,16 +61,16 @@ VALUES (%(number)s, %(name)s, %(checksum)s);
 -- name: bind
 -- Whose rows the transaction is about, and how long it may take; all of it ends with it. Times in
 -- milliseconds.
-SELECT memstrata.check_opening(%(opening)s),
-    set_config('memstrata.readable', %(readable)s, true),
-    set_config('memstrata.writable', %(writable)s, true),
-    set_config('statement_timeout', %(statement)s, true),
-    set_config('lock_timeout', %(lock)s, true),
-    set_config('idle_in_transaction_session_timeout', %(idle)s, true);
+SELECT memstrata.check_opening(%(opening)s::text),
+    set_config('memstrata.readable', %(readable)s::text, true),
+    set_config('memstrata.writable', %(writable)s::text, true),
+    set_config('statement_timeout', %(statement)s::text, true),
+    set_config('lock_timeout', %(lock)s::text, true),
+    set_config('idle_in_transaction_session_timeout', %(idle)s::text, true);
 
 -- name: bind_operator
-SELECT memstrata.check_opening(%(opening)s), set_config('role', %(role)s, true),
-    set_config('statement_timeout', %(statement)s, true);
+SELECT memstrata.check_opening(%(opening)s::text), set_config('role', %(role)s::text, true),
+    set_config('statement_timeout', %(statement)s::text, true);
 
 -- name: begin
 BEGIN;
@@ -89,6 +89,11 @@ ROLLBACK;
 SELECT incarnation, epoch, revision, known_at, seq, mac, banned, id, body, state, entry, known_from
 FROM memstrata.take_turn(%(owner)s::text, %(opening)s::text, %(key)s::bigint, %(marks)s::bytea[],
     %(incarnation)s::bytea, %(epoch)s::bigint, %(revision)s::bigint, %(live)s::smallint[],
+    %(statement)s::text, %(lock)s::text, %(idle)s::text);
+
+-- name: take_turn_as_foreseen
+SELECT memstrata.take_turn_as_foreseen(%(owner)s::text, %(opening)s::text, %(key)s::bigint,
+    %(marks)s::bytea[], %(incarnation)s::bytea, %(epoch)s::bigint, %(revision)s::bigint,
     %(statement)s::text, %(lock)s::text, %(idle)s::text);
 
 -- name: owner_names
@@ -118,7 +123,8 @@ SELECT head_seq, head_mac FROM memstrata.owners WHERE owner = %(owner)s;
 SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
 FROM memstrata.memories AS m
 LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = m.id
-WHERE m.owner = %(owner)s AND m.status IN (%(live_1)s, %(live_2)s, %(live_3)s);
+WHERE m.owner = %(owner)s
+    AND m.status IN (%(live_1)s::smallint, %(live_2)s::smallint, %(live_3)s::smallint);
 
 -- name: changed_rows
 -- The open states begun after a revision are the rows changed since.

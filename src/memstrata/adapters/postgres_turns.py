@@ -1,0 +1,208 @@
+"""Write turns over PostgreSQL: who may decide, what stands, and the change sent.
+
+A turn is two round trips and the decision between them: take it and read what stands; send the
+change and commit. Where a writer finds an owner as it left it time and again, what stands can be
+foreseen, and one is enough: the decision is made first, and turn, change and commit travel
+together, under the condition that it was foreseen rightly. If it was not, nothing is written and
+the turn is taken as if nobody had tried.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+from memstrata.adapters import postgres_rows as meaning
+from memstrata.adapters.postgres_change import Written, write_change
+from memstrata.adapters.postgres_errors import Unforeseen
+from memstrata.adapters.postgres_moving import PostgresMoves
+from memstrata.adapters.postgres_pool import Line, Pool, Row, Statement, bind
+from memstrata.adapters.store_columns import LIVE
+from memstrata.adapters.store_owners import KNOWN_OWNERS, Owner, Secrets
+from memstrata.adapters.store_tags import tombstone_tag
+from memstrata.domain.change import Committed, Decide, Head, Snapshot, TurnRequest
+from memstrata.domain.errors import MemstrataError, StoreUnavailable
+from memstrata.domain.scope import Scope
+
+FEW_ROWS = 32
+"""Changed rows that a decision takes in without others noticing: some 10 µs each. Chosen."""
+
+
+class _Left(NamedTuple):
+    """How a turn of ours left an owner.
+
+    Attributes:
+        head: Where it stood then.
+        mac: Last code of its chain.
+        is_alone: Whether that turn, too, found it as the one before had left it.
+    """
+
+    head: Head
+    mac: bytes
+    is_alone: bool
+
+
+class PostgresTurns(PostgresMoves):
+    """What of a :class:`~memstrata.ports.MemoryStore` is about turns."""
+
+    def __init__(
+        self, pool: Pool, secrets: Secrets, operator: str, *, busy_timeout_s: float
+    ) -> None:
+        """For :meth:`open`."""
+        super().__init__(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._left: dict[str, _Left] = {}
+        _, limits = bind([], timeout_s=pool.timeout_s, lock_s=busy_timeout_s)
+        self._limits = limits or {}
+
+    async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
+        """See the port."""
+        known = self._owners.of(owner)
+        async with self._turn(known) as line:
+            # Whoever is interrupted from here on does not know how it left the owner.
+            left = self._left.pop(known.name, None)
+            done = None
+            if left is not None and _is_foreseeable(request, left):
+                done = await self._as_foreseen(line, known, request, decide, left)
+            return done or await self._under_turn(line, known, request, decide, left)
+
+    async def _as_foreseen(
+        self, line: Line, owner: Owner, request: TurnRequest, decide: Decide, left: _Left
+    ) -> Committed | None:
+        """Write what is decided on what should stand; None, and nothing written, if that cannot be
+        known to be right.
+        """
+        try:
+            change = decide(Snapshot(head=left.head, complete=False, rows=()))
+            if change is None:
+                return None
+            written = write_change(owner, left.head, left.mac, change)
+        except (MemstrataError, ValueError):
+            # What stands may be other than was foreseen: under the turn it is refused again or not.
+            return None
+        marks = [tombstone_tag(owner.tag, print_) for print_ in request.tombstones]
+        turn = self._asked_of_turn(owner, left.head, marks)
+        sent = (("take_turn_as_foreseen", turn), *written.statements)
+        try:
+            _, *found = await line.run(*sent, timeout_s=self._turn_timeout_s)
+        except Unforeseen:
+            return None
+        return self._committed(owner, written, found, is_alone=True)
+
+    async def _under_turn(
+        self, line: Line, owner: Owner, request: TurnRequest, decide: Decide, left: _Left | None
+    ) -> Committed:
+        snapshot, mac = await self._take_turn(line, owner, request)
+        head = snapshot.head
+        is_alone = left is None or left.head == head
+        if request.is_brief and len(snapshot.rows) <= FEW_ROWS:
+            change = decide(snapshot)
+        else:
+            # On a thread: it may take a while, and others wait for this loop.
+            change = await asyncio.to_thread(decide, snapshot)
+        if change is None:
+            if head is not None:
+                self._note(owner, _Left(head, mac, is_alone))
+            return Committed(head, ())
+        written = write_change(owner, head, mac, change)
+        sent = (*written.statements, ("commit", None))
+        found = await line.run(*sent, timeout_s=self._pool.timeout_s)
+        return self._committed(owner, written, found, is_alone=is_alone)
+
+    def _committed(
+        self, owner: Owner, written: Written, found: Sequence[list[Row]], *, is_alone: bool
+    ) -> Committed:
+        self._note(owner, _Left(written.head, written.mac, is_alone))
+        restated = [
+            row
+            for (name, _), rows in zip(written.statements, found, strict=False)
+            if name == "restate"
+            for row in meaning.rows_of(rows)
+        ]
+        return Committed(written.head, tuple(sorted([*written.rows, *restated])))
+
+    def _note(self, owner: Owner, left: _Left) -> None:
+        if len(self._left) >= KNOWN_OWNERS:
+            self._left.clear()
+        self._left[owner.name] = left
+
+    @asynccontextmanager
+    async def _turn(self, owner: Owner) -> AsyncIterator[Line]:
+        """Stand in this process's line for an owner, then hold a connection.
+
+        Who waits for the database's turn holds a connection: here only one does for each owner,
+        so that the many who write for one owner leave the others theirs.
+        """
+        self._check_usable()
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + self._turn_timeout_s
+        lock = self._turns.get(owner.name)
+        if lock is None:
+            lock = self._turns[owner.name] = asyncio.Lock()
+        try:
+            async with asyncio.timeout(self._busy_timeout_s):
+                await lock.acquire()
+        except TimeoutError:
+            raise StoreUnavailable(
+                self.location, "the write turn did not come within the time-out"
+            ) from None
+        try:
+            self._check_usable()
+            async with self._pool.line(ends_at - loop.time()) as line:
+                yield line
+        finally:
+            lock.release()
+
+    def _begin_turn(
+        self, owner: Owner, *, since: Head | None = None, marks: Sequence[bytes] = (), rows: bool
+    ) -> list[Statement]:
+        """Return what takes a turn, and asks for what stands, with or without the rows."""
+        live = [*LIVE.values()] if rows else []
+        return [
+            ("begin", None),
+            ("take_turn", self._asked_of_turn(owner, since, marks) | {"live": live}),
+        ]
+
+    def _asked_of_turn(
+        self, owner: Owner, head: Head | None, marks: Sequence[bytes]
+    ) -> dict[str, Any]:
+        """Return the values that take a turn: whose, what is known of it, and how long."""
+        return {
+            **self._limits,
+            "owner": owner.name,
+            # Advisory locks have numbers of 64 bits. Two owners of one number would wait for each
+            # other and no more.
+            "key": int.from_bytes(owner.digest[:8], "big", signed=True),
+            "marks": marks,
+            "incarnation": head and head.incarnation,
+            "epoch": head and head.epoch,
+            "revision": head and head.revision,
+        }
+
+    async def _take_turn(
+        self, line: Line, owner: Owner, request: TurnRequest
+    ) -> tuple[Snapshot, bytes]:
+        """Return what stands under the turn, and the last code of the chain."""
+        since = request.since
+        marks = {tombstone_tag(owner.tag, print_): print_ for print_ in request.tombstones}
+        begun = self._begin_turn(owner, since=since, marks=[*marks], rows=True)
+        asked = meaning.wanted_under_turn(owner.name, owner.tag, request)
+        _, stood, *others = await line.run(*begun, *asked, timeout_s=self._turn_timeout_s)
+        if not stood:
+            return Snapshot(head=None, complete=True, rows=()), b""
+        # The head's row is the first.
+        *where, mac, banned = stood[0][:7]
+        head = Head._make(where)
+        if since is not None and not meaning.is_since(since, head):
+            since = None
+        more = meaning.found_under_turn(owner.tag, request, asked, others)
+        more["tombstoned"] = frozenset(marks[tag] for tag in banned or ())
+        rows = [(id, revision, *row, None) for _, _, revision, _, _, _, _, id, *row in stood[1:]]
+        return meaning.snapshot_of(head, since, rows, more), mac
+
+
+def _is_foreseeable(request: TurnRequest, left: _Left) -> bool:
+    """Whether nothing need be read for a decision, and none else writes."""
+    asks = request.idempotency_keys or request.grants or request.policy
+    return request.is_brief and not asks and left.is_alone and left.head == request.since
