@@ -32,6 +32,9 @@ Waiting: TypeAlias = Generator[Wait, Ready | int, list[list[Row]]]
 """How the driver waits for a connection: it is told what for, and answers with what came."""
 
 _FINE = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.TUPLES_CHUNK)
+# Number of the type ``void``: the row of a function that returns nothing says nothing.
+_NOTHING = 2278
+
 _HAS_PIECES = psycopg.capabilities.has_stream_chunked()
 
 
@@ -86,12 +89,12 @@ class Answers:
         if not self._is_there:
             raise psycopg.OperationalError("the connection ended before the answer")
 
-    def read(self, are_long: Sequence[bool], *, piped: bool) -> Waiting:
+    def read(self, groups: Sequence[Sequence[bool]], *, piped: bool) -> Waiting:
         """Return the rows of each statement; driven as the driver drives its own generators.
 
         Args:
-            are_long: Of each statement, whether its rows are many.
-            piped: Whether they were sent as a pipeline, which ends with a sync.
+            groups: Of each statement, whether its rows are many.
+            piped: Whether each group was sent as a pipeline, which ends with a sync.
 
         Raises:
             psycopg.OperationalError: If the server hung up without saying why.
@@ -101,31 +104,38 @@ class Answers:
             if (yield Wait.RW) in (Ready.R, Ready.RW):
                 self._pgconn.consume_input()
         found: list[list[Row]] = []
-        for is_long in are_long:
-            if is_long and _HAS_PIECES and self._is_there and self._refused is None:
-                self._pgconn.set_chunked_rows_mode(PIECE)
-            found.append((yield from self._rows()))
-        # What is said in place of the sync is of the transaction's end, which may fail too.
-        while piped and self._is_there:
+        for are_long in groups:
+            for is_long in are_long:
+                if is_long and _HAS_PIECES and self._is_there and self._refused is None:
+                    self._pgconn.set_chunked_rows_mode(PIECE)
+                found.append((yield from self._rows()))
+            if piped:
+                yield from self._synced()
+        return found
+
+    def _synced(self) -> Generator[Wait, Ready | int, None]:
+        """Read up to the end of a group. What is said before it is of the end of its transaction,
+        which may fail too.
+        """
+        while self._is_there:
             result = yield from self._result()
             if result is not None and result.status == ExecStatus.PIPELINE_SYNC:
-                break
+                return
             if result is not None:
                 self._refused = self._refused or result
-        return found
 
     @property
     def _is_there(self) -> bool:
         return self._pgconn.status == ConnStatus.OK
 
     def _rows(self) -> Generator[Wait, Ready | int, list[Row]]:
-        """Return the rows of one statement."""
+        """Return the rows of one statement; none where it calls what returns nothing."""
         rows: list[Row] = []
         reader: abc.Transformer | None = None
         while (result := (yield from self._result())) is not None:
             if result.status not in _FINE:
                 self._refused = self._refused or result
-            elif result.ntuples:
+            elif result.ntuples and result.ftype(0) != _NOTHING:
                 is_first = reader is None
                 reader = reader or Transformer()
                 reader.set_pgresult(result, set_loaders=is_first)

@@ -23,7 +23,7 @@ from memstrata.adapters.postgres_answers import Nearness
 from memstrata.adapters.postgres_answers import Row as Row
 from memstrata.adapters.postgres_errors import Translating
 from memstrata.adapters.postgres_schema import SQL, Address, shut_down
-from memstrata.adapters.postgres_wire import Wire
+from memstrata.adapters.postgres_wire import Sent, Wire
 from memstrata.domain.errors import StoreError, StoreUnavailable
 
 Connection: TypeAlias = psycopg.AsyncConnection[Row]
@@ -117,10 +117,22 @@ class Line:
             ValueError: If a value does not fit.
         """
         with self._in_time(timeout_s), self._translating:
-            return await self._wire.run(
-                (SQL[name], None if bound is None else self._named | bound, name in LONG)
-                for name, bound in statements
-            )
+            return await self._wire.run(map(self._sent, statements))
+
+    def send(self, *statements: Statement) -> None:
+        """Send statements and let the server begin. Their rows come first with the next
+        :meth:`run`; they are a transaction of their own unless they begin one that goes on.
+
+        Raises:
+            StoreError: If the connection is gone.
+            ValueError: If a value does not fit.
+        """
+        with self._translating:
+            self._wire.send(map(self._sent, statements))
+
+    def _sent(self, statement: Statement) -> Sent:
+        name, bound = statement
+        return SQL[name], None if bound is None else self._named | bound, name in LONG
 
     @contextmanager
     def _in_time(self, timeout_s: float) -> Iterator[None]:

@@ -2,9 +2,9 @@
 
 A turn is two round trips and the decision between them: take it and read what stands; send the
 change and commit. Where a writer finds an owner as it left it time and again, what stands can be
-foreseen, and one is enough: the decision is made first, and turn, change and commit travel
-together, under the condition that it was foreseen rightly. If it was not, nothing is written and
-the turn is taken as if nobody had tried.
+foreseen, and nothing need be waited for in between: the server is sent for the turn, on the
+condition that the owner stands so, and the decision is made meanwhile. If it was foreseen wrongly
+nothing is written, and the turn is taken as if nobody had tried.
 """
 
 import asyncio
@@ -43,6 +43,41 @@ class _Left(NamedTuple):
     is_alone: bool
 
 
+class _Queue:
+    """Those of this process who write for one owner, first come, first served."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._length = 0
+
+    async def wait(self, timeout_s: float, location: str) -> None:
+        """Wait until all who came before have left.
+
+        Raises:
+            StoreUnavailable: If they have not in time.
+        """
+        self._length += 1
+        try:
+            if self._length == 1:
+                # A time-out costs more than the lock.
+                await self._lock.acquire()
+                return
+            async with asyncio.timeout(timeout_s):
+                await self._lock.acquire()
+        except TimeoutError:
+            self._length -= 1
+            said = "the write turn did not come within the time-out"
+            raise StoreUnavailable(location, said) from None
+        except BaseException:
+            self._length -= 1
+            raise
+
+    def leave(self) -> None:
+        """Let in who comes next."""
+        self._length -= 1
+        self._lock.release()
+
+
 class PostgresTurns(PostgresMoves):
     """What of a :class:`~memstrata.ports.MemoryStore` is about turns."""
 
@@ -51,7 +86,7 @@ class PostgresTurns(PostgresMoves):
     ) -> None:
         """For :meth:`open`."""
         super().__init__(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[str, _Queue] = WeakValueDictionary()
         self._left: dict[str, _Left] = {}
         _, limits = bind([], timeout_s=pool.timeout_s, lock_s=busy_timeout_s)
         self._limits = limits or {}
@@ -72,23 +107,20 @@ class PostgresTurns(PostgresMoves):
     ) -> Committed | None:
         """Write what is decided on what should stand; None, and nothing written, if that cannot be
         known to be right.
+
+        While the decision is made and the change encoded, the server takes the turn.
         """
-        try:
-            change = decide(Snapshot(head=left.head, complete=False, rows=()))
-            if change is None:
-                return None
-            written = write_change(owner, left.head, left.mac, change)
-        except (MemstrataError, ValueError):
-            # What stands may be other than was foreseen: under the turn it is refused again or not.
-            return None
         marks = [tombstone_tag(owner.tag, print_) for print_ in request.tombstones]
         turn = self._asked_of_turn(owner, left.head, marks)
-        sent = (("take_turn_as_foreseen", turn), *written.statements)
+        line.send(("begin", None), ("take_turn_as_foreseen", turn))
+        written = _decided(owner, decide, left)
+        sent = (*written.statements, ("commit", None)) if written else (("rollback", None),)
         try:
-            _, *found = await line.run(*sent, timeout_s=self._turn_timeout_s)
+            _, _, *found = await line.run(*sent, timeout_s=self._turn_timeout_s)
         except Unforeseen:
+            await line.give_up(self._pool.timeout_s)
             return None
-        return self._committed(owner, written, found, is_alone=True)
+        return self._committed(owner, written, found, is_alone=True) if written else None
 
     async def _under_turn(
         self, line: Line, owner: Owner, request: TurnRequest, decide: Decide, left: _Left | None
@@ -137,22 +169,16 @@ class PostgresTurns(PostgresMoves):
         self._check_usable()
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + self._turn_timeout_s
-        lock = self._turns.get(owner.name)
-        if lock is None:
-            lock = self._turns[owner.name] = asyncio.Lock()
-        try:
-            async with asyncio.timeout(self._busy_timeout_s):
-                await lock.acquire()
-        except TimeoutError:
-            raise StoreUnavailable(
-                self.location, "the write turn did not come within the time-out"
-            ) from None
+        queue = self._turns.get(owner.name)
+        if queue is None:
+            queue = self._turns[owner.name] = _Queue()
+        await queue.wait(self._busy_timeout_s, self.location)
         try:
             self._check_usable()
             async with self._pool.line(ends_at - loop.time()) as line:
                 yield line
         finally:
-            lock.release()
+            queue.leave()
 
     def _begin_turn(
         self, owner: Owner, *, since: Head | None = None, marks: Sequence[bytes] = (), rows: bool
@@ -175,9 +201,9 @@ class PostgresTurns(PostgresMoves):
             # other and no more.
             "key": int.from_bytes(owner.digest[:8], "big", signed=True),
             "marks": marks,
-            "incarnation": head and head.incarnation,
-            "epoch": head and head.epoch,
-            "revision": head and head.revision,
+            "known_incarnation": head and head.incarnation,
+            "known_epoch": head and head.epoch,
+            "known_revision": head and head.revision,
         }
 
     async def _take_turn(
@@ -200,6 +226,17 @@ class PostgresTurns(PostgresMoves):
         more["tombstoned"] = frozenset(marks[tag] for tag in banned or ())
         rows = [(id, revision, *row, None) for _, _, revision, _, _, _, _, id, *row in stood[1:]]
         return meaning.snapshot_of(head, since, rows, more), mac
+
+
+def _decided(owner: Owner, decide: Decide, left: _Left) -> Written | None:
+    """Return what is to be written if an owner stands as it was left; None for nothing, or if it
+    is refused: what really stands may be another matter.
+    """
+    try:
+        change = decide(Snapshot(head=left.head, complete=False, rows=()))
+        return None if change is None else write_change(owner, left.head, left.mac, change)
+    except (MemstrataError, ValueError):
+        return None
 
 
 def _is_foreseeable(request: TurnRequest, left: _Left) -> bool:

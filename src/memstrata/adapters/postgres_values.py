@@ -34,9 +34,18 @@ def _number(size: int) -> Callable[[int], bytes]:
 
 
 def _array(element: int, written: Callable[[Any], bytes]) -> Callable[[list[Any]], bytes]:
+    empty, one = _HEADER.pack(0, 0, element, 0, 0)[:12], _HEADER.pack(1, 0, element, 1, 1)
+    missing = _HEADER.pack(1, 1, element, 1, 1) + _NULL
+
     def array(values: list[Any]) -> bytes:
         if not values:
-            return _HEADER.pack(0, 0, element, 0, 0)[:12]
+            return empty
+        if len(values) == 1:
+            # Most changes are of one memory.
+            if values[0] is None:
+                return missing
+            raw = written(values[0])
+            return b"".join((one, _LENGTH.pack(len(raw)), raw))
         parts = [_HEADER.pack(1, None in values, element, len(values), 1)]
         for value in values:
             if value is None:

@@ -66,6 +66,9 @@ class Wire:
         self._connection = connection
         self._nearness = nearness
         self._pgconn = connection.pgconn
+        # What was sent and not answered: for each group that ends with a sync, whether the rows of
+        # its statements are many.
+        self._sent: list[Sequence[bool]] = []
 
     async def run(self, statements: Iterable[Sent]) -> list[list[Row]]:
         """Send statements in one go and return the rows of each.
@@ -76,23 +79,37 @@ class Wire:
             psycopg.Error: What the first that failed said; those after it did not run.
         """
         asked = list(statements)
-        # All values first: one that cannot be sent must not leave half a message behind.
-        sent = [self._converted(statement, bound) for statement, bound, _ in asked]
-        is_piped = len(sent) > 1
-        if is_piped:
-            self._pgconn.enter_pipeline_mode()
-        for message in sent:
-            self._pgconn.send_query_params(*message, Format.BINARY)
-        if is_piped:
-            self._pgconn.pipeline_sync()
+        is_piped = len(asked) > 1 or bool(self._sent)
+        self._send(asked, is_piped=is_piped)
         answers = Answers(self._pgconn, self._nearness)
-        reading = answers.read([is_long for _, _, is_long in asked], piped=is_piped)
-        found = await self._connection.wait(reading)
+        found = await self._connection.wait(answers.read(self._sent, piped=is_piped))
+        self._sent = []
         # Where the connection ended, or was cut off in between, this is left to ``end``.
         if is_piped and self._pgconn.status == ConnStatus.OK:
             self._pgconn.exit_pipeline_mode()
         answers.check()
         return found
+
+    def send(self, statements: Iterable[Sent]) -> None:
+        """Send statements; their rows come before those of the next :meth:`run`.
+
+        Raises:
+            psycopg.Error: If they cannot be sent.
+        """
+        self._send(list(statements), is_piped=True)
+        # What the system does not take now goes with the next.
+        self._pgconn.flush()
+
+    def _send(self, asked: Sequence[Sent], *, is_piped: bool) -> None:
+        # All values first: one that cannot be sent must not leave half a message behind.
+        sent = [self._converted(statement, bound) for statement, bound, _ in asked]
+        if is_piped and not self._sent:
+            self._pgconn.enter_pipeline_mode()
+        for message in sent:
+            self._pgconn.send_query_params(*message, Format.BINARY)
+        if is_piped:
+            self._pgconn.pipeline_sync()
+        self._sent.append([is_long for _, _, is_long in asked])
 
     def end(self) -> None:
         """Make a connection whose last call was broken off fit for the next, if it can be.

@@ -88,12 +88,13 @@ ROLLBACK;
 -- name: take_turn
 SELECT incarnation, epoch, revision, known_at, seq, mac, banned, id, body, state, entry, known_from
 FROM memstrata.take_turn(%(owner)s::text, %(opening)s::text, %(key)s::bigint, %(marks)s::bytea[],
-    %(incarnation)s::bytea, %(epoch)s::bigint, %(revision)s::bigint, %(live)s::smallint[],
+    %(known_incarnation)s::bytea, %(known_epoch)s::bigint, %(known_revision)s::bigint,
+    %(live)s::smallint[],
     %(statement)s::text, %(lock)s::text, %(idle)s::text);
 
 -- name: take_turn_as_foreseen
 SELECT memstrata.take_turn_as_foreseen(%(owner)s::text, %(opening)s::text, %(key)s::bigint,
-    %(marks)s::bytea[], %(incarnation)s::bytea, %(epoch)s::bigint, %(revision)s::bigint,
+    %(marks)s::bytea[], %(known_incarnation)s::bytea, %(known_epoch)s::bigint, %(known_revision)s::bigint,
     %(statement)s::text, %(lock)s::text, %(idle)s::text);
 
 -- name: owner_names
