@@ -22,6 +22,9 @@ single write      One `remember` of a new text: policy, gates, ranking entry, au
                   change and commit, without the decision in between. `bare` is a transaction of
                   psycopg's own, BEGIN, one INSERT, COMMIT, of as many random bytes as the write's
                   rows hold (values only, no headers or indexes) into one table with one index.
+                  `rows` is another reading: a transaction of psycopg's own that leaves the rows
+                  of a write, one plain INSERT each and an UPDATE of the owner's, in tables of the
+                  same columns without keys, indexes, policies or checks; all in one pipeline.
 
 Beside the blocking face stands psycopg's blocking connection, beside the async face its async one.
 """
@@ -58,6 +61,17 @@ PLACES = "in Lisbon|near the lake|on Tuesday|for the launch|after the outage".sp
 USER = "ana"
 WARM_UP = 10
 TABLES = ("memories", "states", "lookups", "index_rows", "events", "event_payloads")
+# The rows that one memory of the owner's left, and its event, by table: the last ones.
+LAST_ROWS = {
+    "memories": "id = {id}",
+    "states": "id = {id}",
+    "lookups": "place = {seq} OR id = {id}",
+    "index_rows": "id = {id}",
+    "events": "seq = {seq}",
+    "event_payloads": "seq = {seq}",
+}
+LAST_SEQ = "(SELECT head_seq FROM memstrata.owners WHERE owner = t.owner)"
+LAST_ID = "(SELECT max(id) FROM memstrata.memories WHERE owner = t.owner)"
 SAME_ROWS = """SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from
 FROM memstrata.memories AS m LEFT JOIN memstrata.index_rows AS i
 ON i.owner = m.owner AND i.id = m.id WHERE m.owner = %s"""
@@ -154,6 +168,7 @@ class Bare:
             connection.execute("ALTER TABLE bare ALTER body SET STORAGE EXTERNAL")
             connection.execute(f"GRANT ALL ON bare TO {APP}")
             self._bytes = self._written(connection)
+            self._rows = self._copied(connection)
         self._sync = self._connected(psycopg.connect(self._url, **OPTIONS))
 
     def _connected(self, connection: psycopg.Connection[Any]) -> psycopg.Connection[Any]:
@@ -181,6 +196,29 @@ class Bare:
             total += connection.execute(asked, (self._owner,)).fetchone()[0] or 0
         asked = "SELECT count(*) FROM memstrata.memories WHERE owner = %s"
         return int(total // connection.execute(asked, (self._owner,)).fetchone()[0])
+
+    def _copied(self, connection: psycopg.Connection[Any]) -> list[tuple[str, tuple[Any, ...]]]:
+        """Make tables of the same columns, and return the statements that leave a write's rows."""
+        connection.execute(f"CREATE SCHEMA plain AUTHORIZATION {APP}")
+        sent: list[tuple[str, tuple[Any, ...]]] = []
+        for table in (*TABLES, "owners"):
+            like = f"CREATE TABLE plain.{table} (LIKE memstrata.{table} INCLUDING STORAGE)"
+            connection.execute(like)
+            connection.execute(f"GRANT ALL ON plain.{table} TO {APP}")
+        for table in TABLES:
+            last = LAST_ROWS[table].format(seq=LAST_SEQ, id=LAST_ID)
+            asked = f"SELECT * FROM memstrata.{table} AS t WHERE owner = %s AND ({last})"
+            for row in connection.execute(asked, (self._owner,)).fetchall():
+                places = ", ".join("%b" if isinstance(cell, bytes) else "%s" for cell in row)
+                sent.append((f"INSERT INTO plain.{table} VALUES ({places})", row))
+        connection.execute("INSERT INTO plain.owners SELECT * FROM memstrata.owners")
+        moved = "UPDATE plain.owners SET revision = revision + 1, head_mac = %b WHERE owner = %s"
+        return [*sent, (moved, (bytes(32), self._owner))]
+
+    @property
+    def rows(self) -> int:
+        """How many rows one write leaves behind or changes."""
+        return len(self._rows)
 
     @property
     def written(self) -> int:
@@ -217,6 +255,18 @@ class Bare:
         async with self._async.transaction():
             await self._async.execute(INSERT, (self._owner, body))
 
+    def write_rows(self) -> None:
+        """Leave the rows of a write, in a transaction of one pipeline."""
+        with self._sync.pipeline(), self._sync.transaction():
+            for statement, values in self._rows:
+                self._sync.execute(statement, values)
+
+    async def write_rows_async(self) -> None:
+        """Leave the rows of a write, in a transaction of one pipeline."""
+        async with self._async.pipeline(), self._async.transaction():
+            for statement, values in self._rows:
+                await self._async.execute(statement, values)
+
 
 OPTIONS: dict[str, Any] = {"prepare_threshold": None, "autocommit": True}
 INSERT = "INSERT INTO bare (owner, body) VALUES (%s, %b)"
@@ -250,9 +300,11 @@ def rounds(
     name: str, faces: dict[str, Any], bare: Bare, chosen: Any
 ) -> Iterator[tuple[Times, Sides]]:
     """Yield the rounds of one face, and report at the end of each kind."""
-    rng = random.Random(11)
+    # Of each face its own: what was written before is no new text.
+    rng = random.Random(f"rounds {name}")
     suffix = "_async" if name == "async" else ""
     select, write = getattr(bare, f"select{suffix}"), getattr(bare, f"write{suffix}")
+    write_rows = getattr(bare, f"write_rows{suffix}")
     warm, cold = Times(f"warm recall, {name}", rng), Times(f"cold recall, {name}", rng)
     for number in range(chosen.rounds + WARM_UP):
         query = sentence(rng)
@@ -267,10 +319,11 @@ def rounds(
     for _ in range(chosen.rounds + WARM_UP):
         text, body = sentence(rng), rng.randbytes(bare.written)
         sides = {side: writing(face, text) for side, face in faces.items()}
-        yield times, {**sides, "bare": lambda b=body: lambda: write(b)}
+        yield times, {**sides, "bare": lambda b=body: lambda: write(b), "rows": lambda: write_rows}
     times.report(
         ("postgres", "bare", None),
         ("postgres commit", "bare", 2),
+        ("postgres commit", "rows", None),
         ("postgres", "sqlite", None),
         ("postgres commit", "sqlite commit", None),
     )
@@ -337,7 +390,7 @@ def measure(server: Server, database: str, folder: Path, chosen: Any) -> None:
     """Fill both stores, then time everything."""
     targets = {"postgres": server.url(APP, database), "sqlite": str(folder / "memories.db")}
     bare = Bare(server, database, fill(server, database, targets, chosen.memories))
-    print(f"{chosen.memories} memories, {bare.written} bytes of values a write")
+    print(f"{chosen.memories} memories, {bare.written} bytes of values in {bare.rows} rows a write")
     with ExitStack() as stack:
         faces = {
             side: stack.enter_context(memstrata.open(target)) for side, target in targets.items()
