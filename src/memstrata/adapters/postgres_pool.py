@@ -105,19 +105,22 @@ class Line:
         self._translating = Translating(location)
         self._wire = Wire(connection, nearness)
 
-    async def run(self, *statements: Statement, timeout_s: float) -> list[list[Row]]:
+    async def run(
+        self, *statements: Statement, timeout_s: float, pausing: bool = False
+    ) -> list[list[Row]]:
         """Send statements in one go and return the rows of each.
 
         Args:
             statements: In their order; the first that fails ends all.
             timeout_s: Seconds after which the connection is given up.
+            pausing: Whether to give others a turn when they are sent, answered or not.
 
         Raises:
             StoreError: As the server says, or if it says nothing in time.
             ValueError: If a value does not fit.
         """
         with self._in_time(timeout_s), self._translating:
-            return await self._wire.run(map(self._sent, statements))
+            return await self._wire.run(map(self._sent, statements), pausing=pausing)
 
     def send(self, *statements: Statement) -> None:
         """Send statements and let the server begin. Their rows come first with the next
@@ -249,10 +252,14 @@ class Pool:
             return (await line.run(bound, *statements, timeout_s=self.timeout_s))[1:]
 
     async def call(self, statement: str, /, **bound: object) -> list[Row]:
-        """Run one statement that binds itself, in its own round trip, and return its rows."""
+        """Run one statement that binds itself, in its own round trip, and return its rows.
+
+        Between question and answer whoever steps the call by hand may do something else.
+        """
         async with self.line() as line:
             limit = {"lock": str(_ms(self.timeout_s))}
-            (found,) = await line.run((statement, {**bound, **limit}), timeout_s=self.timeout_s)
+            asked = (statement, {**bound, **limit})
+            (found,) = await line.run(asked, timeout_s=self.timeout_s, pausing=True)
             return found
 
     async def view(self, readable: Sequence[str], *statements: Statement) -> list[list[Row]]:

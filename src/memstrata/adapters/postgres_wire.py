@@ -5,7 +5,7 @@ the driver's own libpq handle is given the statements as they are, and the drive
 make the values and the rows. It is the extended protocol and its pipeline all the same.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -54,6 +54,13 @@ def _form(statement: bytes) -> _Form:
     return _Form(text.encode(), tuple(casts), kinds, types, formats)
 
 
+class _Pause:
+    """Gives others a turn: the loop's, or who has begun the call and goes on with it later."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
 class Wire:
     """The wire of one connection, for as long as nobody else uses it.
 
@@ -70,7 +77,7 @@ class Wire:
         # its statements are many.
         self._sent: list[Sequence[bool]] = []
 
-    async def run(self, statements: Iterable[Sent]) -> list[list[Row]]:
+    async def run(self, statements: Iterable[Sent], *, pausing: bool = False) -> list[list[Row]]:
         """Send statements in one go and return the rows of each.
 
         The server takes them as one transaction, unless they begin or end one.
@@ -81,6 +88,9 @@ class Wire:
         asked = list(statements)
         is_piped = len(asked) > 1 or bool(self._sent)
         self._send(asked, is_piped=is_piped)
+        if pausing:
+            self._pgconn.flush()
+            await _Pause()
         answers = Answers(self._pgconn, self._nearness)
         found = await self._connection.wait(answers.read(self._sent, piped=is_piped))
         self._sent = []

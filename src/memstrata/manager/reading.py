@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from memstrata.domain.change import Head, StoredRow
 from memstrata.domain.codec import decode, decode_all
@@ -18,6 +18,7 @@ from memstrata.domain.recall import Explanation, Hit, Recall
 from memstrata.domain.receipt import Dropped, Ranking, Receipt, Seen, Shown
 from memstrata.domain.scope import Principal, Right, Scope
 from memstrata.domain.value import from_us, to_us
+from memstrata.manager.ahead import Begun
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.fusion import Fusion
@@ -28,6 +29,9 @@ from memstrata.retrieval.ranker import Query, Ranked, explain, rank
 
 RUNNERS_UP = 3
 """How many of those that the limit of a recall cuts off its receipt names; chosen."""
+
+Heads: TypeAlias = Awaitable[tuple[Head | None, ...]]
+"""An answer to where owners stand."""
 
 
 class Sight(NamedTuple):
@@ -94,8 +98,15 @@ class Reader:
 
     async def recall(self, cue: Cue) -> Recall:
         """Rank what the principal may see for a cue."""
-        sight = await self.sight(cue)
-        query, lost = self.query(cue.query)
+        asked = self._begun(cue)
+        try:
+            # While a store over a network says where the owners stand.
+            query, lost = self.query(cue.query)
+        except BaseException:
+            if asked is not None:
+                await asked.dismiss()
+            raise
+        sight = await self.sight(cue, asked)
         ranked = self.rank(sight, query, cue, runners_up=RUNNERS_UP)
         hits = ranked.hits_at(ranked.order[: cue.limit])
         dropped = [
@@ -104,6 +115,10 @@ class Reader:
         ]
         receipt = self.receipt(sight, query, cue, ranked, hits, dropped, lost)
         return Recall(hits, receipt.degraded, receipt)
+
+    def _begun(self, cue: Cue) -> Begun[tuple[Head | None, ...]] | None:
+        """Begin to ask where the owners of a cue stand, if it is about what stands now."""
+        return Begun(self._services.store.heads(owners_of(cue.scopes))) if _is_of_now(cue) else None
 
     async def explain(self, memory: Memory, cue: Cue) -> Explanation:
         """Say why a memory is or is not recalled for a cue."""
@@ -169,19 +184,25 @@ class Reader:
         """Whether this reader's agent belongs to the audience of what was said (SC-12)."""
         return said.audience is None or self._principal.agent in said.audience
 
-    async def sight(self, cue: Cue) -> Sight:
-        """Return what a cue reads: the columns of its owners at the clocks that it names."""
+    async def sight(self, cue: Cue, asked: Heads | None = None) -> Sight:
+        """Return what a cue reads: the columns of its owners at the clocks that it names.
+
+        Args:
+            cue: Whose scopes.
+            asked: Where its owners stand, if somebody has begun to ask.
+        """
         owners, now = owners_of(cue.scopes), self.now
-        if cue.known_at is None and cue.valid_at is None:
+        if _is_of_now(cue):
             indexes = [self._services.indexes.of(owner) for owner in owners]
-            current, degraded = await self._refreshed(owners, indexes)
+            heads = asked or self._services.store.heads(owners)
+            current, degraded = await self._refreshed(owners, indexes, heads)
             pairs = zip(owners, current, strict=True)
             frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
             return Sight([*frozen], [*frozen.values()], now, now, degraded)
         if cue.known_at is not None:
             return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
-        heads = zip(owners, await self._services.store.heads(owners), strict=True)
-        return await self.past(cue, {o: from_us(head.known_at) for o, head in heads if head}, now)
+        stood = zip(owners, await self._services.store.heads(owners), strict=True)
+        return await self.past(cue, {o: from_us(head.known_at) for o, head in stood if head}, now)
 
     async def past(self, cue: Cue, known_at: Mapping[Scope, datetime], now: datetime) -> Sight:
         """Return what a cue reads of each owner as of a system time.
@@ -198,15 +219,14 @@ class Reader:
         return Sight([*known_at], frozen, now, cue.known_at or now, ())
 
     async def _refreshed(
-        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
+        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex], asked: Heads
     ) -> tuple[Sequence[OwnerIndex], tuple[str, ...]]:
         """Bring the owners' indexes up to the store; name what could not be reached.
 
         Without the store a warm index still answers, and the answer says so (RE-5).
         """
         try:
-            heads = await self._services.store.heads(owners)
-            pairs = zip(owners, indexes, heads, strict=True)
+            pairs = zip(owners, indexes, await asked, strict=True)
             return [await self._current(*pair) for pair in pairs], ()
         except StoreUnavailable:
             if all(index.head is None for index in indexes):
@@ -295,6 +315,10 @@ class Reader:
     def policy(self) -> Policy:
         """The policy in force for this principal."""
         return self._services.policies.policy_for(self._principal.home.org)
+
+
+def _is_of_now(cue: Cue) -> bool:
+    return cue.known_at is None and cue.valid_at is None
 
 
 def _shown(hit: Hit) -> Shown:

@@ -1,0 +1,130 @@
+"""How a store uses its connections: which it takes, how it waits on them, how it reads."""
+
+import asyncio
+
+import pytest
+
+from memstrata.testing import ALICE
+from memstrata.testing.fault_proxy import FaultProxy, Faults
+from memstrata.testing.store_contract import MemoryStoreContract, drive
+
+pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
+pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
+
+from memstrata.adapters import postgres_answers, postgres_pool
+from memstrata.adapters.postgres_answers import Nearness
+from memstrata.adapters.store_postgres import PostgresStore
+
+APP = "memstrata_app"
+
+contract = MemoryStoreContract()
+
+
+@pytest.fixture
+def url(postgres, database):
+    return postgres.url(APP, database)
+
+
+@pytest.fixture
+def store(url):
+    store = PostgresStore.open(url, pool_size=2)
+    yield store
+    drive(store, store.close())
+
+
+def sessions(postgres, database):
+    """The processes of the server that serve the store."""
+    with postgres.connect("postgres") as connection:
+        found = connection.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = %s AND usename = %s", (database, APP)
+        )
+        return {pid for (pid,) in found}
+
+
+@pytest.mark.parametrize("over", [-1, 0, 1, postgres_answers.PIECE])
+def test_a_long_answer_is_the_same_in_pieces(store, monkeypatch, over):
+    many = postgres_answers.PIECE + over
+    contract.write(store, contract.make.change(*(contract.make.memory() for _ in range(many))))
+
+    rows = drive(store, store.snapshot(ALICE)).rows
+    page = drive(store, store.rows(ALICE))
+    monkeypatch.setattr(postgres_pool, "LONG", frozenset())
+
+    assert len(rows) == many
+    assert drive(store, store.snapshot(ALICE)).rows == rows
+    assert drive(store, store.rows(ALICE)) == page
+
+
+def test_one_call_after_another_is_on_the_same_connection(store, postgres, database):
+    drive(store, store.heads((ALICE,)))
+    first = sessions(postgres, database)
+
+    for _ in range(5):
+        contract.stored(store)
+
+    assert sessions(postgres, database) == first
+
+
+def test_who_waits_for_a_connection_gets_the_one_that_was_kept(store):
+    drive(store, store.heads((ALICE,)))
+
+    async def crowd():
+        return await asyncio.gather(*(store.heads((ALICE,)) for _ in range(30)))
+
+    assert drive(store, crowd()) == [(None,)] * 30
+
+
+def test_a_connection_goes_through_the_pool_from_time_to_time(store, monkeypatch):
+    put = []
+    drive(store, store.heads((ALICE,)))
+    pool = store._pool._pool
+    putconn = pool.putconn
+
+    async def noted(connection):
+        put.append(connection)
+        await putconn(connection)
+
+    monkeypatch.setattr(pool, "putconn", noted)
+    drive(store, store.heads((ALICE,)))
+    drive(store, store.heads((ALICE,)))
+    kept = len(put)
+    store._pool._kept_until = 0.0
+    drive(store, store.heads((ALICE,)))
+
+    assert (kept, len(put)) == (0, 1)
+
+
+class TestNearness:
+    def test_an_answer_that_comes_at_once_is_waited_for_in_place(self):
+        nearness = Nearness()
+        nearness.lines = 1
+
+        nearness.note(0.0009)
+        near = nearness.is_in_place
+        nearness.note(0.0011)
+
+        assert (near, nearness.is_in_place) == (True, False)
+
+    def test_who_is_not_alone_waits_on_the_loop(self):
+        nearness = Nearness()
+        nearness.lines = 2
+
+        assert not nearness.is_in_place
+
+    def test_a_server_far_away_is_not_waited_for_in_place(self, postgres, database):
+        with FaultProxy(postgres.directory / ".s.PGSQL.5432") as proxy:
+            url = f"postgresql://{APP}@{proxy.host}:{proxy.port}/{database}?sslmode=disable"
+            store = PostgresStore.open(url)
+            proxy.inject(Faults(latency_s=0.02))
+            for _ in range(2):
+                drive(store, store.heads((ALICE,)))
+            far = store._pool._nearness._is_near
+            drive(store, store.close())
+
+        assert not far
+
+    def test_only_calls_under_way_count(self, store):
+        drive(store, store.heads((ALICE,)))
+        contract.stored(store)
+
+        assert store._pool._nearness.lines == 0

@@ -1,0 +1,120 @@
+"""A call that is begun now and waited for later."""
+
+import asyncio
+
+import pytest
+
+from memstrata.domain.errors import StoreUnavailable
+from memstrata.manager.ahead import Begun
+
+
+def stepped(coroutine):
+    """Complete a coroutine that may not suspend."""
+    with pytest.raises(StopIteration) as stopped:
+        coroutine.send(None)
+    return stopped.value.value
+
+
+async def awaited(call):
+    return await call
+
+
+class Pause:
+    def __await__(self):
+        yield
+
+
+def test_what_need_not_wait_has_ended_when_it_was_begun():
+    told = []
+
+    async def call():
+        told.append("asked")
+        return 7
+
+    begun = Begun(call())
+
+    assert told == ["asked"]
+    assert stepped(awaited(begun)) == 7
+
+
+def test_what_waits_goes_on_when_it_is_awaited():
+    told = []
+
+    async def call():
+        told.append("asked")
+        await Pause()
+        await asyncio.sleep(0)
+        told.append("answered")
+        return 7
+
+    async def main():
+        begun = Begun(call())
+        told.append("meanwhile")
+        return await begun
+
+    assert asyncio.run(main()) == 7
+    assert told == ["asked", "meanwhile", "answered"]
+
+
+def test_what_waits_for_something_of_the_loop_waits_for_it():
+    async def main():
+        came = asyncio.get_running_loop().create_future()
+        begun = Begun(awaited(came))
+        asyncio.get_running_loop().call_soon(came.set_result, 7)
+        return await begun
+
+    assert asyncio.run(main()) == 7
+
+
+@pytest.mark.parametrize("pauses", [0, 1])
+def test_an_error_is_raised_when_the_call_is_awaited(pauses):
+    async def call():
+        for _ in range(pauses):
+            await Pause()
+        raise StoreUnavailable("here", "gone")
+
+    async def main():
+        begun = Begun(call())
+        with pytest.raises(StoreUnavailable, match="gone"):
+            await begun
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_call_that_is_dismissed_comes_to_its_end(fails):
+    told = []
+
+    async def call():
+        await Pause()
+        told.append("ended")
+        if fails:
+            raise StoreUnavailable("here", "gone")
+
+    async def main():
+        await Begun(call()).dismiss()
+
+    asyncio.run(main())
+    assert told == ["ended"]
+
+
+def test_a_call_that_is_cancelled_ends_in_its_own_way():
+    told = []
+
+    async def call(came):
+        try:
+            await came
+        finally:
+            await asyncio.sleep(0)
+            told.append("left")
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(awaited(Begun(call(loop.create_future()))))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert told == ["left"]
