@@ -1,7 +1,7 @@
 """The store over PostgreSQL: owners kept apart by the database, turns queued by it.
 
-Reads are one round trip. A write is two, and the decision between them: take the owner's turn and
-read what stands; send the change and commit. See docs/postgres.md.
+Reads are one round trip; what a write takes, :mod:`memstrata.adapters.postgres_turns` says. See
+docs/postgres.md.
 """
 
 from collections.abc import Sequence

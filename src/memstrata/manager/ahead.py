@@ -19,18 +19,18 @@ class Begun(Generic[T]):
     """
 
     def __init__(self, call: Coroutine[Any, Any, T]) -> None:
-        """Begin a call."""
-        self._steps = call.__await__()
+        """Begin a call; an error of the store is raised when it is awaited."""
+        self._call = call
         self._waits_for: Any = None
         self._result: T
-        self._error: Exception | None = None
+        self._error: StoreError | None = None
         self._has_ended = False
         try:
-            self._waits_for = next(self._steps)
+            self._waits_for = call.send(None)
         except StopIteration as stop:
             self._result, self._has_ended = stop.value, True
-        except Exception as error:  # noqa: BLE001 - raised when it is awaited
-            self._error, self._has_ended = error, True
+        except StoreError as error:
+            self._error = error
 
     def __await__(self) -> Generator[Any, Any, T]:
         """Go on with the call and return its result, or raise what it raises."""
@@ -38,22 +38,41 @@ class Begun(Generic[T]):
             raise self._error
         if self._has_ended:
             return self._result
-        waits_for = self._waits_for
-        while waits_for is not None:
-            try:
-                yield waits_for
-            except BaseException as thrown:  # noqa: BLE001 - handed on to the call
-                try:
-                    waits_for = self._steps.throw(thrown)
-                except StopIteration as stop:
-                    result: T = stop.value
-                    return result
-            else:
-                break
-        return (yield from self._steps)
+        result: T = yield from _Rest(self._call, self._waits_for)
+        return result
 
     async def dismiss(self) -> None:
         """Wait for the call's end and let go of what it comes to."""
         # Whoever dismisses a call has an error of his own to tell.
         with suppress(StoreError):
             await self
+
+
+class _Rest:
+    """The steps of a coroutine after its first, which may have brought something to wait for.
+
+    Whatever is thrown in while that is waited for is the coroutine's: a cancellation, say.
+    """
+
+    def __init__(self, call: Coroutine[Any, Any, Any], waits_for: Any) -> None:
+        self._call = call
+        self._waits_for = waits_for
+
+    def __iter__(self) -> _Rest:
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+    def send(self, value: Any) -> Any:
+        """Take the next step. A pause at the first has been long enough."""
+        waits_for, self._waits_for = self._waits_for, None
+        return self._call.send(value) if waits_for is None else waits_for
+
+    def throw(self, *error: Any) -> Any:
+        """Take the next step, with an error."""
+        return self._call.throw(*error)
+
+    def close(self) -> None:
+        """End the coroutine."""
+        self._call.close()
