@@ -64,7 +64,12 @@ class World:
 
     def _open(self) -> Strata:
         made = assemble(
-            self.target, settings=self._settings, inline=True, clock=self.clock, ids=self._ids
+            self.target,
+            settings=self._settings,
+            inline=True,
+            clock=self.clock,
+            ids=self._ids,
+            alarm=self.clock,
         )
         return Strata(made)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from memstrata._version import __version__
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
-from memstrata.domain.digest import Digest, DigestItem, Made, Verification
+from memstrata.domain.digest import Digest, DigestItem, Verification
 from memstrata.domain.errors import (
     ConfigurationError,
     IdempotencyMismatch,
@@ -47,14 +47,15 @@ from memstrata.domain.event import Event, EventType
 from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
 from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
 from memstrata.domain.recall import Explanation, Hit, Recall
-from memstrata.domain.receipt import Receipt
+from memstrata.domain.receipt import Made, Receipt, Trigger
 from memstrata.domain.scope import Grant, Principal, Right, Scope
+from memstrata.domain.tool import Tool, ToolReply
 from memstrata.domain.trust import Sensitivity, Source, Trust
 
 if TYPE_CHECKING:
     from memstrata.audit import AuditProblem, AuditReport
-    from memstrata.blocking import Admin, MemoryManager, Strata
-    from memstrata.manager import AsyncAdmin, AsyncMemoryManager
+    from memstrata.blocking import Admin, MemoryManager, Strata, Triggers
+    from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncTriggers, TriggerMode
     from memstrata.settings import Settings
     from memstrata.strata import AsyncStrata
 
@@ -63,11 +64,14 @@ _LAZY = {
     "AsyncAdmin": "memstrata.manager",
     "AsyncMemoryManager": "memstrata.manager",
     "AsyncStrata": "memstrata.strata",
+    "AsyncTriggers": "memstrata.manager",
     "AuditProblem": "memstrata.audit",
     "AuditReport": "memstrata.audit",
     "MemoryManager": "memstrata.blocking",
     "Settings": "memstrata.settings",
     "Strata": "memstrata.blocking",
+    "TriggerMode": "memstrata.manager",
+    "Triggers": "memstrata.blocking",
 }
 
 
@@ -123,6 +127,7 @@ __all__ = [
     "AsyncAdmin",
     "AsyncMemoryManager",
     "AsyncStrata",
+    "AsyncTriggers",
     "AuditProblem",
     "AuditReport",
     "CaptureReport",
@@ -176,6 +181,11 @@ __all__ = [
     "StoreReadOnly",
     "StoreUnavailable",
     "Strata",
+    "Tool",
+    "ToolReply",
+    "Trigger",
+    "TriggerMode",
+    "Triggers",
     "Triple",
     "Trust",
     "Usage",

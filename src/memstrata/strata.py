@@ -87,7 +87,8 @@ class AsyncStrata:
         return len(await deliver(self._services))
 
     async def close(self) -> None:
-        """Close the store and the model; twice does no harm."""
+        """Write down what readers did, close the store and the model; twice does no harm."""
+        await self._services.journal.close()
         await self._services.store.close()
         self._services.indexes.clear()  # what is warm must not answer for a store that is gone
         if self._services.model is not None:

@@ -12,13 +12,14 @@ from urllib.parse import unquote
 from memstrata.adapters.embedding_static import StaticEmbedder
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.adapters.system import SystemClock, SystemIds
+from memstrata.adapters.system import SystemAlarm, SystemClock, SystemIds
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.domain.value import shown
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager import Services
+from memstrata.manager.journal import ReadJournal
 from memstrata.policy.book import PolicyBook
-from memstrata.ports import Clock, Embedder, Ids, LanguageModel, MemoryStore, TokenCounter
+from memstrata.ports import Alarm, Clock, Embedder, Ids, LanguageModel, MemoryStore, TokenCounter
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.indexer import Indexer
@@ -41,6 +42,7 @@ def assemble(
     model: LanguageModel | None = None,
     clock: Clock | None = None,
     ids: Ids | None = None,
+    alarm: Alarm | None = None,
     tokens: TokenCounter | None = None,
     filling: bool = False,
 ) -> AsyncStrata:
@@ -55,6 +57,8 @@ def assemble(
         model: Language model to use instead of the settings'.
         clock: Time; None means the machine's.
         ids: Ids; None means random UUIDv7.
+        alarm: Time that comes round; None means the machine's, or none beside a clock that is not:
+            the journal of reads is then written before captures and on close.
         tokens: Token counter; None means the estimate of SPEC WM-7.
         filling: Whether another store is to be moved here, or on its way here already.
 
@@ -82,6 +86,7 @@ def assemble(
         policies=policies,
         clock=clock or SystemClock(),
         ids=ids or SystemIds(),
+        journal=ReadJournal(store, alarm or (SystemAlarm() if clock is None else None)),
         model=None if hidden else model or found,
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),

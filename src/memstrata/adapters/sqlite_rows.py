@@ -156,10 +156,11 @@ def fetch_policy(connection: apsw.Connection, owner: bytes) -> PolicyRecord | No
 
 
 def fetch_journal(
-    connection: apsw.Connection, owner: bytes, limit: int
+    connection: apsw.Connection, owner: bytes, limit: int, kind: str | None
 ) -> tuple[JournalEntry, ...]:
-    """Return the newest journal entries, oldest of them first."""
-    found = connection.execute(SQL["journal"], {"owner": owner, "limit": max(limit, 0)}).fetchall()
+    """Return the newest journal entries, of one kind if it is named, oldest of them first."""
+    bound = {"owner": owner, "limit": max(limit, 0), "kind": kind}
+    found = connection.execute(SQL["journal"], bound).fetchall()
     return tuple(map(JournalEntry._make, reversed(found)))
 
 

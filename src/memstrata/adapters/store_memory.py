@@ -162,10 +162,14 @@ class DictStore(DictMoves):
             digest = owner_digest(self._salt, owner)
             self._journals.setdefault(digest, []).extend(entries)
 
-    async def journaled(self, owner: Scope, *, limit: int = 1000) -> tuple[JournalEntry, ...]:
+    async def journaled(
+        self, owner: Scope, *, limit: int = 1000, kind: str | None = None
+    ) -> tuple[JournalEntry, ...]:
         """See the port."""
         with self._open():
             entries = self._journals.get(owner_digest(self._salt, owner), [])
+            if kind is not None:
+                entries = [entry for entry in entries if entry.kind == kind]
             return tuple(entries[max(len(entries) - max(limit, 0), 0) :])
 
     async def outbox(

@@ -108,9 +108,11 @@ class PostgresStore(PostgresTurns):
         columns = {"times": [*times], "kinds": [*kinds], "bodies": [*bodies]}
         await self._write_of(owner, "add_journal", **columns)
 
-    async def journaled(self, owner: Scope, *, limit: int = 1000) -> tuple[JournalEntry, ...]:
+    async def journaled(
+        self, owner: Scope, *, limit: int = 1000, kind: str | None = None
+    ) -> tuple[JournalEntry, ...]:
         """See the port."""
-        found = await self._ask_of(owner, "journal", limit=max(limit, 0))
+        found = await self._ask_of(owner, "journal", limit=max(limit, 0), kind=kind)
         return tuple(map(JournalEntry._make, reversed(found)))
 
     async def outbox(

@@ -129,11 +129,13 @@ class SqliteStore(SqliteMoves):
         digest = self._owners.of(owner).digest
         await self._writing(lambda: self._append_journal(digest, entries))
 
-    async def journaled(self, owner: Scope, *, limit: int = 1000) -> tuple[JournalEntry, ...]:
+    async def journaled(
+        self, owner: Scope, *, limit: int = 1000, kind: str | None = None
+    ) -> tuple[JournalEntry, ...]:
         """See the port."""
         digest = self._owners.of(owner).digest
         with self._reading() as connection:
-            return rows_of.fetch_journal(connection, digest, limit)
+            return rows_of.fetch_journal(connection, digest, limit, kind)
 
     async def outbox(
         self, *, source: Scope | None = None, limit: int = 100

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import os
+import queue
 import secrets
 import threading
 import time
+from collections.abc import Callable
 
 # RFC 9562 §5.7 and §6.2, method 3: 48 bits of milliseconds, then 12 bits of the fraction of one.
 _STEPS_PER_MS = 4096
@@ -53,3 +57,51 @@ class SystemIds:
     def salt(self) -> bytes:
         """Return 16 random bytes."""
         return secrets.token_bytes(16)
+
+
+class SystemAlarm:
+    """Real time that comes round, as :class:`~memstrata.ports.Alarm`.
+
+    All alarms of a process share one thread, which sleeps until the next is due and starts with the
+    first. What is called must not raise, and must not take long: others wait behind it.
+    """
+
+    def after(self, seconds: float, call: Callable[[], None]) -> None:
+        """See the port; costs the caller about a microsecond once the thread is there."""
+        _bell().ring(time.monotonic() + seconds, call)
+
+
+class _Bell:
+    """The thread of the alarms of one process."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self._wanted: queue.SimpleQueue[tuple[float, Callable[[], None]]] = queue.SimpleQueue()
+        threading.Thread(target=self._serve, name="memstrata-alarm", daemon=True).start()
+
+    def ring(self, at: float, call: Callable[[], None]) -> None:
+        self._wanted.put((at, call))
+
+    def _serve(self) -> None:
+        due: list[tuple[float, int, Callable[[], None]]] = []
+        order = itertools.count()
+        while True:
+            left = None if not due else max(0.0, due[0][0] - time.monotonic())
+            try:
+                at, call = self._wanted.get(timeout=left)
+                heapq.heappush(due, (at, next(order), call))
+            except queue.Empty:
+                heapq.heappop(due)[2]()
+
+
+_lock = threading.Lock()
+_bells: list[_Bell] = []
+
+
+def _bell() -> _Bell:
+    # A forked child has the list and not the thread.
+    if not _bells or _bells[0].pid != os.getpid():
+        with _lock:
+            if not _bells or _bells[0].pid != os.getpid():
+                _bells[:] = [_Bell()]
+    return _bells[0]

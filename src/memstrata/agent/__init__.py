@@ -4,9 +4,10 @@ Every run ends in an explicit stop reason, whatever a model answers or fails to 
 model, rules capture, plan and draft; the contract is the same.
 """
 
-from memstrata.agent.answer import DEFAULT_CHECKS, Effect
+from memstrata.agent.answer import DEFAULT_CHECKS
 from memstrata.agent.result import AgentResult, AppliedMemory, MemoryState, TraceStep, TurnNote
 from memstrata.agent.run import AsyncAgent
+from memstrata.digest.applying import Effect
 
 __all__ = [
     "DEFAULT_CHECKS",

@@ -13,20 +13,21 @@ from memstrata.agent.answer import (
     ANSWER_SYSTEM,
     DEFAULT_CHECKS,
     Answer,
-    Effect,
     check_answer,
     cited_as,
     draft_answer,
 )
 from memstrata.agent.result import AgentResult, AppliedMemory, MemoryState, TraceStep, TurnNote
 from memstrata.capture.intent import model_intent, rule_intent
+from memstrata.digest.applying import Effect
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Outcome, OutcomeKind, Usage
 from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
 from memstrata.domain.memory import Memory
-from memstrata.domain.proposal import Intent, ScopeName, Violation
+from memstrata.domain.proposal import Intent, Violation
 from memstrata.domain.recall import Hit
-from memstrata.domain.scope import Scope, ScopeLevel
+from memstrata.domain.receipt import Receipt
+from memstrata.domain.scope import ScopeLevel
 from memstrata.domain.value import from_us
 from memstrata.language.normalise import check_text
 from memstrata.manager import AsyncMemoryManager
@@ -38,10 +39,11 @@ from memstrata.manager.capturing import (
     turn_of,
     turns_before,
 )
+from memstrata.manager.floors import Floors
 from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
 from memstrata.policy.boundary import check_intent
-from memstrata.policy.execution import allowed_scopes, resolve_scopes
+from memstrata.policy.execution import allowed_scopes, paths, resolve_scopes
 from memstrata.policy.rules import OnViolation, Policy
 from memstrata.ports import LanguageModel
 
@@ -152,6 +154,7 @@ class _Run:
         self._blocked: list[dict[str, str]] = []
         self._answer: Answer | None = None
         self._hits: Sequence[Hit] = ()
+        self._receipt: Receipt | None = None
 
     async def both(self, message: str, request: str) -> None:
         await self.capture(message)
@@ -213,14 +216,14 @@ class _Run:
         scopes = resolve_scopes(intent, self._policy)
         if isinstance(scopes, Violation):
             self._stop(scopes.reason, "retrieve", raw_intent=raw, intent=intent.to_dict())
-        reachable = _paths(scopes, self._manager.principal.home)
+        reachable = paths(scopes, self._manager.principal.home)
         recall = await self._manager.recall(
             intent.query,
             limit=min(intent.top_k, self._policy.budgets.top_k),
             scopes=reachable,
             preference_bias=intent.include_preference_keys,
         )
-        self._hits = tuple(recall)
+        self._hits, self._receipt = tuple(recall), recall.receipt
         retrieved = tuple(cited_as(hit) for hit in self._hits)
         self._trace.append(
             TraceStep(
@@ -275,6 +278,7 @@ class _Run:
                 facts["invalid_used_memory_keys"] = foreign
             self._stop(answer.reason, "apply", **facts)
         self._answer = answer
+        await self._learn(answer)
         self._trace.append(
             TraceStep(
                 phase="apply",
@@ -285,6 +289,12 @@ class _Run:
             )
         )
         self._note("apply", message=request, answer=answer.text[:HISTORY_ANSWER_CHARS])
+
+    async def _learn(self, answer: Answer) -> None:
+        """Let the floors know what the answer declares to have used (RE-4)."""
+        if self._receipt is not None:
+            used = {hit.memory.id for hit in self._hits if cited_as(hit) in answer.used}
+            await Floors(self._services, self._manager.principal).learn(self._receipt, used)
 
     async def _ask(
         self, model: LanguageModel, request: str, left_s: float, facts: Mapping[str, Any]
@@ -423,16 +433,3 @@ def _applied(hit: Hit) -> AppliedMemory:
 def _scope_name(memory: Memory) -> str:
     level = memory.scope.level
     return "workspace" if level is ScopeLevel.ORG else level.value
-
-
-def _paths(names: Sequence[ScopeName], home: Scope) -> list[str]:
-    """Return the scopes of a principal that the contract's names mean; none is left out silently
-    for all of them, and none is put in (PO-2).
-    """
-    meant = {
-        ScopeName.USER: (ScopeLevel.USER, ScopeLevel.SESSION),
-        ScopeName.WORKSPACE: (ScopeLevel.ORG,),
-        ScopeName.TASK: (ScopeLevel.TASK,),
-    }
-    levels = {level for name in names for level in meant[name]}
-    return [scope.path for scope in home.lineage if scope.level in levels]

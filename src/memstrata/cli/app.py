@@ -179,6 +179,10 @@ def recall(
 
 
 app.command()(digests.digest)
+app.command()(digests.push)
+app.command()(digests.search)
+app.command()(digests.tool)
+app.command()(digests.receipts)
 app.command()(digests.verify)
 app.command()(digests.replay)
 app.command()(benching.bench)

@@ -51,12 +51,54 @@ def digest(
     chosen.show(found, str)
 
 
+def push(
+    context: typer.Context,
+    about: Annotated[str, typer.Argument(help="What the task or session is about.")] = "",
+) -> None:
+    """Show what goes before a model at the start of a task or session."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        found = chosen.manager(strata).push(about)
+    chosen.show(found, str)
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument()],
+    top_k: Annotated[int | None, typer.Option("--top-k", "-k", help="At most this many.")] = None,
+) -> None:
+    """Show what a model's search_memory would find, as the block that it would be given."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        found = chosen.manager(strata).search_memory(query, top_k=top_k)
+    chosen.show(found, str)
+
+
+def tool(context: typer.Context) -> None:
+    """Show the definition of search_memory for a model, as JSON."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        found = chosen.manager(strata).search_tool()
+    chosen.show(found, render.as_json)
+
+
+def receipts(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Of the newest.")] = 20,
+) -> None:
+    """Show what was put before a model, oldest first; with --json, for replay."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        found = chosen.manager(strata).receipts(limit=limit)
+    chosen.show(found, render.receipts)
+
+
 def verify(
     context: typer.Context,
     file: Given,
     answer: Annotated[str, typer.Argument(help="A text that cites memories by their ids.")],
 ) -> None:
-    """Check that what an answer cites was really shown."""
+    """Check that what an answer cites was really shown, and shows in it."""
     chosen: Options = context.obj
     with chosen.open() as strata:
         found = chosen.manager(strata).verify(answer, _receipt(file))
@@ -65,11 +107,14 @@ def verify(
 
 
 def replay(context: typer.Context, file: Given) -> None:
-    """Show again the digest that a receipt is of, byte for byte."""
+    """Show again the digest or recall that a receipt is of, byte for byte."""
     chosen: Options = context.obj
+    receipt = _receipt(file)
+    recalled = receipt.page is None
     with chosen.open() as strata:
-        found = chosen.manager(strata).replay(_receipt(file))
-    chosen.show(found, str)
+        manager = chosen.manager(strata)
+        found = manager.replay_recall(receipt) if recalled else manager.replay(receipt)
+    chosen.show(found, render.recall if recalled else str)
     typer.echo(f"memstrata: {found.made}", err=True)
 
 

@@ -11,6 +11,7 @@ from memstrata.domain.digest import Verification
 from memstrata.domain.hindsight import DryRun, Life, Rejudged
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Explanation, Recall
+from memstrata.domain.receipt import Receipt
 from memstrata.domain.value import plain
 
 if TYPE_CHECKING:
@@ -46,28 +47,46 @@ def capture(value: CaptureReport) -> str:
 
 
 def recall(value: Recall) -> str:
-    """Return two lines for each hit: what it is, and why."""
+    """Return two lines for each hit: what it is, and why; a third where care is due (ME-6)."""
     lines = []
     for rank, hit in enumerate(value, start=1):
         why = "  ".join(f"{name} {part:+.2f}" for name, part in hit.why.items() if part)
         lines += [f"{rank:>2}. {hit.score:.3f}  {_line(hit.memory)}", f"      why: {why}"]
+        if hit.warnings:
+            lines.append(f"      careful: {', '.join(hit.warnings)}")
     if value.degraded:
         lines.append(f"without: {', '.join(value.degraded)}")
     return "\n".join(lines) or NOTHING
 
 
 def verification(value: Verification) -> str:
-    """Return the verdict, and a line for each citation that is at fault or has aged."""
+    """Return the verdict, and a line for each citation of which there is something to say."""
     named = {
         "not shown": value.unshown,
         "another version": value.mismatched,
         "gone": value.gone,
         "superseded since": value.superseded,
+        "shows in the answer": value.applied,
+        "does not show in the answer": value.unapplied,
     }
     lines = [f"{id}: {problem}" for problem, ids in named.items() for id in ids]
-    verdict = "all that is cited was shown" if value.ok else "NOT ALL THAT IS CITED WAS SHOWN"
+    verdict = "all that is cited was shown"
+    if not value.ok:
+        in_vain = not (value.unshown or value.mismatched or value.gone)
+        verdict = "NOTHING CITED WAS APPLIED" if in_vain else "NOT ALL THAT IS CITED WAS SHOWN"
     shown = f"{len(value.cited)} of {len(value.cited) + len(value.unshown)}"
     return "\n".join([*lines, f"{verdict}: {shown}"])
+
+
+def receipts(values: Sequence[Receipt]) -> str:
+    """Return a line for each receipt: when, what for, how many, at which floor, for what query."""
+    lines = []
+    for value in values:
+        trigger = "recall" if value.page is None else value.page.trigger.value
+        shown = f"{len(value.returned)} of {value.considered}"
+        floor = f"floor {value.floor or 0:.2f}"
+        lines.append(f"{value.at:%F %H:%M:%S}  {trigger:<6} {shown:>10}  {floor}  {value.query!r}")
+    return "\n".join(lines) or NOTHING
 
 
 def memories(values: Sequence[Memory]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from memstrata.digest.applying import applied
 from memstrata.domain.digest import Verification
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.receipt import Receipt
@@ -37,21 +38,27 @@ def verified(
     unshown: Sequence[str],
     receipt: Receipt,
     found: Mapping[str, Memory],
+    answer: str | None = None,
 ) -> Verification:
-    """Compare what is cited with the receipt, and the receipt with what is stored.
+    """Compare what is cited with the receipt, the receipt with what is stored, and what is stored
+    with the answer.
 
     Args:
         ids: Cited and shown.
         unshown: Cited and not shown.
         receipt: What was shown.
         found: Of those that were shown, what can still be read.
+        answer: The text; None where there is none.
     """
     versions = {shown.id: shown.version for shown in receipt.returned}
     there = [found[id] for id in ids if id in found]
+    shows = {m.id: None if answer is None else applied(m, receipt.query, answer) for m in there}
     return Verification(
         cited=tuple(ids),
         unshown=tuple(unshown),
         mismatched=tuple(m.id for m in there if m.version != versions[m.id]),
         gone=tuple(id for id in ids if id not in found),
         superseded=tuple(m.id for m in there if m.status is Status.SUPERSEDED),
+        applied=tuple(id for id, sign in shows.items() if sign is True),
+        unapplied=tuple(id for id, sign in shows.items() if sign is False),
     )

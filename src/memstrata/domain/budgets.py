@@ -1,13 +1,14 @@
-"""How much of what is remembered may go into a prompt, and on what conditions (DI-2, RE-4).
+"""How much of what is remembered may go into a prompt, when, and on what conditions (DI-2, RE-1).
 
-Values of the policy that the digest goes by; a receipt keeps those that were in force.
+Values of the policy that digest, push and pull go by; a receipt keeps those that were in force.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from memstrata.domain.memory import Kind
 from memstrata.domain.trust import Sensitivity
 from memstrata.domain.value import Value
 
@@ -90,3 +91,71 @@ class DigestRules(Value):
         """Return the budget of a section."""
         found: Budget = getattr(self, section.value)
         return found
+
+    def within(
+        self,
+        total: Budget,
+        *,
+        floor: float,
+        item_chars: int | None = None,
+        candidates: int | None = None,
+    ) -> DigestRules:
+        """Return the rules under which any section may use up all of one budget.
+
+        Args:
+            total: Of the whole.
+            floor: Least relevance.
+            item_chars: Longest content of one item; None keeps it.
+            candidates: Most hits that are looked at; None keeps it.
+        """
+        return replace(
+            self,
+            floor=floor,
+            candidates=self.candidates if candidates is None else candidates,
+            item_chars=self.item_chars if item_chars is None else item_chars,
+            total=total,
+            facts=total,
+            semantic=total,
+            procedural=total,
+            episodic=total,
+            turns=total,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushRules(Value):
+    """What is put before a model at the start, and when again (RE-1).
+
+    Attributes:
+        floor: Least relevance; exempt is what :class:`DigestRules` names, preferences under a key,
+            and what belongs to the task itself.
+        items: Most memories.
+        tokens: Most tokens of the whole text.
+        chars: Most characters of it.
+        item_chars: Longest content of one item.
+        kinds: Kinds that are pushed; others wait to be pulled.
+        refresh_turns: Turns after which it is looked for again.
+    """
+
+    floor: float = 0.8
+    items: int = 5
+    tokens: int = 2_000
+    chars: int = 8_000  # WM-7: 2,000 tokens of four characters
+    item_chars: int = 1_600  # chosen: a fifth of the whole
+    kinds: tuple[Kind, ...] = (Kind.SEMANTIC, Kind.PROCEDURAL)  # chosen: facts and rules, no log
+    refresh_turns: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PullRules(Value):
+    """What is searched for while a model works (RE-1).
+
+    Attributes:
+        items: Memories that a search of the model gets where it names no number.
+        tool_items: Memories before a tool call, and after a failed one.
+        input_chars: Characters of a tool's input that are searched for.
+    """
+
+    items: int = 5
+    tool_items: int = 3
+    input_chars: int = 200

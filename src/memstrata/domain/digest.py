@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from memstrata.domain.budgets import Section
 from memstrata.domain.memory import Memory
+from memstrata.domain.receipt import Made as Made
 from memstrata.domain.receipt import Receipt
 from memstrata.domain.value import Value
-
-
-class Made(StrEnum):
-    """How a digest came about.
-
-    ``live`` was asked for now. ``ranked`` is a receipt's, found by ranking again at its clocks:
-    the same bytes. ``rendered`` is a receipt's too, written from the ids and versions that it
-    names, because what ranked then is no longer there.
-    """
-
-    LIVE = "live"
-    RANKED = "ranked"
-    RENDERED = "rendered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +53,7 @@ class Digest(Value):
 
 @dataclass(frozen=True, slots=True)
 class Verification(Value):
-    """Whether what an answer cites was shown (FX-4).
+    """Whether what an answer cites was shown, and applied as far as rules can tell (FX-4).
 
     Attributes:
         cited: Ids of memories that the answer names, in their order.
@@ -75,6 +62,10 @@ class Verification(Value):
         gone: Those that cannot be looked up any more: forgotten, or never there.
         superseded: Those that were shown and have given way to a newer version since; no fault of
             the answer.
+        applied: Cited memories that show in the text: see :mod:`memstrata.digest.applying` for the
+            rules. Of the others nobody can tell without understanding the text; a list of names
+            has no text.
+        unapplied: Cited memories whose effect can be checked and is not there.
     """
 
     cited: tuple[str, ...]
@@ -82,8 +73,13 @@ class Verification(Value):
     mismatched: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
     superseded: tuple[str, ...] = ()
+    applied: tuple[str, ...] = ()
+    unapplied: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether all that is cited was shown, as it was shown."""
-        return not (self.unshown or self.mismatched or self.gone)
+        """Whether all that is cited was shown, as it was shown, and, where effects can be checked,
+        at least one is there (AG-3).
+        """
+        shown = not (self.unshown or self.mismatched or self.gone)
+        return shown and (bool(self.applied) or not self.unapplied)

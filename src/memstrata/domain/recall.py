@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
-from typing import overload
+from typing import Any, overload
 
 from memstrata.domain.memory import Memory
-from memstrata.domain.receipt import Receipt
-from memstrata.domain.value import Value
+from memstrata.domain.receipt import Made, Receipt
+from memstrata.domain.value import EPOCH, Value, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +21,32 @@ class Hit(Value):
         memory: The record.
         score: Calibrated to 0–1; orders hits of one query.
         why: Each named component with its contribution, in the order they were applied.
+        at: The clock at which it was read; the default lies before every memory, when none was
+            stale.
     """
 
     memory: Memory
     score: float
     why: Mapping[str, float]
+    at: datetime = EPOCH
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before relying on it, ``stale?`` for one (ME-6): see
+        :meth:`memstrata.Memory.warnings`.
+        """
+        return self.memory.warnings(self.at)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return memory, score, reasons and warnings as JSON-ready data; the receipt of the read
+        has its clock.
+        """
+        return {
+            "memory": self.memory.to_dict(),
+            "score": self.score,
+            "why": plain(self.why),
+            "warnings": plain(self.warnings),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +57,13 @@ class Recall(Value, Sequence[Hit]):
         hits: Best first; ties by newest ``updated_at``, then id (RE-7).
         degraded: Names of sources that failed and were left out, for example ``vector``.
         receipt: What was returned and why.
+        made: How it came about.
     """
 
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...]
     receipt: Receipt
+    made: Made = Made.LIVE
 
     @overload
     def __getitem__(self, place: int) -> Hit: ...

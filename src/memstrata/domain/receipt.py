@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from memstrata.domain.budgets import DigestRules
@@ -16,6 +17,31 @@ from memstrata.domain.cue import Cue
 from memstrata.domain.reread import read_value
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import Value
+
+
+class Made(StrEnum):
+    """How a digest or recall came about.
+
+    ``live`` was asked for now. ``ranked`` is a receipt's, found by ranking again at its clocks:
+    the same bytes. ``rendered`` is a receipt's too, put together from the ids, versions and scores
+    that it names, because what ranked then is no longer there.
+    """
+
+    LIVE = "live"
+    RANKED = "ranked"
+    RENDERED = "rendered"
+
+
+class Trigger(StrEnum):
+    """What a digest was made for (RE-1); it decides what may be in it whatever is asked.
+
+    ``asked``: a caller wanted it. ``push``: before the first model call. ``pull``: a search by the
+    model, or around a tool call.
+    """
+
+    ASKED = "asked"
+    PUSH = "push"
+    PULL = "pull"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +121,14 @@ class Page(Value):
         format: Version of the rendering.
         counter: Name of the token counter.
         sha256: Of the text in UTF-8, hexadecimal.
+        trigger: What it was made for.
     """
 
     rules: DigestRules
     format: str
     counter: str
     sha256: str
+    trigger: Trigger = Trigger.ASKED
 
 
 @dataclass(frozen=True, slots=True)

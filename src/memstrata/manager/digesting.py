@@ -1,28 +1,28 @@
-"""The order of a digest: rank, choose, write, and give a receipt; and the same again (DI, FX-4)."""
+"""The order of a digest: rank, choose, write, give a receipt; and what came of it (DI, FX-4)."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from memstrata.digest.applying import applied
 from memstrata.digest.citing import cited_in, resolved, verified
 from memstrata.digest.compose import Composed, compose
 from memstrata.digest.text import FORMAT
 from memstrata.domain.budgets import MIN_CHARS, MIN_TOKENS, DigestRules
-from memstrata.domain.codec import decode
 from memstrata.domain.cue import Cue
-from memstrata.domain.digest import Digest, Made, Verification
-from memstrata.domain.errors import InvalidInput, NotReplayable, ScopeDenied
+from memstrata.domain.digest import Digest, Verification
 from memstrata.domain.filters import AnyOf, Filter, OneOf
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Hit
-from memstrata.domain.receipt import Dropped, Page, Receipt
+from memstrata.domain.receipt import Dropped, Page, Receipt, Trigger
 from memstrata.domain.scope import Principal
 from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker, between, sequence
-from memstrata.manager.reading import Reader, Sight, owners_of
+from memstrata.manager.floors import Floors
+from memstrata.manager.reading import Reader, Sight
 from memstrata.manager.services import Services
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.ranker import Query, Ranked, standing
@@ -38,24 +38,28 @@ MAX_DROPPED = 50
 
 
 class Digester:
-    """Makes the digests of one principal, and makes them again; writes nothing."""
+    """Makes the digests of one principal and checks what answers make of them; its receipts go to
+    the journal.
+    """
 
     def __init__(
-        self, services: Services, principal: Principal, reader: Reader, asker: Asker
+        self, services: Services, principal: Principal, reader: Reader, asker: Asker, floors: Floors
     ) -> None:
         self._services = services
         self._principal = principal
         self._reader = reader
         self._asker = asker
+        self._floors = floors
+        self._notes = services.journal.of(principal.home.owner)
 
-    def rules(
+    async def rules(
         self,
         floor: float | None,
         max_items: int | None,
         max_chars: int | None,
         max_tokens: int | None,
     ) -> DigestRules:
-        """Return the policy's rules with what a caller asked for otherwise.
+        """Return the policy's rules, with the floor in force and what a caller asked for otherwise.
 
         Raises:
             InvalidInput: If a budget is out of range.
@@ -68,58 +72,61 @@ class Digester:
             total = replace(total, chars=between("max_chars", max_chars, MIN_CHARS, 100_000))
         if max_tokens is not None:
             total = replace(total, tokens=between("max_tokens", max_tokens, MIN_TOKENS, 100_000))
-        return replace(rules, total=total, floor=rules.floor if floor is None else floor)
+        if floor is None:
+            floor = await self._floors.in_force(Trigger.ASKED)
+        return replace(rules, total=total, floor=floor)
 
-    async def digest(self, cue: Cue, rules: DigestRules) -> Digest:
-        """Return the digest of what a cue reads.
+    async def digest(
+        self, cue: Cue, rules: DigestRules, trigger: Trigger = Trigger.ASKED
+    ) -> Digest:
+        """Return the digest of what a cue reads, and leave its receipt for the journal (ME-7).
 
         Args:
             cue: What is asked; its floor and limit are those of the rules.
             rules: What is shown.
+            trigger: What for.
         """
         asked = replace(cue, floor=rules.floor, limit=rules.candidates)
-        if not rules.enabled:
-            now = self._reader.now
-            return self._made(Sight((), (), now, now, ()), asked, rules)
-        return self._made(await self._reader.sight(asked), asked, rules)
-
-    async def replay(self, receipt: Receipt) -> Digest:
-        """See :meth:`memstrata.manager.AsyncMemoryManager.replay`."""
-        page = receipt.page
-        if page is None:
-            raise InvalidInput("receipt", "is a recall's; only a digest is given again")
-        self._check_reader(receipt)
-        scopes = await self._asker.readable(receipt.scopes, "replay")
-        owners = owners_of(scopes)
-        if any(seen.owner not in owners for seen in receipt.seen):
-            raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
-        seen = {one.owner: one.known_at for one in receipt.seen}
-        sight = await self._reader.past(receipt.cue, seen, receipt.at)
-        shown = self._shown_again(sight, receipt)
-        if receipt.policy == self._reader.policy.hash:
-            sight = sight._replace(degraded=receipt.degraded)
-            made = self._made(sight, receipt.cue, page.rules)
-            if made.receipt.ranking == receipt.ranking and made.receipt.page == page:
-                return replace(made, receipt=receipt, made=Made.RANKED)
-        composed = compose(shown, page.rules, sight.clock, self._services.tokens.count)
-        return Digest(composed.text, composed.items, receipt, Made.RENDERED)
+        now = self._reader.now
+        sight = await self._reader.sight(asked) if rules.enabled else Sight((), (), now, now, ())
+        made = self.made(sight, asked, rules, trigger)
+        self._notes.add(made)
+        return made
 
     async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
         """See :meth:`memstrata.manager.AsyncMemoryManager.verify`."""
-        if isinstance(answer, str):
-            names = cited_in(check_text("answer", answer, MAX_ANSWER_BYTES)) if answer else ()
+        text = answer if isinstance(answer, str) else None
+        if text is not None:
+            names = cited_in(check_text("answer", text, MAX_ANSWER_BYTES)) if text else ()
         else:
             names = tuple(check_text("answer", name, 512) for name in sequence("answer", answer))
         scopes = await self._asker.readable(receipt.scopes, "verify")
         ids, unshown = resolved(names, receipt)
-        looked_up = [await self._reader.known(id, scopes) for id in ids]
-        found = {memory.id: memory for memory in looked_up if memory is not None}
-        return verified(ids, unshown, receipt, found)
+        shown = ids if text is None else tuple(shown.id for shown in receipt.returned)
+        found = {memory.id: memory for memory in await self._reader.all_known(shown, scopes)}
+        await self._count_use(ids, text, receipt, found)
+        return verified(ids, unshown, receipt, found, text)
 
-    def _made(self, sight: Sight, cue: Cue, rules: DigestRules) -> Digest:
+    async def _count_use(
+        self, ids: Sequence[str], text: str | None, receipt: Receipt, found: Mapping[str, Memory]
+    ) -> None:
+        """Let the floor know what an answer made of what was shown (RE-4).
+
+        A list of names is a declaration, though it be empty. A text that names nothing, and in
+        which nothing shows, tells nothing: many answers do not say what they are made from.
+        """
+        used = set(ids)
+        if text is not None:
+            used |= {m.id for m in found.values() if applied(m, receipt.query, text)}
+            if not used:
+                return
+        await self._floors.learn(receipt, used)
+
+    def made(self, sight: Sight, cue: Cue, rules: DigestRules, trigger: Trigger) -> Digest:
+        """Return the digest of what was looked at; leaves nothing for the journal."""
         query, lost, fusion = self._query(cue.query, rules, sight)
         ranked = self._reader.rank(sight, query, cue, fusion)
-        hits = self._candidates(ranked, cue, rules)
+        hits = self._candidates(ranked, cue, rules, trigger)
         count = self._services.tokens.count
         composed = compose(hits, rules, sight.clock, count) if rules.enabled else _OFF
         looked_at = {hit.memory.id for hit in hits}
@@ -136,7 +143,8 @@ class Digester:
             lost,
             fusion,
         )
-        page = Page(rules, FORMAT, self._services.tokens.counter_id, _hash_of(composed.text))
+        counter = self._services.tokens.counter_id
+        page = Page(rules, FORMAT, counter, _hash_of(composed.text), trigger)
         return Digest(composed.text, composed.items, replace(receipt, page=page))
 
     def _query(
@@ -154,40 +162,26 @@ class Digester:
         fusion = self._services.fusion
         return query, lost, replace(fusion, mode=FusionMode.HYBRID, hybrid_weight=1.0)
 
-    def _candidates(self, ranked: Ranked, cue: Cue, rules: DigestRules) -> list[Hit]:
+    def _candidates(
+        self, ranked: Ranked, cue: Cue, rules: DigestRules, trigger: Trigger
+    ) -> list[Hit]:
         """Return what may be shown, best first: what is pinned or named by the rules before what
         the query finds, since nothing but room decides of it.
+
+        A pull shows what it finds and nothing else. A push shows the task's own memories beside
+        what it finds, however little they have to do with it (RE-1).
         """
+        if trigger is Trigger.PULL:
+            return [*ranked.hits()]
+        found = [*ranked.hits()]
+        if trigger is Trigger.PUSH and self._principal.home.task is not None:
+            known = {hit.memory.id for hit in found}
+            own = standing(ranked, cue, OneOf("scope", (self._principal.home,)))
+            found += [hit for hit in own if hit.memory.id not in known]
+            found.sort(key=lambda hit: -hit.score)
         always = standing(ranked, cue, _always(rules))
         known = {hit.memory.id for hit in always}
-        return [*always, *(hit for hit in ranked.hits() if hit.memory.id not in known)]
-
-    def _shown_again(self, sight: Sight, receipt: Receipt) -> list[Hit]:
-        """Return what was shown as it was then, in the order in which it was chosen.
-
-        Raises:
-            NotReplayable: If any of it is gone.
-        """
-        wanted = {shown.id for shown in receipt.returned}
-        segments = [segment for frozen in sight.frozen for segment in frozen.segments]
-        rows = [row for segment in segments for row in segment.rows if row.id in wanted]
-        found = {m.id: m for m in map(decode, rows) if self._may_see(m, receipt.cue)}
-        gone = tuple(shown.id for shown in receipt.returned if shown.id not in found)
-        if gone:
-            raise NotReplayable(gone)
-        return [Hit(found[shown.id], shown.score, shown.why) for shown in receipt.returned]
-
-    def _may_see(self, memory: Memory, cue: Cue) -> bool:
-        given = memory.purpose is None or memory.purpose == self._principal.purpose
-        return given and memory.scope in cue.scopes and self._reader.hears(memory)
-
-    def _check_reader(self, receipt: Receipt) -> None:
-        """A receipt is its reader's: what another agent, or another purpose, was shown is not."""
-        me, cue = self._principal, receipt.cue
-        if (receipt.reader, cue.agent, cue.purpose) != (me.home, me.agent, me.purpose):
-            raise ScopeDenied(
-                receipt.reader.path, "read", "a digest is given again to who it was given to"
-            )
+        return [*always, *(hit for hit in found if hit.memory.id not in known)]
 
 
 _OFF = Composed("", (), (), ())

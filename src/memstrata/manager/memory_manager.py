@@ -7,44 +7,38 @@ from datetime import datetime
 from typing import Any
 
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
-from memstrata.domain.digest import Digest, Verification
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
-from memstrata.domain.receipt import Receipt
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.trust import Source
 from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
-from memstrata.manager.asking import MAX_LISTED, Asker, between, checked_floor, sequence
+from memstrata.manager.asking import MAX_LISTED, between, sequence
 from memstrata.manager.capturing import captured, carry_out, turn_of, turns_before
 from memstrata.manager.changes import Changer
-from memstrata.manager.digesting import Digester
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
 from memstrata.manager.promotion import Promoter
-from memstrata.manager.reading import Reader, unlimited
+from memstrata.manager.prompt_verbs import AsyncPromptVerbs
+from memstrata.manager.reading import unlimited
 from memstrata.manager.reporting import status_of
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
 
 
-class AsyncMemoryManager:
+class AsyncMemoryManager(AsyncPromptVerbs):
     """Remembers and recalls for one principal.
 
     Built by :meth:`memstrata.AsyncStrata.manager`; cheap, keep one per request or for good.
     """
 
     def __init__(self, services: Services, principal: Principal) -> None:
-        self._services = services
-        self._principal = principal
+        super().__init__(services, principal)
         self._org = Scope(principal.home.org)
-        self._reader = Reader(services, principal)
-        self._asker = Asker(services, principal, self._reader)
         self._writer = Writer(services, principal)
         self._changer = Changer(services, principal)
         self._forgetter = Forgetter(services, principal)
-        self._digester = Digester(services, principal, self._reader, self._asker)
 
     @property
     def principal(self) -> Principal:
@@ -150,6 +144,7 @@ class AsyncMemoryManager:
             InvalidInput: If a value is not storable.
             StoreError: If the store could not; nothing said after what it failed on was written.
         """
+        await self._services.journal.flush(self._principal.home.owner)
         said = turn_of(text, self._principal, role=role, speaker=speaker, at=at, number=turn)
         earlier = turns_before(before, self._principal)
         return await captured(
@@ -307,80 +302,9 @@ class AsyncMemoryManager:
             scopes=scopes,
             preference_bias=preference_bias,
         )
-        return await self._reader.recall(cue)
-
-    async def digest(
-        self,
-        query: str,
-        *,
-        filter: Mapping[str, Any] | None = None,
-        kinds: Sequence[str] | None = None,
-        known_at: datetime | str | None = None,
-        valid_at: datetime | str | None = None,
-        floor: float | None = None,
-        scopes: Sequence[str] | None = None,
-        preference_bias: bool = False,
-        max_items: int | None = None,
-        max_chars: int | None = None,
-        max_tokens: int | None = None,
-    ) -> Digest:
-        """Return the memories that serve a query as one bounded block for a prompt (DI).
-
-        Args:
-            query: What the prompt is about.
-            filter: As for :meth:`recall`.
-            kinds: As for :meth:`recall`.
-            known_at: As for :meth:`recall`.
-            valid_at: As for :meth:`recall`.
-            scopes: As for :meth:`recall`.
-            floor: Least relevance; None takes the policy's, 0 is none (RE-4).
-            preference_bias: Show preferences under a key whatever is asked, room permitting.
-            max_items: At most so many memories; None takes the policy's, as for the next two.
-            max_chars: At most so many characters in all, 240 or more.
-            max_tokens: At most so many tokens in all, 100 or more.
-
-        Raises:
-            InvalidInput: If an argument is out of range or unknown.
-            ScopeDenied: If a scope may not be read.
-            StoreError: If the store cannot be read and nothing is warm.
-        """
-        rules = self._digester.rules(checked_floor(floor), max_items, max_chars, max_tokens)
-        cue = await self._asker.cue(
-            query,
-            verb="digest",
-            filter=filter,
-            kinds=kinds,
-            known_at=known_at,
-            valid_at=valid_at,
-            scopes=scopes,
-            preference_bias=preference_bias,
-        )
-        return await self._digester.digest(cue, rules)
-
-    async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
-        """Check that what an answer cites was really shown (FX-4).
-
-        Args:
-            answer: A text, in which ids are looked for; or the ids and keys that were declared.
-            receipt: Of the digest or recall that the answer was made from.
-
-        Raises:
-            ScopeDenied: If a scope of the receipt may not be read.
-        """
-        return await self._digester.verify(answer, receipt)
-
-    async def replay(self, receipt: Receipt) -> Digest:
-        """Return the digest that a receipt is of, byte for byte, as of its clocks (FX-4).
-
-        It is ``ranked`` again where ranker, analyser, embedder and policy are what they were, else
-        ``rendered`` from the receipt; see :class:`~memstrata.Made`.
-
-        Raises:
-            NotReplayable: If something that was shown is erased or purged.
-            InvalidInput: If the receipt is a recall's.
-            ScopeDenied: If it is another reader's, or one of its scopes may not be read.
-        """
-        return await self._digester.replay(receipt)
+        found = await self._reader.recall(cue)
+        self._notes.add(found)
+        return found
 
     async def explain(
         self, id: str, query: str, *, scopes: Sequence[str] | None = None
@@ -443,6 +367,10 @@ class AsyncMemoryManager:
         return await self._reader.history(check_text("key", which, 512), look_in, readable)
 
     async def status(self) -> dict[str, Any]:
-        """Return counts per kind and status, backend, model ids and health (UX-4)."""
+        """Return counts per kind and status, floors in force with the rates that they go by,
+        backend, model ids and health (UX-4, RE-4).
+        """
+        await self._services.journal.flush(self._principal.home.owner)
         memories = await self._reader.visible(await self._asker.cue("", verb="status"))
-        return status_of(self._services, self._principal, memories)
+        floors = await self._floors.report()
+        return status_of(self._services, self._principal, memories, floors)

@@ -107,6 +107,10 @@ class Reader:
                 await asked.dismiss()
             raise
         sight = await self.sight(cue, asked)
+        return self.recalled(sight, cue, query, lost)
+
+    def recalled(self, sight: Sight, cue: Cue, query: Query, lost: Sequence[str] = ()) -> Recall:
+        """Rank what was looked at for a cue; see :meth:`query` for the last two."""
         ranked = self.rank(sight, query, cue, runners_up=RUNNERS_UP)
         hits = ranked.hits_at(ranked.order[: cue.limit])
         dropped = [
@@ -160,12 +164,18 @@ class Reader:
 
     async def known(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
         """Return a memory as :meth:`one` does, though it be expired: to say that it is."""
-        for owner in owners_of(scopes):
-            for row in await self._services.store.get(owner, [id]):
+        found = await self.all_known([id], scopes)
+        return found[0] if found else None
+
+    async def all_known(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
+        """Return those of several memories that :meth:`known` knows, each once."""
+        found: dict[str, Memory] = {}
+        for owner in owners_of(scopes) if ids else ():
+            for row in await self._services.store.get(owner, ids):
                 memory = decode(row)
                 if memory.scope in scopes and self.hears(memory):
-                    return memory
-        return None
+                    found.setdefault(memory.id, memory)
+        return tuple(found.values())
 
     async def one(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
         """Return a memory by id, whatever its status, if it lies in one of the scopes, has not

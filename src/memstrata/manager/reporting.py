@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memstrata.domain.memory import Memory, Status
@@ -11,7 +11,10 @@ from memstrata.manager.services import Services
 
 
 def status_of(
-    services: Services, principal: Principal, memories: Sequence[Memory]
+    services: Services,
+    principal: Principal,
+    memories: Sequence[Memory],
+    floors: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the report for one principal.
 
@@ -19,6 +22,7 @@ def status_of(
         services: The parts of the open memstrata.
         principal: Who asks.
         memories: What it may read.
+        floors: In force, and the rates that they go by.
     """
     model = services.model
     return {
@@ -31,13 +35,19 @@ def status_of(
         "analyser": services.indexes.indexer.analyser,
         "model": None if model is None else model.model_id,
         "policy": services.policies.policy_for(principal.home.org).version,
+        "floors": {**floors},
         "problems": [*_problems(services)],
     }
 
 
 def _problems(services: Services) -> tuple[str, ...]:
     waiting = {f"undelivered_promotion:{name}" for name in services.undelivered.values()}
-    return (*services.problems, *map(str, services.policies.problems()), *sorted(waiting))
+    return (
+        *services.problems,
+        *services.journal.problems,
+        *map(str, services.policies.problems()),
+        *sorted(waiting),
+    )
 
 
 def _counted(names: Sequence[str]) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from memstrata.language.tokens import TokenEstimate
+from memstrata.manager.journal import ReadJournal
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import Clock, Ids, LanguageModel, MemoryStore, TokenCounter
 from memstrata.retrieval.cache import IndexCache
@@ -23,6 +24,7 @@ class Services:
         ids: Ids and salts.
         model: Language model, or None: then rules capture and plan.
         fusion: How recall ranks.
+        journal: What readers did, until it is written.
         tokens: Counts tokens for budgets.
         mode: ``local`` or ``incognito``.
         problems: What was asked for and could not be had, for ``status``.
@@ -36,6 +38,7 @@ class Services:
     policies: PolicyBook
     clock: Clock
     ids: Ids
+    journal: ReadJournal
     model: LanguageModel | None = None
     fusion: Fusion = field(default_factory=Fusion)
     tokens: TokenCounter = field(default_factory=TokenEstimate)

@@ -6,7 +6,10 @@ still not written, because a claim is no entitlement.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from memstrata.domain.proposal import Intent, ScopeName, Violation
+from memstrata.domain.scope import Scope, ScopeLevel
 from memstrata.policy.rules import ExecutionLimits, Policy
 
 # The key that the switch ``trust_declared_tier`` is about (PO-2).
@@ -43,6 +46,20 @@ def resolve_scopes(intent: Intent, policy: Policy) -> tuple[ScopeName, ...] | Vi
         if scope not in allowed:
             return Violation(f"scope_denied:{scope}")
     return intent.scopes or allowed
+
+
+def paths(names: Sequence[ScopeName], home: Scope) -> tuple[str, ...]:
+    """Return the scopes of a principal that the contract's names mean, nearest first.
+
+    None is left out silently for all of them, and none is put in.
+    """
+    meant = {
+        ScopeName.USER: (ScopeLevel.USER, ScopeLevel.SESSION),
+        ScopeName.WORKSPACE: (ScopeLevel.ORG,),
+        ScopeName.TASK: (ScopeLevel.TASK,),
+    }
+    levels = {level for name in names for level in meant[name]}
+    return tuple(scope.path for scope in home.lineage if scope.level in levels)
 
 
 def _key_allowed(key: str, limits: ExecutionLimits) -> bool:

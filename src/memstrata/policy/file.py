@@ -27,8 +27,11 @@ from memstrata.domain.budgets import (
     MIN_TOKENS,
     Budget,
     DigestRules,
+    PullRules,
+    PushRules,
 )
 from memstrata.domain.errors import PolicyInvalid
+from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
 from memstrata.domain.trust import Sensitivity, Source
@@ -149,6 +152,32 @@ class _Digest(_Section):
     turns: _Budget
 
 
+class _Push(_Section):
+    floor: Share
+    items: Count
+    tokens: Annotated[int, Field(ge=MIN_TOKENS, le=100_000)]
+    chars: Annotated[int, Field(ge=MIN_CHARS, le=100_000)]
+    item_chars: Annotated[int, Field(ge=MIN_ITEM_CHARS, le=100_000)]
+    kinds: tuple[Kind, ...]
+    refresh_turns: Count
+
+
+class _Pull(_Section):
+    items: Count
+    tool_items: Count
+    input_chars: Chars
+
+
+class _Feedback(_Section):
+    enabled: bool
+    reads: Count
+    min_hit_rate: Share
+    max_false_positives: Share
+    step: Share
+    least: Share
+    most: Share
+
+
 class _Policy(_Section):
     version: Annotated[str, Field(min_length=1, max_length=100)]
     proposals: _Proposals
@@ -161,6 +190,9 @@ class _Policy(_Section):
     budgets: _Budgets
     recall: _Recall
     digest: _Digest
+    push: _Push
+    pull: _Pull
+    feedback: _Feedback
 
 
 # Mappings that are one list of their own: naming one replaces it, as naming a list does.
@@ -274,6 +306,8 @@ def _contradictions(policy: _Policy) -> Iterator[tuple[yamltree.Path, str]]:
         yield _at("proposals.default_top_k", "must not exceed max_top_k")
     if limits.default_scope not in limits.scopes:
         yield _at("proposals.default_scope", "must be one of proposals.scopes")
+    if policy.feedback.least > policy.feedback.most:
+        yield _at("feedback.least", "must not exceed most")
     for key, category in limits.keys.items():
         if category not in policy.categories:
             problem = _no_category(category, policy.categories)
@@ -315,6 +349,9 @@ def _policy(checked: _Policy) -> Policy:
         budgets=Budgets(**_fields(checked.budgets)),
         recall=RecallRules(**_fields(checked.recall)),
         digest=_digest(checked.digest),
+        push=PushRules(**_fields(checked.push)),
+        pull=PullRules(**_fields(checked.pull)),
+        feedback=FeedbackRules(**_fields(checked.feedback)),
     )
 
 

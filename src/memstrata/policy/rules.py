@@ -13,8 +13,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from memstrata.domain.budgets import DigestRules
+from memstrata.domain.budgets import DigestRules, PullRules, PushRules
 from memstrata.domain.codec import canonical_json
+from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
 from memstrata.domain.trust import Source
@@ -241,6 +242,9 @@ class Policy(Value):
         budgets: What one agent run may use up.
         recall: Preference bias.
         digest: What goes into a prompt.
+        push: What goes there before the first model call.
+        pull: What is searched for while a model works.
+        feedback: How the floors of digest and push follow what is used.
         hash: SHA-256 of all of the above as canonical JSON, hexadecimal.
     """
 
@@ -255,6 +259,9 @@ class Policy(Value):
     budgets: Budgets = field(default_factory=Budgets)
     recall: RecallRules = field(default_factory=RecallRules)
     digest: DigestRules = field(default_factory=DigestRules)
+    push: PushRules = field(default_factory=PushRules)
+    pull: PullRules = field(default_factory=PullRules)
+    feedback: FeedbackRules = field(default_factory=FeedbackRules)
     hash: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -5,11 +5,12 @@ in ``capabilities``, never found out by trying.
 """
 
 from memstrata.ports.capability import Capability
-from memstrata.ports.host import Clock, Ids
+from memstrata.ports.host import Alarm, Clock, Ids
 from memstrata.ports.models import Embedder, LanguageModel, ModelAnswer, TokenCounter
 from memstrata.ports.stores import MemoryStore, MovableStore, OwnerView, SessionStore
 
 __all__ = [
+    "Alarm",
     "Capability",
     "Clock",
     "Embedder",

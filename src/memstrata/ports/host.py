@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -23,3 +24,13 @@ class Ids(Protocol):
 
     def salt(self) -> bytes:
         """Return 16 random bytes."""
+
+
+class Alarm(Protocol):
+    """Time that comes round, as an input (D5)."""
+
+    def after(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call once, not before so many seconds have passed; returns at once.
+
+        On which thread is the alarm's business. A process that ends does not wait for it.
+        """

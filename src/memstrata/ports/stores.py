@@ -133,8 +133,10 @@ class MemoryStore(Protocol):
     async def journal(self, owner: Scope, entries: Sequence[JournalEntry]) -> None:
         """Append what a reader did; no revision is raised, no event linked, no owner created."""
 
-    async def journaled(self, owner: Scope, *, limit: int = 1000) -> tuple[JournalEntry, ...]:
-        """Return the entries appended last, oldest of them first."""
+    async def journaled(
+        self, owner: Scope, *, limit: int = 1000, kind: str | None = None
+    ) -> tuple[JournalEntry, ...]:
+        """Return the entries appended last, of one kind if it is named; oldest of them first."""
 
     async def outbox(
         self, *, source: Scope | None = None, limit: int = 100

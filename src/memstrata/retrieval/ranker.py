@@ -50,6 +50,7 @@ class Ranked:
         score: Per pool place, what orders; 0 to 1.
         relevance: Per pool place, what a floor tests; 0 to 1.
         parts: Per component and pool place, its contribution.
+        now: The clock.
     """
 
     pool: Pool
@@ -57,6 +58,7 @@ class Ranked:
     score: Floats
     relevance: Floats
     parts: Mapping[str, Floats]
+    now: datetime
 
     def hits(self) -> tuple[Hit, ...]:
         """Return what is recalled, best first."""
@@ -68,7 +70,7 @@ class Ranked:
 
     def _hit(self, slot: int) -> Hit:
         why = {name: values.item(slot) for name, values in self.parts.items()}
-        return Hit(self.pool.memory(slot), self.score.item(slot), why)
+        return Hit(self.pool.memory(slot), self.score.item(slot), why, self.now)
 
 
 def rank(
@@ -121,7 +123,7 @@ def rank(
     if pool.nearest:
         eligible = eligible & ~_shadowed(pool, cue)
     order = _ordered(pool, score, eligible, cue.limit + runners_up)
-    return Ranked(pool, order, score, relevance, parts)
+    return Ranked(pool, order, score, relevance, parts, now)
 
 
 def standing(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:

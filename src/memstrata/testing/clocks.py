@@ -1,7 +1,8 @@
-"""Time and identity under a test's control; they implement the ports ``Clock`` and ``Ids``."""
+"""Time and identity under a test's control; they implement ``Clock``, ``Alarm`` and ``Ids``."""
 
 import threading
 import uuid
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from memstrata.domain.value import to_us
@@ -11,7 +12,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class ManualClock:
-    """A clock that stands still until it is moved.
+    """A clock that stands still until it is moved, and the alarm that goes by it.
 
     Args:
         start: Its first wall time.
@@ -20,6 +21,7 @@ class ManualClock:
     def __init__(self, start: datetime = START) -> None:
         self._now_us = to_us(start)
         self._elapsed_us = 0
+        self._alarms: list[tuple[int, Callable[[], None]]] = []
 
     def now_us(self) -> int:
         """Return the wall time in µs since 1970 UTC."""
@@ -30,7 +32,7 @@ class ManualClock:
         return self._elapsed_us / 1e6
 
     def advance(self, *, days: float = 0, seconds: float = 0, us: int = 0) -> int:
-        """Let time pass on both clocks and return the wall time.
+        """Let time pass on both clocks, sound the alarms that are due, return the wall time.
 
         Raises:
             ValueError: If the sum is negative; :meth:`set` turns the wall clock back.
@@ -40,7 +42,15 @@ class ManualClock:
             raise ValueError(f"time passes forward, not by {step_us} µs")
         self._now_us += step_us
         self._elapsed_us += step_us
+        due = [call for at, call in self._alarms if at <= self._elapsed_us]
+        self._alarms = [(at, call) for at, call in self._alarms if at > self._elapsed_us]
+        for call in due:
+            call()
         return self._now_us
+
+    def after(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call once the clock was advanced by so many seconds, from within :meth:`advance`."""
+        self._alarms.append((self._elapsed_us + round(seconds * 1e6), call))
 
     def set(self, now: datetime) -> None:
         """Move the wall clock anywhere, as an administrator might; no time passes."""

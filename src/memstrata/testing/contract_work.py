@@ -211,4 +211,13 @@ class WorkContract(ContractBase):
 
         assert drive(store, store.journaled(ALICE)) == entries
         assert drive(store, store.journaled(ALICE, limit=2)) == entries[3:]
+        other = JournalEntry(3, "digest", b"{}")
+        drive(store, store.journal(ALICE, (other,)))
+        drive(store, store.journal(ALICE, entries[:1]))
+        assert drive(store, store.journaled(ALICE, kind="digest")) == (other,)
+        assert drive(store, store.journaled(ALICE, limit=2, kind="access")) == (
+            entries[4],
+            entries[0],
+        )
+        assert drive(store, store.journaled(ALICE, kind="dream")) == ()
         assert drive(store, store.journaled(BOB)) == ()

@@ -9,6 +9,7 @@ from typing import TypeVar
 from memstrata.domain.codec import canonical_json, decode
 from memstrata.domain.errors import MoveRefused
 from memstrata.domain.scope import Scope
+from memstrata.manager.journal import ReadJournal
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.ports import MemoryStore
 from memstrata.strata import AsyncStrata
@@ -38,7 +39,12 @@ def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
         target: Over the store that it was moved to.
     """
     clock = _Standing(source.services.clock.now_us())
-    one, other = (AsyncStrata(replace(s.services, clock=clock)) for s in (source, target))
+    one, other = (
+        AsyncStrata(
+            replace(s.services, clock=clock, journal=ReadJournal(s.services.store, mute=True))
+        )
+        for s in (source, target)
+    )
 
     async def compare(owners: Sequence[Scope]) -> int:
         compared = 0

@@ -426,7 +426,8 @@ ORDER BY j.place;
 -- name: journal
 -- The newest first; the caller turns them round.
 SELECT at, kind, body FROM memstrata.read_journal
-WHERE owner = %(owner)s ORDER BY n DESC LIMIT %(limit)s;
+WHERE owner = %(owner)s AND (%(kind)s::text IS NULL OR kind = %(kind)s::text)
+ORDER BY n DESC LIMIT %(limit)s;
 
 -- name: open_session
 -- Also takes the session's row, so that of several who append one at a time does.

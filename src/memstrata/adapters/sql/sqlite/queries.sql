@@ -297,7 +297,8 @@ INSERT INTO read_journal (owner, n, at, kind, body) VALUES (:owner, :n, :at, :ki
 
 -- name: journal
 -- The newest first; the caller turns them round.
-SELECT at, kind, body FROM read_journal WHERE owner = :owner ORDER BY n DESC LIMIT :limit;
+SELECT at, kind, body FROM read_journal
+WHERE owner = :owner AND (:kind IS NULL OR kind = :kind) ORDER BY n DESC LIMIT :limit;
 
 -- name: put_meta
 INSERT OR REPLACE INTO meta (name, value) VALUES (:name, :value);

@@ -1,0 +1,12 @@
+"""The same verbs without an event loop (DESIGN D6).
+
+No logic lives here: each method builds the coroutine of its async namesake and drives it
+(:mod:`memstrata.blocking.driver`). A test compares the signatures.
+"""
+
+from memstrata.blocking.driver import Driver
+from memstrata.blocking.manager import MemoryManager
+from memstrata.blocking.prompt import PromptVerbs, Triggers
+from memstrata.blocking.strata import Admin, Agent, Strata
+
+__all__ = ["Admin", "Agent", "Driver", "MemoryManager", "PromptVerbs", "Strata", "Triggers"]

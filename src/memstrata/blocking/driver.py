@@ -1,0 +1,63 @@
+"""Runs coroutines for callers without an event loop (DESIGN D6).
+
+Over adapters that never suspend a coroutine runs on the caller's own thread; where an adapter needs
+the network it runs on an event loop of its own (:mod:`memstrata.driving`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError
+from typing import Any, TypeVar
+
+from memstrata.domain.errors import StoreUnavailable
+from memstrata.driving import SharedLoop
+from memstrata.manager.services import Services
+from memstrata.ports import Capability
+
+T = TypeVar("T")
+
+
+class Driver:
+    """Runs coroutines to their end for callers without an event loop."""
+
+    def __init__(self, services: Services) -> None:
+        model = services.model
+        self._store_inline = Capability.INLINE in services.store.capabilities
+        self._model_inline = model is None or Capability.INLINE in model.capabilities
+        self._location = services.store.location
+        self._lock = threading.Lock()
+        self._loop: SharedLoop | None = None
+
+    def run(self, work: Coroutine[Any, Any, T], *, asks_model: bool = False) -> T:
+        """Return the coroutine's result; ``asks_model`` tells that it may wait for a model."""
+        if self._store_inline and (self._model_inline or not asks_model):
+            return _step(work)
+        try:
+            return self._shared_loop().run(work)
+        except CancelledError as error:
+            raise StoreUnavailable(self._location, "closed while the call was waiting") from error
+
+    def stop(self) -> None:
+        """Close the loop, if there is one; calls that wait for it end with an error."""
+        with self._lock:
+            loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.close()
+
+    def _shared_loop(self) -> SharedLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = SharedLoop()
+            return self._loop
+
+
+def _step(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        work.send(None)
+    except StopIteration as finished:
+        result: T = finished.value
+        return result
+    work.close()
+    raise RuntimeError("an adapter that declares INLINE suspended; this is a fault in it")

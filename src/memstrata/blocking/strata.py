@@ -1,0 +1,139 @@
+"""An open memstrata without an event loop, its agents, its administrators; no logic lives here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from memstrata.agent import AgentResult, AsyncAgent, Effect
+from memstrata.audit import AuditReport
+from memstrata.blocking.driver import Driver
+from memstrata.blocking.manager import MemoryManager
+from memstrata.domain.decision import Outcome
+from memstrata.domain.hindsight import DryRun
+from memstrata.domain.memory import Draft
+from memstrata.domain.scope import DEFAULT_ORG, Grant
+from memstrata.manager import AsyncAdmin
+from memstrata.manager.services import Services
+from memstrata.strata import AsyncStrata
+
+
+class Agent:
+    """The reference agent; see :class:`memstrata.agent.AsyncAgent`."""
+
+    def __init__(self, agent: AsyncAgent, driver: Driver) -> None:
+        self._agent = agent
+        self._driver = driver
+
+    def capture(self, message: str) -> AgentResult:
+        """See :meth:`memstrata.agent.AsyncAgent.capture`."""
+        return self._driver.run(self._agent.capture(message), asks_model=True)
+
+    def answer(self, request: str) -> AgentResult:
+        """See :meth:`memstrata.agent.AsyncAgent.answer`."""
+        return self._driver.run(self._agent.answer(request), asks_model=True)
+
+    def run(self, message: str, request: str) -> AgentResult:
+        """See :meth:`memstrata.agent.AsyncAgent.run`."""
+        return self._driver.run(self._agent.run(message, request), asks_model=True)
+
+
+class Admin:
+    """An administrator's handle; see :class:`memstrata.AsyncAdmin`."""
+
+    def __init__(self, admin: AsyncAdmin, driver: Driver) -> None:
+        self._admin = admin
+        self._driver = driver
+
+    def grant(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> Grant:
+        """See :meth:`memstrata.AsyncAdmin.grant`."""
+        return self._driver.run(self._admin.grant(user, right, org=org))
+
+    def revoke(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> bool:
+        """See :meth:`memstrata.AsyncAdmin.revoke`."""
+        return self._driver.run(self._admin.revoke(user, right, org=org))
+
+    def grants(self, *, org: str = DEFAULT_ORG) -> list[Grant]:
+        """See :meth:`memstrata.AsyncAdmin.grants`."""
+        return self._driver.run(self._admin.grants(org=org))
+
+    def remember(self, draft: Draft, *, scope: str = "/global/") -> Outcome:
+        """See :meth:`memstrata.AsyncAdmin.remember`."""
+        return self._driver.run(self._admin.remember(draft, scope=scope))
+
+    def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
+        """See :meth:`memstrata.AsyncAdmin.dry_run`."""
+        return self._driver.run(self._admin.dry_run(policy, org=org))
+
+
+class Strata:
+    """An open memstrata; use it as a context manager. See :class:`memstrata.AsyncStrata`."""
+
+    def __init__(self, strata: AsyncStrata) -> None:
+        self._strata = strata
+        self._driver = Driver(strata.services)
+        # What readers did is written some time later, on a thread that has no loop either.
+        strata.services.journal.driven_by(self._driver.run)
+
+    @property
+    def services(self) -> Services:
+        """The parts it is made of, for those who build on it."""
+        return self._strata.services
+
+    def manager(
+        self,
+        *,
+        user: str | None = None,
+        org: str | None = None,
+        task: str | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        purpose: str | None = None,
+    ) -> MemoryManager:
+        """See :meth:`memstrata.AsyncStrata.manager`."""
+        manager = self._strata.manager(
+            user=user, org=org, task=task, agent=agent, session=session, purpose=purpose
+        )
+        return MemoryManager(manager, self._driver)
+
+    def admin(self, *, by: str) -> Admin:
+        """See :meth:`memstrata.AsyncStrata.admin`."""
+        return Admin(self._strata.admin(by=by), self._driver)
+
+    def agent(
+        self,
+        manager: MemoryManager,
+        *,
+        needs_model: bool = False,
+        checks: Mapping[str, Effect] | None = None,
+    ) -> Agent:
+        """Return the reference agent for a principal; see :class:`memstrata.agent.AsyncAgent`."""
+        agent = self._strata.agent(manager._manager, needs_model=needs_model, checks=checks)
+        return Agent(agent, self._driver)
+
+    def verify_audit(self) -> AuditReport:
+        """See :meth:`memstrata.AsyncStrata.verify_audit`."""
+        return self._driver.run(self._strata.verify_audit())
+
+    def deliver_outbox(self) -> int:
+        """See :meth:`memstrata.AsyncStrata.deliver_outbox`."""
+        return self._driver.run(self._strata.deliver_outbox())
+
+    def close(self) -> None:
+        """See :meth:`memstrata.AsyncStrata.close`."""
+        self._driver.run(self._strata.close(), asks_model=True)
+        self._driver.stop()
+
+    def __enter__(self) -> Self:
+        self.deliver_outbox()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,360 @@
+"""What readers did, kept off the path of their reads (ME-7).
+
+A read leaves what it returned in a queue and goes. Within :data:`FLUSH_S` seconds, before a capture
+and on close the queue is written to the journal of the reader's own owner: how often each memory
+was read, the receipts of digests, and what answers made of them. Nothing of it raises a revision,
+stands in the chain, or is read by ranking. What belongs to an owner is sealed and erased with it,
+since the store keeps it with the owner's rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import warnings
+from collections import Counter, deque
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
+
+from memstrata.domain.change import JournalEntry
+from memstrata.domain.codec import canonical_json
+from memstrata.domain.digest import Digest
+from memstrata.domain.errors import InvalidInput, StoreCorrupt, StoreError
+from memstrata.domain.floors import FeedbackRules, FloorState, Served
+from memstrata.domain.recall import Recall
+from memstrata.domain.receipt import Receipt
+from memstrata.domain.reread import read_value
+from memstrata.domain.scope import Scope
+from memstrata.domain.value import EPOCH, to_us
+from memstrata.ports import Alarm, MemoryStore
+
+T = TypeVar("T")
+
+FLUSH_S = 5.0
+"""Longest that an entry waits where there is an alarm (SPEC ME-7)."""
+
+MAX_WAITING = 2_000
+"""Reads of one owner that wait as they are; beyond, they are counted up. Chosen: a few MB."""
+
+MAX_RECEIPTS = 2_000
+"""Receipts of one owner that wait while nothing can be written; the oldest go first. Chosen: about
+20 MB.
+"""
+
+ACCESS = "access"
+"""Kind of the entry that says which memories were read, how often, and when last: ``memories`` has
+counts by id, by the path of the memory's owner (LT-9)."""
+
+DIGEST = "digest"
+"""Kind of the entry that is a digest's receipt (FX-4)."""
+
+FEEDBACK = "feedback"
+"""Kind of the entry that says how far the floor has moved; the newest stands (RE-4)."""
+
+Drive: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
+"""Runs a coroutine to its end for who has no event loop."""
+
+
+class Used(NamedTuple):
+    """What an answer made of one read.
+
+    Attributes:
+        served: What became of what was shown.
+        base: The policy's floor of the digest.
+        rules: How the floor follows.
+    """
+
+    served: Served
+    base: float
+    rules: FeedbackRules
+
+
+@dataclass(slots=True)
+class Reads:
+    """Reads that were counted up.
+
+    Attributes:
+        last: Time of the last.
+        counts: Reads by the path of the memory's owner, and its id.
+    """
+
+    last: datetime = EPOCH
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, read: Recall | Digest) -> None:
+        """Count what a read returned."""
+        shown = read.hits if isinstance(read, Recall) else read.items
+        self.last = max(self.last, read.receipt.at)
+        self.counts.update((one.memory.scope.owner.path, one.memory.id) for one in shown)
+
+    def join(self, others: Reads) -> None:
+        """Count what was counted elsewhere."""
+        self.last = max(self.last, others.last)
+        self.counts.update(others.counts)
+
+    def entry(self) -> JournalEntry:
+        """Return the journal's entry."""
+        memories: dict[str, dict[str, int]] = {}
+        for (owner, id), count in sorted(self.counts.items()):
+            memories.setdefault(owner, {})[id] = count
+        return JournalEntry(to_us(self.last), ACCESS, canonical_json({"memories": memories}))
+
+
+Note: TypeAlias = Recall | Digest | Receipt | Used | Reads
+
+
+class OwnerNotes:
+    """What the readers of one owner did and nobody has written down yet; see :class:`ReadJournal`.
+
+    Attributes:
+        owner: Whose readers.
+        floors: How far the owner's floor has moved, as last read or written; None if not known.
+        is_marked: Whether the journal knows that something waits.
+    """
+
+    __slots__ = ("__weakref__", "_journal", "_most", "_waiting", "floors", "is_marked", "owner")
+
+    def __init__(self, journal: ReadJournal, owner: Scope) -> None:
+        self._journal = journal
+        self._waiting: deque[Note] = deque()
+        self.owner = owner
+        self.floors: FloorState | None = None
+        self.is_marked = False
+        self._most = MAX_WAITING
+
+    def add(self, note: Note) -> None:
+        """Leave something to be written; returns at once, and may be called on any thread."""
+        self._waiting.append(note)
+        # Looked at after appending: who takes the mark off takes what waits afterwards.
+        if not self.is_marked:
+            self._journal.mark(self)
+        if len(self._waiting) > self._most:
+            self.put_back(*self.taken())
+            self._journal.hurry()
+
+    @property
+    def waiting(self) -> int:
+        """How many notes wait."""
+        return len(self._waiting)
+
+    def taken(self) -> tuple[Reads, list[Receipt], list[Used]]:
+        """Return what waits, and wait for nothing any more."""
+        reads, receipts, used = Reads(), list[Receipt](), list[Used]()
+        self.is_marked = False
+        self._most = MAX_WAITING
+        while self._waiting:
+            match self._waiting.popleft():
+                case Recall() as recall:
+                    reads.add(recall)
+                case Digest() as digest:
+                    reads.add(digest)
+                    receipts.append(digest.receipt)
+                case Receipt() as receipt:
+                    receipts.append(receipt)
+                case Reads() as counted:
+                    reads.join(counted)
+                case Used() as use:
+                    used.append(use)
+        return reads, receipts, used
+
+    def put_back(self, reads: Reads, receipts: list[Receipt], used: list[Used]) -> None:
+        """Let what was taken wait on, so far as there is room."""
+        self._journal.lost += max(0, len(receipts) - MAX_RECEIPTS)
+        self._waiting.extendleft(reversed([*receipts[-MAX_RECEIPTS:], *used[-MAX_RECEIPTS:]]))
+        if reads.counts:
+            self._waiting.appendleft(reads)
+        self._most = len(self._waiting) + MAX_WAITING
+        self._journal.mark(self)
+
+
+class _Mute(OwnerNotes):
+    """Of readers whose reads are nobody's business, such as a comparison of two stores."""
+
+    __slots__ = ()
+
+    def add(self, note: Note) -> None:
+        del note
+
+
+class ReadJournal:
+    """Writes down what readers did, some time after they did it.
+
+    Safe to share between threads. Of one owner there is one :class:`OwnerNotes`, for as long as
+    anybody has it or anything waits in it.
+
+    Attributes:
+        lost: Receipts that were let go because nothing could be written.
+    """
+
+    def __init__(
+        self, store: MemoryStore, alarm: Alarm | None = None, *, mute: bool = False
+    ) -> None:
+        """Build a journal.
+
+        Args:
+            store: Where it is written.
+            alarm: Tells when it is time; None: only captures and the end do.
+            mute: Whether nothing is written at all.
+        """
+        self.lost = 0
+        self._store = store
+        self._alarm = alarm
+        self._kind = _Mute if mute else OwnerNotes
+        self._drive: Drive | None = None
+        self._lock = threading.Lock()
+        self._notes: WeakValueDictionary[Scope, OwnerNotes] = WeakValueDictionary()
+        self._marked: dict[Scope, OwnerNotes] = {}
+        self._is_armed = False
+        self._is_closed = False
+        self._process = os.getpid()
+        self._problem: str | None = None
+
+    def driven_by(self, drive: Drive) -> None:
+        """Say how to write where no event loop is running at the time of the read."""
+        self._drive = drive
+
+    def of(self, owner: Scope) -> OwnerNotes:
+        """Return where the reads of an owner are left."""
+        with self._lock:
+            return self._notes.setdefault(owner, self._kind(self, owner))
+
+    def mark(self, notes: OwnerNotes) -> None:
+        """Remember that something waits there, and have the alarm set."""
+        with self._lock:
+            notes.is_marked = True
+            self._marked[notes.owner] = notes
+            arm, self._is_armed = not self._is_armed, True
+        if arm:
+            self._wake_in(FLUSH_S)
+
+    def hurry(self) -> None:
+        """Have what waits written as soon as may be: there is much of it."""
+        self._wake_in(0.0)
+
+    def _wake_in(self, seconds: float) -> None:
+        if self._alarm is not None:
+            self._alarm.after(seconds, partial(self._due, _running_loop()))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be written when last tried, for ``status``; no content, no scope."""
+        unwritten = () if self._problem is None else (f"journal_unwritten:{self._problem}",)
+        return (*unwritten, *(("receipts_lost",) if self.lost else ()))
+
+    async def flush(self, owner: Scope | None = None) -> None:
+        """Write down what readers of an owner did, or of all.
+
+        What cannot be written waits on, and :attr:`problems` says so: no read or capture fails
+        for the sake of the journal.
+        """
+        with self._lock:
+            wanted = [*self._marked] if owner is None else [owner]
+            marked = [n for n in (self._marked.pop(each, None) for each in wanted) if n is not None]
+        for notes in marked:
+            taken = notes.taken()
+            try:
+                await self._write(notes, *taken)
+                self._problem = None
+            except StoreError as error:
+                self._problem = type(error).__name__
+                notes.put_back(*taken)
+
+    async def close(self) -> None:
+        """Write down what waits, for the last time; what cannot be written is warned of."""
+        if self._process != os.getpid():
+            return  # a forked child: what waits is the parent's to write
+        await self.flush()
+        self._is_closed = True
+        if self._problem is not None and self._marked:
+            warnings.warn(
+                f"memstrata: what readers did last is lost: {self._problem} on writing it to"
+                f" {self._store.location}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            self._marked.clear()
+
+    async def floors(self, notes: OwnerNotes) -> FloorState:
+        """Return how far an owner's floor has moved.
+
+        Raises:
+            StoreError: If it is not known and cannot be read.
+        """
+        known = notes.floors
+        if known is None:
+            known = notes.floors = await self._stored_floors(notes.owner)
+        return known
+
+    async def _stored_floors(self, owner: Scope) -> FloorState:
+        found = await self._store.journaled(owner, limit=1, kind=FEEDBACK)
+        if not found:
+            return FloorState()
+        return _read(FloorState, found[0], self._store.location)
+
+    async def receipts(self, owner: Scope, limit: int) -> tuple[Receipt, ...]:
+        """Return the receipts of an owner's digests, the newest of them, oldest first."""
+        await self.flush(owner)
+        found = await self._store.journaled(owner, limit=limit, kind=DIGEST)
+        return tuple(_read(Receipt, entry, self._store.location) for entry in found)
+
+    async def _write(
+        self, notes: OwnerNotes, reads: Reads, receipts: Iterable[Receipt], used: Sequence[Used]
+    ) -> None:
+        entries = [reads.entry()] if reads.counts else []
+        entries += [
+            JournalEntry(to_us(each.at), DIGEST, canonical_json(each.to_dict()))
+            for each in receipts
+        ]
+        state = None
+        if used:
+            # Others may have moved it meanwhile. Two processes at the very same moment may lose
+            # a read of each other's; these are rates, not accounts.
+            state = await self._stored_floors(notes.owner)
+            for one in used:
+                state = state.after(one.served, one.base, one.rules)
+            at = max(one.served.at for one in used)
+            entries.append(JournalEntry(to_us(at), FEEDBACK, canonical_json(state.to_dict())))
+        if entries:
+            await self._store.journal(notes.owner, entries)
+        # Where nothing was decided here, another process may have; the next digest looks.
+        notes.floors = state
+
+    def _due(self, loop: asyncio.AbstractEventLoop | None) -> None:
+        with self._lock:
+            self._is_armed = False
+            idle = self._is_closed or not self._marked or self._process != os.getpid()
+        if idle:
+            return
+        work = self.flush()
+        try:
+            if loop is not None and self._drive is None:
+                asyncio.run_coroutine_threadsafe(work, loop)
+            elif self._drive is not None:
+                self._drive(work)
+            else:
+                work.close()
+        except (StoreError, RuntimeError) as error:
+            # The loop was closed meanwhile; what waits is written when the store is closed.
+            work.close()
+            self._problem = type(error).__name__
+
+
+def _read(kind: type[T], entry: JournalEntry, location: str) -> T:
+    try:
+        found: T = read_value(kind, entry.kind, json.loads(entry.body))
+    except (ValueError, InvalidInput) as error:
+        raise StoreCorrupt(location, f"an entry of a journal cannot be read: {error}") from error
+    return found
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

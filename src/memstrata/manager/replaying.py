@@ -1,0 +1,125 @@
+"""What was read is read again from its receipt, as of its clocks (FX-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memstrata.digest.compose import compose
+from memstrata.domain.codec import decode
+from memstrata.domain.cue import Cue
+from memstrata.domain.digest import Digest
+from memstrata.domain.errors import InvalidInput, NotReplayable, ScopeDenied
+from memstrata.domain.memory import Memory
+from memstrata.domain.recall import Hit, Recall
+from memstrata.domain.receipt import Made, Receipt
+from memstrata.domain.scope import Principal
+from memstrata.manager.asking import Asker
+from memstrata.manager.digesting import Digester
+from memstrata.manager.reading import Reader, Sight, owners_of
+from memstrata.manager.services import Services
+
+
+class Replayer:
+    """Gives one principal its reads again; writes nothing."""
+
+    def __init__(
+        self,
+        services: Services,
+        principal: Principal,
+        reader: Reader,
+        asker: Asker,
+        digester: Digester,
+    ) -> None:
+        self._services = services
+        self._principal = principal
+        self._reader = reader
+        self._asker = asker
+        self._digester = digester
+
+    async def digest(self, receipt: Receipt) -> Digest:
+        """See :meth:`memstrata.manager.AsyncMemoryManager.replay`."""
+        page = receipt.page
+        if page is None:
+            raise InvalidInput("receipt", "is a recall's, which replay_recall gives again")
+        sight = await self._sight(receipt)
+        shown = self._shown_again(sight, receipt)
+        if receipt.policy == self._reader.policy.hash:
+            sight = sight._replace(degraded=receipt.degraded)
+            made = self._digester.made(sight, receipt.cue, page.rules, page.trigger)
+            if made.receipt.ranking == receipt.ranking and made.receipt.page == page:
+                return replace(made, receipt=receipt, made=Made.RANKED)
+        composed = compose(shown, page.rules, sight.clock, self._services.tokens.count)
+        return Digest(composed.text, composed.items, receipt, Made.RENDERED)
+
+    async def recall(self, receipt: Receipt) -> Recall:
+        """See :meth:`memstrata.manager.AsyncMemoryManager.replay_recall`.
+
+        The hits are those of the receipt either way; ranking again tells whether it would find
+        them.
+        """
+        if receipt.page is not None:
+            raise InvalidInput("receipt", "is a digest's, which replay gives again")
+        sight = await self._sight(receipt)
+        hits = tuple(self._shown_again(sight, receipt))
+        made = Made.RENDERED
+        if receipt.policy == self._reader.policy.hash:
+            sight = sight._replace(degraded=receipt.degraded)
+            has_vector = "vector" not in receipt.degraded
+            query, _ = self._reader.query(receipt.query, has_vector=has_vector)
+            found = self._reader.recalled(sight, receipt.cue, query).receipt
+            if (found.ranking, found.returned) == (receipt.ranking, receipt.returned):
+                made = Made.RANKED
+        return Recall(hits, receipt.degraded, receipt, made)
+
+    def is_mine(self, receipt: Receipt) -> bool:
+        """Whether a receipt is this reader's: what another agent, or for another purpose, was
+        shown is not.
+        """
+        me, cue = self._principal, receipt.cue
+        return (receipt.reader, cue.agent, cue.purpose) == (me.home, me.agent, me.purpose)
+
+    async def _sight(self, receipt: Receipt) -> Sight:
+        """Return what the receipt's reader looked at.
+
+        Raises:
+            ScopeDenied: If that was another reader, or may not be read any more.
+            InvalidInput: If the receipt contradicts itself.
+        """
+        if not self.is_mine(receipt):
+            raise ScopeDenied(
+                receipt.reader.path, "read", "what was read is given again to who read it"
+            )
+        owners = owners_of(await self._asker.readable(receipt.scopes, "replay"))
+        if any(seen.owner not in owners for seen in receipt.seen):
+            raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
+        seen = {one.owner: one.known_at for one in receipt.seen}
+        return await self._reader.past(receipt.cue, seen, receipt.at)
+
+    def _shown_again(self, sight: Sight, receipt: Receipt) -> Sequence[Hit]:
+        """Return what was shown as it was then, in the order of the receipt.
+
+        Raises:
+            NotReplayable: If any of it is gone.
+        """
+        wanted = {shown.id for shown in receipt.returned}
+        segments = [segment for frozen in sight.frozen for segment in frozen.segments]
+        rows = [row for segment in segments for row in segment.rows if row.id in wanted]
+        found = {m.id: m for m in map(decode, rows) if self._may_see(m, receipt.cue)}
+        gone = tuple(shown.id for shown in receipt.returned if shown.id not in found)
+        if gone:
+            raise NotReplayable(gone)
+        then = {id: _as_of_then(memory, receipt) for id, memory in found.items()}
+        return [Hit(then[s.id], s.score, s.why, sight.clock) for s in receipt.returned]
+
+    def _may_see(self, memory: Memory, cue: Cue) -> bool:
+        given = memory.purpose is None or memory.purpose == self._principal.purpose
+        return given and memory.scope in cue.scopes and self._reader.hears(memory)
+
+
+def _as_of_then(memory: Memory, receipt: Receipt) -> Memory:
+    """Return a memory without the end of its state where that came after the read."""
+    ended = memory.known_to
+    if ended is None or (receipt.known_at is not None and ended <= receipt.at):
+        return memory
+    return replace(memory, known_to=None)

@@ -1,0 +1,317 @@
+"""Push, pull and both: what a model is given unasked, and what it or its host asks for (RE-1)."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import World
+from memstrata import Digest, Draft, InvalidInput, Made, StoreUnavailable, Trigger, Triggers
+from memstrata.blocking import MemoryManager
+
+
+def contents(digest: Digest | None) -> list[str]:
+    assert digest is not None
+    return [item.memory.content for item in digest.items]
+
+
+@pytest.fixture
+def ana(world: World) -> MemoryManager:
+    ana = world.strata.manager(user="ana", org="acme", session="monday")
+    ana.remember("Answer in short sentences", key="response_style", category="preference")
+    ana.remember("The billing service is deployed to us-east-1", category="entity_fact")
+    ana.remember("Porto is where Ana grew up", category="entity_fact")
+    ana.remember("The deploy of the billing service failed in May", kind="episodic")
+    ana.remember("Run the smoke tests before a deploy of billing", kind="procedural")
+    return ana
+
+
+def test_a_push_brings_preferences_and_what_bears_on_the_subject(ana: MemoryManager) -> None:
+    digest = ana.push("deploy the billing service to us-east-1")
+
+    assert "Answer in short sentences" in contents(digest)
+    assert "The billing service is deployed to us-east-1" in contents(digest)
+    assert not {"Porto is where Ana grew up", "The deploy of the billing service failed in May"} & {
+        *contents(digest)
+    }
+    assert digest.receipt.floor == 0.8
+    assert digest.receipt.page is not None
+    assert digest.receipt.page.trigger is Trigger.PUSH
+    total = digest.receipt.page.rules.total
+    assert (total.items, total.tokens) == (5, 2_000)
+
+
+def test_a_push_about_nothing_brings_preferences_only(ana: MemoryManager) -> None:
+    assert contents(ana.push()) == ["Answer in short sentences"]
+
+
+def test_a_push_holds_its_budget(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    for n in range(9):
+        ana.remember(f"Preference {n}: " + "walnut cake " * 300, key=f"p{n}", category="preference")
+
+    digest = ana.push("walnut cake")
+
+    assert 1 <= len(digest.items) <= 5
+    assert world.strata.services.tokens.count(digest.text) <= 2_000
+    assert {dropped.reason for dropped in digest.receipt.dropped} & {"items:facts", "tokens:facts"}
+
+
+def test_a_task_gets_its_own_context(world: World, ana: MemoryManager) -> None:
+    task = world.strata.manager(user="ana", org="acme", task="upgrade")
+    sibling = world.strata.manager(user="ana", org="acme", task="other")
+    task.remember("Stay on version 12 of the database", category="constraint")
+    sibling.remember("Paint the garden fence", category="constraint")
+
+    assert set(contents(task.push("zebras"))) == {
+        "Stay on version 12 of the database", "Answer in short sentences",
+    }  # fmt: skip
+    assert contents(ana.push("zebras")) == ["Answer in short sentences"]
+
+
+def test_a_search_has_no_floor_and_as_many_as_asked_for(ana: MemoryManager) -> None:
+    ana.remember("Nothing before noon", pinned=True)
+
+    found = ana.search_memory("where did Ana grow up?", top_k=1)
+
+    assert contents(found) == ["Porto is where Ana grew up"]
+    assert len(ana.search_memory("billing deploy Ana short").items) == 5
+    assert found.receipt.page is not None
+    assert found.receipt.page.trigger is Trigger.PULL
+    for wrong in ({"layer": "l9"}, {"top_k": 0}):
+        with pytest.raises(InvalidInput, match=next(iter(wrong))):
+            ana.search_memory("x", **wrong)  # type: ignore[arg-type]
+
+
+def test_pushes_and_searches_are_given_again_byte_for_byte(
+    world: World, ana: MemoryManager
+) -> None:
+    task = world.strata.manager(user="ana", org="acme", task="upgrade")
+    task.remember("Stay on version 12 of the database")
+    given = [task.push("deploy billing"), task.push(), task.search_memory("deploy", top_k=2)]
+    world.clock.advance(days=2)
+    task.remember("Deploy at night")
+    ana.correct("response_style", "Answer at length")
+
+    for digest in given:
+        again = task.replay(type(digest.receipt).from_dict(digest.receipt.to_dict()))
+        assert (again.text, again.made) == (digest.text, Made.RANKED)
+
+
+def test_the_tool_is_a_json_schema_with_the_policys_limits(
+    new_world: Callable[..., World], tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("proposals: {max_top_k: 4, default_top_k: 2, max_query_chars: 99}\n")
+    tool = new_world(policy=str(policy)).strata.manager(user="bob").search_tool()
+
+    assert tool.name == "search_memory"
+    assert tool.description
+    assert json.loads(json.dumps(tool.to_dict())) == tool.to_dict()
+    properties = tool.parameters["properties"]
+    assert properties["layer"]["enum"] == ["l2"]
+    assert (properties["top_k"]["maximum"], properties["top_k"]["default"]) == (4, 4)
+    assert properties["query"]["maxLength"] == 99
+    assert tool.parameters["required"] == ["query"]
+    assert tool.parameters["additionalProperties"] is False
+
+
+def test_a_models_call_is_carried_out(ana: MemoryManager) -> None:
+    reply = ana.call_search_tool('{"query": "where did Ana grow up?", "top_k": 1}')
+
+    assert reply.refused is None
+    assert contents(reply.digest) == ["Porto is where Ana grew up"]
+    assert str(reply) == reply.text == reply.digest.text  # type: ignore[union-attr]
+    assert len(ana.call_search_tool({"query": "billing Ana short deploy"}).digest.items) == 5  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ("nonsense", "not_object"),
+        ("[" * 60_000, "not_object"),
+        ("[1]", "not_object"),
+        (7, "not_object"),
+        ({}, "query"),
+        ({"query": "  "}, "query"),
+        ({"query": ["x"]}, "query"),
+        ({"query": "x" * 241}, "query_too_long"),
+        ({"query": "x", "top_k": 7}, "top_k"),
+        ({"query": "x", "top_k": "many"}, "top_k"),
+        ({"query": "x", "layer": "l1"}, "layer"),
+        ({"query": "x", "layer": ["l2"]}, "layer"),
+        ({"query": "x", "scope": "/global/"}, "unknown_argument"),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_whatever_a_model_says_wrong_is_a_refusal_that_it_can_read(
+    ana: MemoryManager, arguments: Any, reason: str
+) -> None:
+    reply = ana.call_search_tool(arguments)
+
+    assert reply.refused == f"invalid_retrieval_intent:{reason}"
+    assert reply.refused in reply.text
+    assert reply.digest is None
+
+
+def test_a_model_searches_where_execution_allows_and_nowhere_else(
+    new_world: Callable[..., World], tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("version: one\n")
+    world = new_world(policy=str(policy))
+    world.strata.admin(by="root").remember(Draft("Acme sells walnuts"), scope="/org/acme/")
+    ana = world.strata.manager(user="ana", org="acme")
+
+    assert contents(ana.search_memory("walnuts")) == ["Acme sells walnuts"]
+    assert contents(ana.call_search_tool({"query": "walnuts"}).digest) == []
+    policy.write_text("version: two\nexecution: {workspace_memory: true}\n")
+    assert contents(ana.call_search_tool({"query": "walnuts"}).digest) == ["Acme sells walnuts"]
+
+
+def test_before_a_tool_three_are_pulled_for_its_name_and_the_beginning_of_its_input(
+    ana: MemoryManager,
+) -> None:
+    triggers = ana.triggers()
+
+    found = triggers.before_tool("deploy", {"service": "billing", "note": "x" * 500})
+
+    assert found is not None
+    assert len(found.items) == 3
+    query = found.receipt.query
+    assert query.startswith('deploy {"service": "billing", "note": "xxx')
+    assert len(query) == len("deploy ") + 200
+    text = triggers.before_tool("write_file", "\0\ud800" + "deploy " * 100)
+    assert text is not None
+    assert len(text.receipt.query) == len("write_file ") + 200
+
+
+def test_after_a_failed_tool_its_error_is_searched_for_as_well(ana: MemoryManager) -> None:
+    found = ana.triggers(mode="pull").after_failed_tool("deploy", "billing", "region unknown")
+
+    assert found is not None
+    assert found.receipt.query == "deploy region unknown billing"
+
+
+def test_input_that_is_no_data_is_an_error(ana: MemoryManager) -> None:
+    cycle: list[Any] = []
+    cycle.append(cycle)
+
+    with pytest.raises(InvalidInput, match="input"):
+        ana.triggers().before_tool("deploy", cycle)
+    with pytest.raises(InvalidInput, match="name"):
+        ana.triggers().before_tool("", "x")
+    with pytest.raises(InvalidInput, match="mode"):
+        ana.triggers(mode="shove")
+    with pytest.raises(InvalidInput, match="about"):
+        ana.triggers(5)  # type: ignore[arg-type]
+
+
+def test_each_mode_does_its_own(ana: MemoryManager) -> None:
+    push, pull = ana.triggers(mode="push"), ana.triggers(mode="pull")
+
+    assert push.before_model() is not None
+    assert push.before_tool("deploy", "x") is None
+    assert push.after_failed_tool("deploy", "x") is None
+    assert pull.before_model() is None
+    assert pull.before_tool("deploy", "x") is not None
+
+
+def looked(triggers: Triggers) -> bool:
+    """Whether a model call makes memory be read again."""
+    before = triggers.pinned
+    return triggers.before_model() is not before
+
+
+def test_a_push_stays_pinned_until_five_turns_have_passed(ana: MemoryManager) -> None:
+    triggers = ana.triggers("deploy billing")
+    assert looked(triggers)
+
+    seen = []
+    for _ in range(12):
+        triggers.turn_end()
+        seen.append(looked(triggers))
+        assert not looked(triggers)
+
+    assert [turn for turn, new in enumerate(seen, start=1) if new] == [5, 10]
+
+
+def test_in_push_mode_only_what_changes_makes_it_look_again(ana: MemoryManager) -> None:
+    triggers = ana.triggers("deploy billing", mode="push")
+    triggers.before_model()
+
+    for _ in range(12):
+        triggers.turn_end()
+    assert not looked(triggers)
+    triggers.state_changed()
+    assert looked(triggers)
+
+
+def test_a_change_of_state_may_bring_another_subject(ana: MemoryManager) -> None:
+    triggers = ana.triggers("zebras")
+    assert contents(triggers.before_model()) == ["Answer in short sentences"]
+
+    triggers.state_changed("the billing service deployed to us-east-1")
+
+    assert "The billing service is deployed to us-east-1" in contents(triggers.before_model())
+
+
+def test_what_gave_way_does_not_stay_before_the_model(world: World, ana: MemoryManager) -> None:
+    triggers = ana.triggers()
+    triggers.before_model()
+
+    ana.remember("Tea is at four", category="entity_fact")
+    assert not looked(triggers), "a new memory that is not in it changes nothing"
+    ana.correct("response_style", "Answer at length")
+    assert contents(triggers.before_model()) == ["Answer at length"]
+    ana.forget(key="response_style")
+    assert contents(triggers.before_model()) == []
+    ana.remember("Speak French today", key="tongue", category="preference", ttl_days=1)
+    triggers.state_changed()
+    assert contents(triggers.before_model()) == ["Speak French today"]
+    world.clock.advance(days=1, seconds=1)
+    assert contents(triggers.before_model()) == []
+
+
+def test_another_policy_makes_it_look_again(
+    new_world: Callable[..., World], tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("version: one\n")
+    bob = new_world(policy=str(policy)).strata.manager(user="bob")
+    triggers = bob.triggers()
+    triggers.before_model()
+    assert not looked(triggers)
+
+    policy.write_text("version: another, and longer\n")
+
+    assert looked(triggers)
+
+
+def test_without_the_store_a_warm_push_is_looked_for_again_and_says_so(
+    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    triggers = ana.triggers()
+    triggers.before_model()
+
+    async def gone(*_: Any, **__: Any) -> Any:
+        raise StoreUnavailable("here", "gone")
+
+    monkeypatch.setattr(world.strata.services.store, "heads", gone, raising=False)
+    digest = triggers.before_model()
+
+    assert contents(digest) == ["Answer in short sentences"]
+    assert digest is not None
+    assert digest.receipt.degraded == ("store",)
+
+
+def test_strangers_and_siblings_push_and_pull_nothing(world: World, ana: MemoryManager) -> None:
+    for stranger in (
+        world.strata.manager(user="bob", org="acme"),
+        world.strata.manager(user="ana", org="other"),
+    ):
+        assert contents(stranger.push("deploy the billing service")) == []
+        assert contents(stranger.search_memory("deploy the billing service")) == []
+        assert contents(stranger.call_search_tool({"query": "billing"}).digest) == []

@@ -1,0 +1,394 @@
+"""What readers did is written down off the path of their reads, and moves the floor (ME-7, RE-4)."""
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import World
+from memstrata import Receipt, Scope, StoreFull
+from memstrata.agent import AgentResult
+from memstrata.blocking import MemoryManager, Strata
+from memstrata.manager import journal as journal_module
+from memstrata.settings import Settings
+from memstrata.testing import CountingIds, ManualClock
+from memstrata.testing.contract_base import drive
+from memstrata.wiring import assemble
+
+ANA = Scope.of_user("acme", "ana")
+
+
+def written(world: World, kind: str, owner: Scope = ANA) -> list[Any]:
+    store = world.strata.services.store
+    return [json.loads(e.body) for e in drive(store, store.journaled(owner, kind=kind))]
+
+
+@pytest.fixture
+def ana(world: World) -> MemoryManager:
+    ana = world.strata.manager(user="ana", org="acme", agent="bot")
+    ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
+    ana.remember("Ana grew up near the sea in Porto", category="entity_fact")
+    return ana
+
+
+def test_recall_writes_nothing_until_five_seconds_have_passed(
+    world: World, ana: MemoryManager
+) -> None:
+    (deploy,) = ana.recall("where do I deploy?", limit=1)
+    ana.recall("where do I deploy?", limit=1)
+    sea = ana.recall("near the sea in Porto", limit=1)[0]
+
+    world.clock.advance(seconds=4.999)
+    assert written(world, "access") == []
+    world.clock.advance(seconds=0.001)
+
+    assert written(world, "access") == [
+        {"memories": {ANA.path: {deploy.memory.id: 2, sea.memory.id: 1}}}
+    ]
+    world.clock.advance(seconds=60)
+    assert len(written(world, "access")) == 1
+    ana.recall("where do I deploy?", limit=1)
+    world.clock.advance(seconds=5)
+    assert len(written(world, "access")) == 2
+
+
+def test_it_raises_no_revision_and_is_in_no_chain(world: World, ana: MemoryManager) -> None:
+    store = world.strata.services.store
+    before = drive(store, store.heads([ANA])), world.strata.verify_audit()
+    answer = ana.recall("where do I deploy?")
+
+    ana.digest("where do I deploy?")
+    world.clock.advance(seconds=5)
+
+    assert (drive(store, store.heads([ANA])), world.strata.verify_audit()) == before
+    assert [h.to_dict() for h in ana.recall("where do I deploy?")] == [h.to_dict() for h in answer]
+
+
+def test_it_is_the_readers_own_owner_that_keeps_it(world: World, ana: MemoryManager) -> None:
+    world.strata.admin(by="root").grant("boss", "read_user:ana", org="acme")
+    task = world.strata.manager(user="ana", org="acme", task="upgrade")
+    boss = world.strata.manager(user="boss", org="acme")
+
+    task.recall("where do I deploy?", limit=1)
+    boss.recall("where do I deploy?", limit=1, scopes=["/org/acme/user/ana/"])
+    world.clock.advance(seconds=5)
+
+    assert len(written(world, "access")) == 1
+    (by_boss,) = written(world, "access", Scope.of_user("acme", "boss"))
+    assert [*by_boss["memories"]] == [ANA.path]
+    assert written(world, "access", Scope.of_org("acme")) == []
+
+
+def test_capture_finds_it_written(world: World, ana: MemoryManager) -> None:
+    ana.recall("where do I deploy?")
+    other = world.strata.manager(user="bob", org="acme")
+    other.recall("anything")
+    other.digest("anything")
+
+    ana.capture("Call me Ana.")
+
+    assert len(written(world, "access")) == 1
+    assert written(world, "digest", Scope.of_user("acme", "bob")) == []
+
+
+def test_what_waits_is_written_on_close(tmp_path: Path) -> None:
+    def opened() -> Strata:
+        return Strata(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+
+    with opened() as strata:
+        ana = strata.manager(user="ana")
+        ana.remember("Deploy to Dublin")
+        given = ana.digest("deploy to Dublin")
+        ana.recall("deploy")
+
+    with opened() as strata:
+        store = strata.services.store
+        (entry,) = drive(store, store.journaled(Scope.of_user("default", "ana"), kind="access"))
+        assert [*json.loads(entry.body)["memories"].values()] == [{given.items[0].memory.id: 2}]
+        assert strata.manager(user="ana").receipts() == (given.receipt,)
+
+
+def test_the_machines_own_alarm_writes_it_too(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(journal_module, "FLUSH_S", 0.0)
+    strata = Strata(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+    store, done = strata.services.store, threading.Event()
+    plain = store.journal
+
+    async def told(*given: Any) -> None:
+        await plain(*given)
+        done.set()
+
+    monkeypatch.setattr(store, "journal", told, raising=False)
+    ana = strata.manager(user="ana")
+    ana.remember("Deploy to Dublin")
+
+    ana.recall("deploy")
+
+    assert done.wait(timeout=60)
+    assert drive(store, store.journaled(Scope.of_user("default", "ana")))[0].kind == "access"
+    strata.close()
+
+
+def test_on_an_event_loop_the_loop_writes_it(tmp_path: Path) -> None:
+    clock = ManualClock()
+
+    async def scene() -> list[str]:
+        core = assemble(
+            tmp_path / "m.db", inline=False, settings=Settings(), clock=clock, alarm=clock
+        )
+        async with core as strata:
+            ana, store = strata.manager(user="ana"), strata.services.store
+            await ana.remember("Deploy to Dublin")
+            await ana.digest("deploy", floor=0)
+            clock.advance(seconds=5)
+            while not (found := await store.journaled(ana.principal.home)):
+                await asyncio.sleep(0)
+            return [entry.kind for entry in found]
+
+    assert asyncio.run(scene()) == ["access", "digest"]
+
+
+def test_receipts_of_digests_pushes_and_pulls_can_be_read_and_replayed(
+    world: World, ana: MemoryManager
+) -> None:
+    given = [ana.digest("where do I deploy?"), ana.push("sea"), ana.search_memory("sea")]
+    world.strata.manager(user="ana", org="acme", agent="spy").digest("sea")
+    world.strata.manager(user="bob", org="acme", agent="bot").digest("sea")
+
+    kept = world.reopen().manager(user="ana", org="acme", agent="bot").receipts()
+
+    assert kept == tuple(digest.receipt for digest in given)
+    again = world.strata.manager(user="ana", org="acme", agent="bot")
+    assert [again.replay(receipt).text for receipt in kept] == [digest.text for digest in given]
+
+
+def test_what_cannot_be_written_waits_and_status_says_so(
+    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = world.strata.services.store
+    plain, full = store.journal, [True]
+
+    async def journal(*given: Any) -> None:
+        if full[0]:
+            raise StoreFull("here", "no space left")
+        await plain(*given)
+
+    monkeypatch.setattr(store, "journal", journal, raising=False)
+    ana.digest("where do I deploy?")
+    world.clock.advance(seconds=5)
+    ana.recall("where do I deploy?")
+
+    assert ana.capture("Call me Ana.").outcomes
+    assert "journal_unwritten:StoreFull" in ana.status()["problems"]
+    full[0] = False
+    assert ana.status()["problems"] == []
+    assert len(written(world, "digest")) == 1
+    (access,) = written(world, "access")
+    assert max(access["memories"][ANA.path].values()) == 2
+
+
+def test_what_is_lost_on_close_is_warned_of(tmp_path: Path, monkeypatch: Any) -> None:
+    strata = Strata(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+
+    async def full(*_: Any) -> None:
+        raise StoreFull("here", "no space left")
+
+    monkeypatch.setattr(strata.services.store, "journal", full, raising=False)
+    strata.manager(user="ana").digest("x")
+
+    with pytest.warns(RuntimeWarning, match="StoreFull"):
+        strata.close()
+
+
+def test_many_reads_are_counted_up_and_many_receipts_are_bounded(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "MAX_WAITING", 10)
+    monkeypatch.setattr(journal_module, "MAX_RECEIPTS", 3)
+    ana = world.strata.manager(user="ana", org="acme")
+    ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
+    journal = world.strata.services.journal
+
+    for _ in range(57):
+        (hit,) = ana.recall("where do I deploy?", limit=1)
+        assert journal.of(ANA).waiting <= 11
+    receipts = [ana.digest(f"deploy {n}", floor=1).receipt for n in range(30)]
+    lost = journal.lost
+    world.clock.advance(seconds=5)
+
+    (access,) = written(world, "access")
+    assert access["memories"][ANA.path][hit.memory.id] == 57
+    kept = [Receipt.from_dict(raw) for raw in written(world, "digest")]
+    assert kept == receipts[lost:]
+    assert 3 <= len(kept) < 30
+    assert "receipts_lost" in ana.status()["problems"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_writes_nothing_of_its_parents(tmp_path: Path) -> None:
+    strata = Strata(assemble(tmp_path / "m.db", inline=True, settings=Settings()))
+    ana = strata.manager(user="ana")
+    ana.digest("x")
+
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        strata.close()
+        os._exit(0)
+    _, code = os.waitpid(child, 0)
+
+    assert code == 0
+    assert len(ana.receipts()) == 1
+    strata.close()
+
+
+# -- the floor ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def quick(new_world: Callable[..., World], tmp_path: Path) -> Iterator[World]:
+    """A world whose floor moves after every four reads."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("feedback: {reads: 4}\n")
+    yield new_world(policy=str(policy))
+
+
+def asked(world: World, times: int, query: str, used: Callable[[Receipt], Any]) -> None:
+    ana = world.strata.manager(user="ana", org="acme")
+    for _ in range(times):
+        receipt = ana.digest(query).receipt
+        ana.verify(used(receipt), receipt)
+        world.clock.advance(seconds=6)
+
+
+def floors(world: World, user: str = "ana") -> dict[str, Any]:
+    found: dict[str, Any] = world.strata.manager(user=user, org="acme").status()["floors"]
+    return found
+
+
+def nothing(receipt: Receipt) -> list[str]:
+    return []
+
+
+def test_empty_digests_lower_the_floor_of_that_owner_and_no_other(quick: World) -> None:
+    asked(quick, 4, "zebra", nothing)
+
+    assert floors(quick) == {
+        "digest": 0.7, "push": 0.75, "hit_rate": 0.0, "false_positives": 0.0, "reads": 0,
+    }  # fmt: skip
+    assert floors(quick, "bob")["digest"] == 0.75
+    ana = quick.strata.manager(user="ana", org="acme")
+    lowered = ana.digest("zebra").receipt
+    assert lowered.floor == 0.7
+    assert lowered.page is not None
+    assert lowered.page.rules.floor == 0.7
+    assert ana.push("zebra").receipt.floor == 0.75
+    assert ana.digest("zebra", floor=0.6).receipt.floor == 0.6
+
+
+def test_what_is_shown_and_never_used_raises_it(quick: World) -> None:
+    ana = quick.strata.manager(user="ana", org="acme")
+    ana.remember("Always deploy to us-east-1", key="deploy_region")
+
+    asked(quick, 4, "always deploy to us-east-1", nothing)
+
+    assert floors(quick)["digest"] == 0.8
+    assert floors(quick)["false_positives"] == 1.0
+
+
+def test_what_is_used_leaves_it(quick: World) -> None:
+    ana = quick.strata.manager(user="ana", org="acme")
+    ana.remember("Always deploy to us-east-1", key="deploy_region")
+
+    asked(quick, 4, "always deploy to us-east-1", lambda r: [r.returned[0].key])
+    asked(quick, 4, "always deploy to us-east-1", lambda r: f"Done ({r.returned[0].id}).")
+
+    assert (floors(quick)["digest"], floors(quick)["hit_rate"]) == (0.75, 1.0)
+
+
+def test_a_text_that_names_nothing_says_nothing(quick: World) -> None:
+    asked(quick, 9, "zebra", lambda _: "Zebras live in Kenya.")
+
+    assert (floors(quick)["digest"], floors(quick)["reads"]) == (0.75, 0)
+
+
+def test_one_read_counts_once_and_a_strangers_receipt_never(quick: World) -> None:
+    ana = quick.strata.manager(user="ana", org="acme")
+    bob = quick.strata.manager(user="bob", org="acme")
+    receipt = ana.digest("zebra").receipt
+    for _ in range(3):
+        ana.verify([], receipt)
+        quick.clock.advance(seconds=6)
+    elsewhere = bob.digest("zebra", scopes=["org"]).receipt
+    ana.verify([], elsewhere)
+
+    assert floors(quick)["reads"] == 1
+    assert floors(quick, "bob")["reads"] == 0
+
+
+def test_it_is_kept_over_the_end_of_the_process_and_found_by_another(quick: World) -> None:
+    ana = quick.strata.manager(user="ana", org="acme")
+    ana.digest("zebra")  # so that this process knows how it stood
+    if quick.is_durable:
+        other = Strata(
+            assemble(
+                quick.target, settings=quick._settings, inline=True, clock=quick.clock,
+                ids=CountingIds(), alarm=quick.clock,
+            )
+        )  # fmt: skip
+        elsewhere = other.manager(user="ana", org="acme")
+        for n in range(4):
+            elsewhere.verify([], elsewhere.digest(f"zebra {n}").receipt)
+        other.close()
+        quick.clock.advance(seconds=6)
+        ana.recall("zebra")
+        quick.clock.advance(seconds=6)
+    else:
+        asked(quick, 4, "zebra", nothing)
+    assert ana.digest("zebra").receipt.floor == 0.7
+
+    again = quick.reopen().manager(user="ana", org="acme")
+
+    assert again.digest("zebra").receipt.floor == 0.7
+
+
+def test_a_receipt_of_another_floor_is_replayed_at_its_own(quick: World) -> None:
+    ana = quick.strata.manager(user="ana", org="acme")
+    ana.remember("Always deploy to us-east-1", key="deploy_region")
+    early = ana.digest("always deploy to us-east-1")
+    asked(quick, 8, "always deploy to us-east-1", nothing)
+    assert floors(quick)["digest"] == 0.85
+
+    again = ana.replay(early.receipt)
+
+    assert (again.text, again.made) == (early.text, "ranked")
+
+
+def test_the_reference_agent_teaches_the_floor(quick: World) -> None:
+    manager = quick.strata.manager(user="ana", org="acme")
+    agent = quick.strata.agent(manager)
+    agent.capture("Use email as the primary channel.")
+
+    results: list[AgentResult] = []
+    for n in range(4):
+        results.append(agent.answer(f"Draft an update on incident number {n}"))
+        quick.clock.advance(seconds=6)
+
+    assert {result.used_memory_keys for result in results} == {("update_channel",)}
+    assert (floors(quick)["hit_rate"], floors(quick)["digest"]) == (1.0, 0.75)
+
+
+def test_switched_off_it_stays_as_the_policy_says(
+    new_world: Callable[..., World], tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("feedback: {reads: 1, enabled: false}\ndigest: {floor: 0.6}\n")
+    world = new_world(policy=str(policy))
+
+    asked(world, 3, "zebra", nothing)
+
+    assert (floors(world)["digest"], floors(world)["reads"]) == (0.6, 0)

@@ -1,0 +1,140 @@
+"""The floor moves by what answers use, one step at a time and within its limits (RE-4)."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memstrata.domain.cue import Cue
+from memstrata.domain.floors import FeedbackRules, FloorState, Served, observed
+from memstrata.domain.receipt import Ranking, Receipt, Shown
+from memstrata.domain.reread import read_value
+from memstrata.domain.scope import Scope
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+RULES = FeedbackRules(reads=10)
+BASE = 0.75
+
+
+def served(number: int, *, hit: bool, admitted: int = 0, unused: int = 0) -> Served:
+    return Served(NOW, f"read-{number}", hit, admitted, unused)
+
+
+def after(state: FloorState, seen: list[Served], rules: FeedbackRules = RULES) -> FloorState:
+    for one in seen:
+        state = state.after(one, BASE, rules)
+    return state
+
+
+def reads(hits: int, of: int = 10, **more: int) -> list[Served]:
+    return [served(n, hit=n < hits, **more) for n in range(of)]
+
+
+@pytest.mark.parametrize(
+    ("hits", "unused", "floor"),
+    [
+        pytest.param(2, 0, 0.7, id="few hits lower it"),
+        pytest.param(3, 0, 0.75, id="three in ten are enough"),
+        pytest.param(10, 4, 0.75, id="four unused in ten are borne"),
+        pytest.param(10, 5, 0.8, id="more unused raise it"),
+        pytest.param(0, 10, 0.8, id="noise without a hit raises it too"),
+    ],
+)
+def test_ten_reads_decide_one_step(hits: int, unused: int, floor: float) -> None:
+    state = after(FloorState(), reads(hits, admitted=10, unused=unused))
+
+    assert state.floor(BASE, RULES) == floor
+    assert (state.hit_rate, state.false_positives) == (hits / 10, unused / 10)
+    assert state.reads == state.admitted == 0
+
+
+def test_until_then_nothing_moves() -> None:
+    state = after(FloorState(), reads(0, of=9))
+
+    assert state.floor(BASE, RULES) == BASE
+    assert state.reads == 9
+
+
+def test_one_read_counts_once() -> None:
+    state = after(FloorState(), [served(1, hit=False)] * 20)
+
+    assert (state.reads, state.floor(BASE, RULES)) == (1, BASE)
+
+
+def test_it_stops_at_its_limits_and_never_crosses_them() -> None:
+    low = after(FloorState(), reads(0, of=200))
+    high = after(FloorState(), reads(200, of=200, admitted=2, unused=1))
+
+    assert (low.floor(BASE, RULES), high.floor(BASE, RULES)) == (0.5, 0.95)
+    # A policy beyond a limit is the policy's own will.
+    assert low.floor(0.3, RULES) == 0.3
+    assert high.floor(0.98, RULES) == 0.98
+    assert high.floor(0.0, RULES) == 0.0
+    assert low.floor(BASE, replace(RULES, enabled=False)) == BASE
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 5)), max_size=120),
+    st.floats(0.05, 1.0).map(lambda value: round(value, 2)),
+)
+def test_whatever_comes_it_moves_by_single_steps_between_the_limits(
+    seen: list[tuple[bool, int, int]], base: float
+) -> None:
+    state = FloorState()
+    for number, (hit, admitted, unused) in enumerate(seen):
+        before = state.floor(base, RULES)
+        one = served(number, hit=hit, admitted=admitted, unused=min(unused, admitted))
+        state = state.after(one, base, RULES)
+        now = state.floor(base, RULES)
+
+        assert abs(now - before) <= RULES.step + 1e-9
+        assert min(base, RULES.least) <= now <= max(base, RULES.most)
+        assert state.reads < RULES.reads
+        assert read_value(FloorState, "feedback", state.to_dict()) == state
+
+
+def receipt(floor: float | None, *shown: tuple[str, float, float]) -> Receipt:
+    ana = Scope.of_user("acme", "ana")
+    returned = tuple(
+        Shown(id, 1, None, score, {"relevance": score, "preference_bias": bias})
+        for id, score, bias in shown
+    )
+    return Receipt(
+        cue=Cue("where?", 5, (ana,), floor=floor),
+        reader=ana,
+        at=NOW,
+        seen=(),
+        ranking=Ranking("r", "f", "s", "a", None),
+        policy="p",
+        considered=9,
+        returned=returned,
+    )
+
+
+@pytest.mark.parametrize(
+    ("floor", "shown", "used", "expected"),
+    [
+        pytest.param(0.75, [("a", 0.9, 0), ("b", 0.8, 0)], "a", (True, 2, 1), id="one of two"),
+        pytest.param(0.75, [], "", (False, 0, 0), id="an empty digest is a miss"),
+        pytest.param(0.75, [("a", 0.1, 0)], "a", (True, 0, 0), id="what is exempt makes hits"),
+        pytest.param(0.75, [("a", 0.1, 0)], "", (False, 0, 0), id="and no false positives"),
+        pytest.param(None, [("a", 0.1, 0)], "a", (False, 0, 0), id="below it would not be shown"),
+        pytest.param(None, [("a", 0.1, 0.4)], "a", (True, 0, 0), id="a biased preference would"),
+        pytest.param(0.2, [("a", 0.5, 0)], "a", (False, 0, 0), id="a caller's lower floor"),
+    ],
+)
+def test_what_a_read_says_of_the_floor(
+    floor: float | None, shown: list[tuple[str, float, float]], used: str, expected: Any
+) -> None:
+    seen = observed(receipt(floor, *shown), set(used), BASE)
+
+    assert seen is not None
+    assert (seen.hit, seen.admitted, seen.unused) == expected
+
+
+def test_a_callers_higher_floor_says_nothing() -> None:
+    assert observed(receipt(0.9), set(), BASE) is None
+    assert observed(receipt(0.1), set(), 0.0) is None
