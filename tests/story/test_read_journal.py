@@ -1,10 +1,10 @@
-"""What readers did is written down off the path of their reads, and moves the floor (ME-7, RE-4)."""
+"""What readers did is written off the path of their reads, and moves the floor (ME-7, RE-4)."""
 
 import asyncio
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -208,24 +208,21 @@ def test_what_is_lost_on_close_is_warned_of(tmp_path: Path, monkeypatch: Any) ->
 def test_many_reads_are_counted_up_and_many_receipts_are_bounded(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_module, "MAX_WAITING", 10)
-    monkeypatch.setattr(journal_module, "MAX_RECEIPTS", 3)
+    monkeypatch.setattr(journal_module, "MAX_RECEIPTS", 6)
     ana = world.strata.manager(user="ana", org="acme")
     ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
     journal = world.strata.services.journal
 
     for _ in range(57):
         (hit,) = ana.recall("where do I deploy?", limit=1)
-        assert journal.of(ANA).waiting <= 11
     receipts = [ana.digest(f"deploy {n}", floor=1).receipt for n in range(30)]
-    lost = journal.lost
-    world.clock.advance(seconds=5)
+    assert written(world, "digest") == []
+    world.clock.advance(us=1)  # there is so much of it that the alarm is set to at once
 
     (access,) = written(world, "access")
     assert access["memories"][ANA.path][hit.memory.id] == 57
-    kept = [Receipt.from_dict(raw) for raw in written(world, "digest")]
-    assert kept == receipts[lost:]
-    assert 3 <= len(kept) < 30
+    assert [Receipt.from_dict(raw) for raw in written(world, "digest")] == receipts[-6:]
+    assert journal.lost == 24
     assert "receipts_lost" in ana.status()["problems"]
 
 
@@ -250,11 +247,11 @@ def test_a_forked_child_writes_nothing_of_its_parents(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def quick(new_world: Callable[..., World], tmp_path: Path) -> Iterator[World]:
+def quick(new_world: Callable[..., World], tmp_path: Path) -> World:
     """A world whose floor moves after every four reads."""
     policy = tmp_path / "policy.yaml"
     policy.write_text("feedback: {reads: 4}\n")
-    yield new_world(policy=str(policy))
+    return new_world(policy=str(policy))
 
 
 def asked(world: World, times: int, query: str, used: Callable[[Receipt], Any]) -> None:

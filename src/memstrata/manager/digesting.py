@@ -90,7 +90,8 @@ class Digester:
         now = self._reader.now
         sight = await self._reader.sight(asked) if rules.enabled else Sight((), (), now, now, ())
         made = self.made(sight, asked, rules, trigger)
-        self._notes.add(made)
+        self._notes.read(made.items, made.receipt.at)
+        self._notes.add(made.receipt)
         return made
 
     async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:

@@ -14,9 +14,8 @@ import json
 import os
 import threading
 import warnings
-from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -24,10 +23,10 @@ from weakref import WeakValueDictionary
 
 from memstrata.domain.change import JournalEntry
 from memstrata.domain.codec import canonical_json
-from memstrata.domain.digest import Digest
+from memstrata.domain.digest import DigestItem
 from memstrata.domain.errors import InvalidInput, StoreCorrupt, StoreError
 from memstrata.domain.floors import FeedbackRules, FloorState, Served
-from memstrata.domain.recall import Recall
+from memstrata.domain.recall import Hit
 from memstrata.domain.receipt import Receipt
 from memstrata.domain.reread import read_value
 from memstrata.domain.scope import Scope
@@ -39,12 +38,9 @@ T = TypeVar("T")
 FLUSH_S = 5.0
 """Longest that an entry waits where there is an alarm (SPEC ME-7)."""
 
-MAX_WAITING = 2_000
-"""Reads of one owner that wait as they are; beyond, they are counted up. Chosen: a few MB."""
-
 MAX_RECEIPTS = 2_000
-"""Receipts of one owner that wait while nothing can be written; the oldest go first. Chosen: about
-20 MB.
+"""Receipts of one owner that wait: from half of it on they are written at once, and where nothing
+can be written the oldest go first. Chosen: about 20 MB.
 """
 
 ACCESS = "access"
@@ -75,38 +71,36 @@ class Used(NamedTuple):
     rules: FeedbackRules
 
 
-@dataclass(slots=True)
-class Reads:
-    """Reads that were counted up.
+Note: TypeAlias = Receipt | Used
+
+
+class Taken(NamedTuple):
+    """What was waiting.
 
     Attributes:
-        last: Time of the last.
-        counts: Reads by the path of the memory's owner, and its id.
+        last: Time of the last read.
+        counts: Scope and number of reads of each memory, by id.
+        notes: Receipts, and what answers used, in their order.
     """
 
-    last: datetime = EPOCH
-    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    last: datetime
+    counts: Mapping[str, tuple[Scope, int]]
+    notes: Sequence[Note]
 
-    def add(self, read: Recall | Digest) -> None:
-        """Count what a read returned."""
-        shown = read.hits if isinstance(read, Recall) else read.items
-        self.last = max(self.last, read.receipt.at)
-        self.counts.update((one.memory.scope.owner.path, one.memory.id) for one in shown)
-
-    def join(self, others: Reads) -> None:
-        """Count what was counted elsewhere."""
-        self.last = max(self.last, others.last)
-        self.counts.update(others.counts)
-
-    def entry(self) -> JournalEntry:
-        """Return the journal's entry."""
+    def entries(self) -> list[JournalEntry]:
+        """Return the journal's entries of the reads and the receipts."""
+        receipts = [note for note in self.notes if isinstance(note, Receipt)]
+        found = [
+            JournalEntry(to_us(each.at), DIGEST, canonical_json(each.to_dict()))
+            for each in receipts
+        ]
         memories: dict[str, dict[str, int]] = {}
-        for (owner, id), count in sorted(self.counts.items()):
-            memories.setdefault(owner, {})[id] = count
-        return JournalEntry(to_us(self.last), ACCESS, canonical_json({"memories": memories}))
-
-
-Note: TypeAlias = Recall | Digest | Receipt | Used | Reads
+        for id, (scope, count) in self.counts.items():
+            memories.setdefault(scope.owner.path, {})[id] = count
+        if memories:
+            body = canonical_json({"memories": memories})
+            found.insert(0, JournalEntry(to_us(self.last), ACCESS, body))
+        return found
 
 
 class OwnerNotes:
@@ -118,58 +112,70 @@ class OwnerNotes:
         is_marked: Whether the journal knows that something waits.
     """
 
-    __slots__ = ("__weakref__", "_journal", "_most", "_waiting", "floors", "is_marked", "owner")
+    __slots__ = (
+        "__weakref__",
+        "_counts",
+        "_journal",
+        "_last",
+        "_waiting",
+        "floors",
+        "is_marked",
+        "owner",
+    )
 
     def __init__(self, journal: ReadJournal, owner: Scope) -> None:
-        self._journal = journal
-        self._waiting: deque[Note] = deque()
         self.owner = owner
         self.floors: FloorState | None = None
         self.is_marked = False
-        self._most = MAX_WAITING
+        self._journal = journal
+        self._last = EPOCH
+        # Only ids, numbers and scopes that live anyhow: a read's hits do not outlive it here.
+        self._counts: dict[str, tuple[Scope, int]] = {}
+        self._waiting: deque[Note] = deque()
+
+    def read(self, shown: Iterable[Hit | DigestItem], at: datetime) -> None:
+        """Count what a read returned; about a microsecond, and on any thread.
+
+        Of two threads that count one memory in the same moment one may be missed.
+        """
+        counts = self._counts
+        for one in shown:
+            memory = one.memory
+            known = counts.get(memory.id)
+            counts[memory.id] = (memory.scope, 1 if known is None else known[1] + 1)
+        self._last = at
+        # Looked at last: who takes the mark off takes what waits afterwards.
+        if not self.is_marked and counts:
+            self._journal.mark(self)
 
     def add(self, note: Note) -> None:
         """Leave something to be written; returns at once, and may be called on any thread."""
         self._waiting.append(note)
-        # Looked at after appending: who takes the mark off takes what waits afterwards.
         if not self.is_marked:
             self._journal.mark(self)
-        if len(self._waiting) > self._most:
-            self.put_back(*self.taken())
+        if len(self._waiting) == MAX_RECEIPTS // 2:
             self._journal.hurry()
+        elif len(self._waiting) > MAX_RECEIPTS:
+            self._waiting.popleft()
+            self._journal.lost += 1
 
-    @property
-    def waiting(self) -> int:
-        """How many notes wait."""
-        return len(self._waiting)
-
-    def taken(self) -> tuple[Reads, list[Receipt], list[Used]]:
+    def taken(self) -> Taken:
         """Return what waits, and wait for nothing any more."""
-        reads, receipts, used = Reads(), list[Receipt](), list[Used]()
         self.is_marked = False
-        self._most = MAX_WAITING
+        counts, notes = dict[str, tuple[Scope, int]](), list[Note]()
+        while self._counts:
+            id, count = self._counts.popitem()
+            counts[id] = count
         while self._waiting:
-            match self._waiting.popleft():
-                case Recall() as recall:
-                    reads.add(recall)
-                case Digest() as digest:
-                    reads.add(digest)
-                    receipts.append(digest.receipt)
-                case Receipt() as receipt:
-                    receipts.append(receipt)
-                case Reads() as counted:
-                    reads.join(counted)
-                case Used() as use:
-                    used.append(use)
-        return reads, receipts, used
+            notes.append(self._waiting.popleft())
+        return Taken(self._last, counts, notes)
 
-    def put_back(self, reads: Reads, receipts: list[Receipt], used: list[Used]) -> None:
-        """Let what was taken wait on, so far as there is room."""
-        self._journal.lost += max(0, len(receipts) - MAX_RECEIPTS)
-        self._waiting.extendleft(reversed([*receipts[-MAX_RECEIPTS:], *used[-MAX_RECEIPTS:]]))
-        if reads.counts:
-            self._waiting.appendleft(reads)
-        self._most = len(self._waiting) + MAX_WAITING
+    def put_back(self, taken: Taken) -> None:
+        """Let what was taken wait on."""
+        for id, (scope, count) in taken.counts.items():
+            _, more = self._counts.get(id, (scope, 0))
+            self._counts[id] = (scope, count + more)
+        self._waiting.extendleft(reversed(taken.notes))
         self._journal.mark(self)
 
 
@@ -177,6 +183,9 @@ class _Mute(OwnerNotes):
     """Of readers whose reads are nobody's business, such as a comparison of two stores."""
 
     __slots__ = ()
+
+    def read(self, shown: Iterable[Hit | DigestItem], at: datetime) -> None:
+        del shown, at
 
     def add(self, note: Note) -> None:
         del note
@@ -259,11 +268,11 @@ class ReadJournal:
         for notes in marked:
             taken = notes.taken()
             try:
-                await self._write(notes, *taken)
+                await self._write(notes, taken)
                 self._problem = None
             except StoreError as error:
                 self._problem = type(error).__name__
-                notes.put_back(*taken)
+                notes.put_back(taken)
 
     async def close(self) -> None:
         """Write down what waits, for the last time; what cannot be written is warned of."""
@@ -303,14 +312,9 @@ class ReadJournal:
         found = await self._store.journaled(owner, limit=limit, kind=DIGEST)
         return tuple(_read(Receipt, entry, self._store.location) for entry in found)
 
-    async def _write(
-        self, notes: OwnerNotes, reads: Reads, receipts: Iterable[Receipt], used: Sequence[Used]
-    ) -> None:
-        entries = [reads.entry()] if reads.counts else []
-        entries += [
-            JournalEntry(to_us(each.at), DIGEST, canonical_json(each.to_dict()))
-            for each in receipts
-        ]
+    async def _write(self, notes: OwnerNotes, taken: Taken) -> None:
+        entries = taken.entries()
+        used = [note for note in taken.notes if isinstance(note, Used)]
         state = None
         if used:
             # Others may have moved it meanwhile. Two processes at the very same moment may lose
