@@ -21,6 +21,7 @@ ON_POSTGRES = frozenset(
         "test_hostile_ids",
         "test_leaks",
         "test_promotion_delivery",
+        "test_read_journal",
         "test_rights",
         "test_same_answers",
         "test_world_time",

@@ -64,3 +64,63 @@ def test_filters_are_json_and_errors_say_where(cli: Run, tmp_path: Path) -> None
     assert cli("replay", str(tmp_path / "none.json")).returncode == 2
     assert cli("forget", "--filter", weak).returncode == 0
     assert "Doubtful" not in cli("list").stdout
+
+
+def test_what_was_put_before_a_model_is_listed_and_shown_again(cli: Run, tmp_path: Path) -> None:
+    cli("remember", "Always deploy to us-east-1", "--key", "region", "--category", "preference")
+    pushed = cli("push", "release notes")
+    found = cli("search", "where do I deploy?", "-k", "1")
+    cli("correct", "region", "eu-west-1")
+
+    listed = cli("receipts").stdout.splitlines()
+    receipts = json.loads(cli("--json", "receipts").stdout)
+
+    assert "us-east-1" in pushed.stdout
+    assert "us-east-1" in found.stdout
+    assert [line.split()[2] for line in listed] == ["push", "pull"]
+    assert [receipt["cue"]["query"] for receipt in receipts] == [
+        "release notes", "where do I deploy?",
+    ]  # fmt: skip
+    for receipt, shown in zip(receipts, (pushed, found), strict=True):
+        kept = tmp_path / "receipt.json"
+        kept.write_text(json.dumps(receipt), encoding="utf-8")
+        assert cli("replay", str(kept)).stdout == shown.stdout
+
+
+def test_a_recall_is_shown_again_and_old_doubts_are_said(cli: Run, tmp_path: Path) -> None:
+    cli("remember", "Ana moved to Porto", "--confidence", "0.6")
+    kept = tmp_path / "recall.json"
+    kept.write_text(cli("--json", "recall", "Porto").stdout, encoding="utf-8")
+    shown = cli("recall", "Porto")
+
+    assert "careful: unverified" in shown.stdout
+    assert json.loads(kept.read_text(encoding="utf-8"))["hits"][0]["warnings"] == ["unverified"]
+    again = cli("replay", str(kept))
+    assert again.stderr == "memstrata: ranked\n"
+    assert "careful: unverified" in again.stdout
+
+
+def test_verify_says_what_shows_and_status_the_floors(cli: Run, tmp_path: Path) -> None:
+    cli("remember", "email", "--key", "update_channel", "--category", "preference")
+    kept = tmp_path / "digest.json"
+    kept.write_text(cli("--json", "digest", "x", "--preferences").stdout, encoding="utf-8")
+    (item,) = json.loads(kept.read_text(encoding="utf-8"))["items"]
+
+    good = cli("verify", str(kept), f"By email ({item['memory']['id']}).")
+    bad = cli("verify", str(kept), f"Soon ({item['memory']['id']}).")
+
+    assert (good.returncode, bad.returncode) == (0, 1)
+    assert "shows in the answer" in good.stdout
+    assert "NOTHING CITED WAS APPLIED" in bad.stdout
+    floors = json.loads(cli("--json", "status").stdout)["floors"]
+    # One read, however often it was verified.
+    assert floors == {
+        "digest": 0.75, "push": 0.8, "hit_rate": None, "false_positives": None, "reads": 1,
+    }  # fmt: skip
+
+
+def test_the_tool_for_a_model_is_json(cli: Run) -> None:
+    tool = json.loads(cli("tool").stdout)
+
+    assert tool["name"] == "search_memory"
+    assert tool["parameters"]["required"] == ["query"]

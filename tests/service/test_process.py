@@ -16,6 +16,7 @@ import pytest
 import memstrata
 from memstrata import blocking, manager, ports, testing
 from memstrata.agent import AsyncAgent
+from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.strata import AsyncStrata
 
 HEAVY = (
@@ -202,6 +203,8 @@ def test_what_is_not_there_is_an_attribute_error() -> None:
 PAIRS = [
     (blocking.Strata, AsyncStrata),
     (blocking.MemoryManager, manager.AsyncMemoryManager),
+    (blocking.PromptVerbs, AsyncPromptVerbs),
+    (blocking.Triggers, manager.AsyncTriggers),
     (blocking.Admin, manager.AsyncAdmin),
     (blocking.Agent, AsyncAgent),
 ]
@@ -223,7 +226,7 @@ def test_the_blocking_face_is_the_async_one_without_await(pair: tuple[type, type
             [p for p in s.parameters.values() if p.name not in own] for s in (ours, theirs)
         )
         assert mine == his, name
-        if name not in ("manager", "admin", "agent"):
+        if name not in ("manager", "admin", "agent", "triggers"):
             assert ours.return_annotation == theirs.return_annotation, name
     assert {"__enter__", "__exit__"} <= set(vars(blocking.Strata))
     assert {"__aenter__", "__aexit__"} <= set(vars(AsyncStrata))

@@ -24,8 +24,13 @@ ANA = Scope.of_user("acme", "ana")
 
 
 def written(world: World, kind: str, owner: Scope = ANA) -> list[Any]:
-    store = world.strata.services.store
-    return [json.loads(e.body) for e in drive(store, store.journaled(owner, kind=kind))]
+    found = here(world, world.strata.services.store.journaled(owner, kind=kind))
+    return [json.loads(entry.body) for entry in found]
+
+
+def here(world: World, call: Any) -> Any:
+    """The result of a call of the store, on the loop that its connections belong to."""
+    return world.strata._driver.run(call)
 
 
 @pytest.fixture
@@ -59,13 +64,13 @@ def test_recall_writes_nothing_until_five_seconds_have_passed(
 
 def test_it_raises_no_revision_and_is_in_no_chain(world: World, ana: MemoryManager) -> None:
     store = world.strata.services.store
-    before = drive(store, store.heads([ANA])), world.strata.verify_audit()
+    before = here(world, store.heads([ANA])), world.strata.verify_audit()
     answer = ana.recall("where do I deploy?")
 
     ana.digest("where do I deploy?")
     world.clock.advance(seconds=5)
 
-    assert (drive(store, store.heads([ANA])), world.strata.verify_audit()) == before
+    assert (here(world, store.heads([ANA])), world.strata.verify_audit()) == before
     assert [h.to_dict() for h in ana.recall("where do I deploy?")] == [h.to_dict() for h in answer]
 
 

@@ -1,12 +1,14 @@
-"""Ids are UUIDv7 for the moment given, and rise within a process whatever the clock does."""
+"""Ids are UUIDv7 for the moment given and rise; alarms ring in their order, whatever they call."""
 
+import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.adapters.system import SystemClock, SystemIds
+from memstrata.adapters.system import SystemAlarm, SystemClock, SystemIds
 
 
 @given(st.integers(0, 10**16))
@@ -40,3 +42,30 @@ def test_salts_are_sixteen_bytes_and_never_the_same() -> None:
 
     assert len(salts) == 100
     assert {len(salt) for salt in salts} == {16}
+
+
+def test_alarms_ring_once_each_the_earlier_first() -> None:
+    rung, done = list[str](), threading.Event()
+    alarm = SystemAlarm()
+
+    alarm.after(0.05, lambda: (rung.append("late"), done.set())[0])
+    alarm.after(0.0, lambda: rung.append("early"))
+
+    assert done.wait(timeout=60)
+    assert rung == ["early", "late"]
+
+
+def test_an_alarm_that_raises_does_so_loudly_and_the_others_ring(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heard, done = list[str](), threading.Event()
+    monkeypatch.setattr(threading, "excepthook", lambda args: heard.append(str(args.exc_value)))
+
+    def fails() -> None:
+        raise ValueError("on purpose")
+
+    SystemAlarm().after(0.05, done.set)
+    SystemAlarm().after(0.0, fails)
+
+    assert done.wait(timeout=60)
+    assert heard == ["on purpose"]

@@ -63,7 +63,7 @@ class SystemAlarm:
     """Real time that comes round, as :class:`~memstrata.ports.Alarm`.
 
     All alarms of a process share one thread, which sleeps until the next is due and starts with the
-    first. What is called must not raise, and must not take long: others wait behind it.
+    first. Who is called should not take long: others wait behind it.
     """
 
     def after(self, seconds: float, call: Callable[[], None]) -> None:
@@ -77,21 +77,32 @@ class _Bell:
     def __init__(self) -> None:
         self.pid = os.getpid()
         self._wanted: queue.SimpleQueue[tuple[float, Callable[[], None]]] = queue.SimpleQueue()
-        threading.Thread(target=self._serve, name="memstrata-alarm", daemon=True).start()
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        self._start()
 
     def ring(self, at: float, call: Callable[[], None]) -> None:
         self._wanted.put((at, call))
 
+    def _start(self) -> None:
+        threading.Thread(target=self._serve, name="memstrata-alarm", daemon=True).start()
+
     def _serve(self) -> None:
-        due: list[tuple[float, int, Callable[[], None]]] = []
-        order = itertools.count()
-        while True:
-            left = None if not due else max(0.0, due[0][0] - time.monotonic())
-            try:
-                at, call = self._wanted.get(timeout=left)
-                heapq.heappush(due, (at, next(order), call))
-            except queue.Empty:
-                heapq.heappop(due)[2]()
+        try:
+            while True:
+                self._ring_next()
+        finally:
+            # What a call raises ends this thread, as loudly as threads do; the others still wait.
+            self._start()
+
+    def _ring_next(self) -> None:
+        left = max(0.0, self._due[0][0] - time.monotonic()) if self._due else None
+        try:
+            at, call = self._wanted.get(timeout=left)
+        except queue.Empty:
+            heapq.heappop(self._due)[2]()
+        else:
+            heapq.heappush(self._due, (at, next(self._order), call))
 
 
 _lock = threading.Lock()

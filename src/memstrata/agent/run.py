@@ -163,6 +163,7 @@ class _Run:
     # -- capture and store -----------------------------------------------------------------
 
     async def capture(self, message: str) -> None:
+        await self._services.journal.flush(self._manager.principal.home.owner)
         proposed = await self._propose(message)
         if len(proposed.candidates) > self._policy.budgets.capture_items:
             self._stop("max_capture_items", "capture", raw_capture=proposed.raw)
