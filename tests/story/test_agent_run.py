@@ -108,6 +108,18 @@ def test_a_model_plays_the_reference_scenario_under_the_same_contract() -> None:
     assert all(step.ok for step in result.trace)
 
 
+def test_what_is_sensitive_reaches_no_model() -> None:
+    model = ScriptedModel(INTENT, ANSWER)
+    run = learned(Run(model))
+    run.manager.remember("Ana's incident pin is 4711", sensitivity="sensitive", pinned=True)
+
+    result = run.agent.answer(SECOND)
+
+    assert result.stop_reason == "success"
+    assert "email" in model.asked[-1].user
+    assert not any("4711" in question.user for question in model.asked)
+
+
 def test_a_repeated_capture_refreshes_instead_of_writing_again() -> None:
     run = Run(None)
     run.agent.capture(FIRST)

@@ -224,7 +224,10 @@ class _Run:
             scopes=reachable,
             preference_bias=intent.include_preference_keys,
         )
-        self._hits, self._receipt = tuple(recall), recall.receipt
+        # What may not enter a digest enters no other prompt either (DI-2).
+        allowed = self._policy.digest.sensitivities
+        self._hits = tuple(hit for hit in recall if hit.memory.sensitivity in allowed)
+        self._receipt = recall.receipt
         retrieved = tuple(cited_as(hit) for hit in self._hits)
         self._trace.append(
             TraceStep(
