@@ -394,3 +394,42 @@ def test_switched_off_it_stays_as_the_policy_says(
     asked(world, 3, "zebra", nothing)
 
     assert (floors(world)["digest"], floors(world)["reads"]) == (0.6, 0)
+
+
+def test_readers_of_many_threads_and_writers_of_the_journal_do_not_meet(world: World) -> None:
+    ana = world.strata.manager(user="ana", org="acme")
+    ana.remember("Always deploy to us-east-1")
+    journal = world.strata.services.journal
+    digests, stop = list[int](), threading.Event()
+
+    def read() -> None:
+        mine = world.strata.manager(user="ana", org="acme")
+        for _ in range(60):
+            mine.recall("deploy")
+            mine.digest("deploy", floor=0)
+        digests.append(60)
+
+    def write() -> None:
+        while not stop.is_set():
+            here(world, journal.flush())
+
+    writers = [threading.Thread(target=write) for _ in range(2)]
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for thread in (*writers, *readers):
+        thread.start()
+    for thread in readers:
+        thread.join()
+    stop.set()
+    for thread in writers:
+        thread.join()
+    here(world, journal.flush())
+
+    store = world.strata.services.store
+    kept = here(world, store.journaled(ANA, kind="digest", limit=10_000))
+    assert len(kept) == sum(digests) == 240
+    reads = sum(
+        times
+        for entry in here(world, store.journaled(ANA, kind="access", limit=10_000))
+        for times in json.loads(entry.body)["memories"][ANA.path].values()
+    )
+    assert 240 <= reads <= 480

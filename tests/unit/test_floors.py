@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,8 +18,8 @@ RULES = FeedbackRules(reads=10)
 BASE = 0.75
 
 
-def served(number: int, *, hit: bool, admitted: int = 0, unused: int = 0) -> Served:
-    return Served(NOW, f"read-{number}", hit, admitted, unused)
+def served(number: int, *, hit: bool, vain: bool = False) -> Served:
+    return Served(NOW, f"read-{number}", hit, hit or vain, vain)
 
 
 def after(state: FloorState, seen: list[Served], rules: FeedbackRules = RULES) -> FloorState:
@@ -29,25 +28,29 @@ def after(state: FloorState, seen: list[Served], rules: FeedbackRules = RULES) -
     return state
 
 
-def reads(hits: int, of: int = 10, **more: int) -> list[Served]:
-    return [served(n, hit=n < hits, **more) for n in range(of)]
+def reads(hits: int, vain: int = 0, of: int = 10) -> list[Served]:
+    """Reads of which some have hits, some are in vain, and the others were shown nothing."""
+    return [served(n, hit=n < hits, vain=hits <= n < hits + vain) for n in range(of)]
 
 
 @pytest.mark.parametrize(
-    ("hits", "unused", "floor"),
+    ("hits", "vain", "floor"),
     [
         pytest.param(2, 0, 0.7, id="few hits lower it"),
+        pytest.param(2, 1, 0.7, id="also where little was in vain"),
         pytest.param(3, 0, 0.75, id="three in ten are enough"),
-        pytest.param(10, 4, 0.75, id="four unused in ten are borne"),
-        pytest.param(10, 5, 0.8, id="more unused raise it"),
+        pytest.param(6, 4, 0.75, id="four in vain of ten are borne"),
+        pytest.param(5, 5, 0.8, id="more of them raise it"),
+        pytest.param(1, 1, 0.8, id="of those that were shown anything"),
         pytest.param(0, 10, 0.8, id="noise without a hit raises it too"),
     ],
 )
-def test_ten_reads_decide_one_step(hits: int, unused: int, floor: float) -> None:
-    state = after(FloorState(), reads(hits, admitted=10, unused=unused))
+def test_ten_reads_decide_one_step(hits: int, vain: int, floor: float) -> None:
+    state = after(FloorState(), reads(hits, vain))
 
     assert state.floor(BASE, RULES) == floor
-    assert (state.hit_rate, state.false_positives) == (hits / 10, unused / 10)
+    assert state.hit_rate == hits / 10
+    assert state.false_positives == pytest.approx(vain / max(hits + vain, 1), abs=1e-6)
     assert state.reads == state.admitted == 0
 
 
@@ -66,7 +69,7 @@ def test_one_read_counts_once() -> None:
 
 def test_it_stops_at_its_limits_and_never_crosses_them() -> None:
     low = after(FloorState(), reads(0, of=200))
-    high = after(FloorState(), reads(200, of=200, admitted=2, unused=1))
+    high = after(FloorState(), reads(0, 200, of=200))
 
     assert (low.floor(BASE, RULES), high.floor(BASE, RULES)) == (0.5, 0.95)
     # A policy beyond a limit is the policy's own will.
@@ -77,16 +80,16 @@ def test_it_stops_at_its_limits_and_never_crosses_them() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 5)), max_size=120),
+    st.lists(st.sampled_from(["hit", "vain", "nothing"]), max_size=120),
     st.floats(0.05, 1.0).map(lambda value: round(value, 2)),
 )
 def test_whatever_comes_it_moves_by_single_steps_between_the_limits(
-    seen: list[tuple[bool, int, int]], base: float
+    seen: list[str], base: float
 ) -> None:
     state = FloorState()
-    for number, (hit, admitted, unused) in enumerate(seen):
+    for number, what in enumerate(seen):
         before = state.floor(base, RULES)
-        one = served(number, hit=hit, admitted=admitted, unused=min(unused, admitted))
+        one = served(number, hit=what == "hit", vain=what == "vain")
         state = state.after(one, base, RULES)
         now = state.floor(base, RULES)
 
@@ -117,22 +120,30 @@ def receipt(floor: float | None, *shown: tuple[str, float, float]) -> Receipt:
 @pytest.mark.parametrize(
     ("floor", "shown", "used", "expected"),
     [
-        pytest.param(0.75, [("a", 0.9, 0), ("b", 0.8, 0)], "a", (True, 2, 1), id="one of two"),
-        pytest.param(0.75, [], "", (False, 0, 0), id="an empty digest is a miss"),
-        pytest.param(0.75, [("a", 0.1, 0)], "a", (True, 0, 0), id="what is exempt makes hits"),
-        pytest.param(0.75, [("a", 0.1, 0)], "", (False, 0, 0), id="and no false positives"),
-        pytest.param(None, [("a", 0.1, 0)], "a", (False, 0, 0), id="below it would not be shown"),
-        pytest.param(None, [("a", 0.1, 0.4)], "a", (True, 0, 0), id="a biased preference would"),
-        pytest.param(0.2, [("a", 0.5, 0)], "a", (False, 0, 0), id="a caller's lower floor"),
+        pytest.param(0.75, [("a", 0.9, 0), ("b", 0.8, 0)], "a", "hit", id="one of two"),
+        pytest.param(0.75, [("a", 0.9, 0), ("b", 0.8, 0)], "", "vain", id="none of two"),
+        pytest.param(0.75, [], "", "nothing", id="an empty digest is a miss"),
+        pytest.param(0.75, [("a", 0.1, 0)], "a", "exempt", id="what is exempt makes hits"),
+        pytest.param(0.75, [("a", 0.1, 0)], "", "nothing", id="and no false positives"),
+        pytest.param(0.75, [("a", 0.1, 0), ("b", 0.8, 0)], "a", "both", id="nor excuses others"),
+        pytest.param(None, [("a", 0.1, 0)], "a", "nothing", id="below it would not be shown"),
+        pytest.param(None, [("a", 0.1, 0.4)], "a", "exempt", id="a biased preference would"),
+        pytest.param(0.2, [("a", 0.5, 0)], "a", "nothing", id="a caller's lower floor"),
     ],
 )
 def test_what_a_read_says_of_the_floor(
-    floor: float | None, shown: list[tuple[str, float, float]], used: str, expected: Any
+    floor: float | None, shown: list[tuple[str, float, float]], used: str, expected: str
 ) -> None:
     seen = observed(receipt(floor, *shown), set(used), BASE)
 
     assert seen is not None
-    assert (seen.hit, seen.admitted, seen.unused) == expected
+    assert (seen.hit, seen.admitted, seen.vain) == {
+        "hit": (True, True, False),
+        "vain": (False, True, True),
+        "nothing": (False, False, False),
+        "exempt": (True, False, False),
+        "both": (True, True, True),
+    }[expected]
 
 
 def test_a_callers_higher_floor_says_nothing() -> None:

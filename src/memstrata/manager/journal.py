@@ -136,7 +136,8 @@ class OwnerNotes:
     def read(self, shown: Iterable[Hit | DigestItem], at: datetime) -> None:
         """Count what a read returned; about a microsecond, and on any thread.
 
-        Of two threads that count one memory in the same moment one may be missed.
+        No lock is taken: of what several threads count in the very same moment, or while it is
+        being taken away, something may be missed. Nothing is counted twice.
         """
         counts = self._counts
         for one in shown:
@@ -156,26 +157,32 @@ class OwnerNotes:
         if len(self._waiting) == MAX_RECEIPTS // 2:
             self._journal.hurry()
         elif len(self._waiting) > MAX_RECEIPTS:
-            self._waiting.popleft()
-            self._journal.lost += 1
+            self._let_go()
+
+    def _let_go(self) -> None:
+        with self._journal.lock:
+            while len(self._waiting) > MAX_RECEIPTS:
+                self._waiting.popleft()
+                self._journal.lost += 1
 
     def taken(self) -> Taken:
         """Return what waits, and wait for nothing any more."""
-        self.is_marked = False
-        counts, notes = dict[str, tuple[Scope, int]](), list[Note]()
-        while self._counts:
-            id, count = self._counts.popitem()
-            counts[id] = count
-        while self._waiting:
-            notes.append(self._waiting.popleft())
-        return Taken(self._last, counts, notes)
+        notes = list[Note]()
+        with self._journal.lock:
+            self.is_marked = False
+            counts, self._counts = self._counts, {}
+            while self._waiting:
+                notes.append(self._waiting.popleft())
+        # Who is still counting has the old ones in hand.
+        return Taken(self._last, counts.copy(), notes)
 
     def put_back(self, taken: Taken) -> None:
         """Let what was taken wait on."""
-        for id, (scope, count) in taken.counts.items():
-            _, more = self._counts.get(id, (scope, 0))
-            self._counts[id] = (scope, count + more)
-        self._waiting.extendleft(reversed(taken.notes))
+        with self._journal.lock:
+            for id, (scope, count) in taken.counts.items():
+                _, more = self._counts.get(id, (scope, 0))
+                self._counts[id] = (scope, count + more)
+            self._waiting.extendleft(reversed(taken.notes))
         self._journal.mark(self)
 
 
@@ -198,7 +205,8 @@ class ReadJournal:
     anybody has it or anything waits in it.
 
     Attributes:
-        lost: Receipts that were let go because nothing could be written.
+        lost: Notes that were let go because nothing could be written.
+        lock: Held while what waits is moved, never while it is written.
     """
 
     def __init__(
@@ -216,7 +224,7 @@ class ReadJournal:
         self._alarm = alarm
         self._kind = _Mute if mute else OwnerNotes
         self._drive: Drive | None = None
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
         self._notes: WeakValueDictionary[Scope, OwnerNotes] = WeakValueDictionary()
         self._marked: dict[Scope, OwnerNotes] = {}
         self._is_armed = False
@@ -230,12 +238,12 @@ class ReadJournal:
 
     def of(self, owner: Scope) -> OwnerNotes:
         """Return where the reads of an owner are left."""
-        with self._lock:
+        with self.lock:
             return self._notes.setdefault(owner, self._kind(self, owner))
 
     def mark(self, notes: OwnerNotes) -> None:
         """Remember that something waits there, and have the alarm set."""
-        with self._lock:
+        with self.lock:
             notes.is_marked = True
             self._marked[notes.owner] = notes
             arm, self._is_armed = not self._is_armed, True
@@ -262,7 +270,7 @@ class ReadJournal:
         What cannot be written waits on, and :attr:`problems` says so: no read or capture fails
         for the sake of the journal.
         """
-        with self._lock:
+        with self.lock:
             wanted = [*self._marked] if owner is None else [owner]
             marked = [n for n in (self._marked.pop(each, None) for each in wanted) if n is not None]
         for notes in marked:
@@ -330,7 +338,7 @@ class ReadJournal:
         notes.floors = state
 
     def _due(self, loop: asyncio.AbstractEventLoop | None) -> None:
-        with self._lock:
+        with self.lock:
             self._is_armed = False
             idle = self._is_closed or not self._marked or self._process != os.getpid()
         if idle:
