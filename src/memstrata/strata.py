@@ -88,8 +88,10 @@ class AsyncStrata:
 
     async def close(self) -> None:
         """Write down what readers did, close the store and the model; twice does no harm."""
-        await self._services.journal.close()
-        await self._services.store.close()
+        try:
+            await self._services.journal.close()
+        finally:
+            await self._services.store.close()
         self._services.indexes.clear()  # what is warm must not answer for a store that is gone
         if self._services.model is not None:
             await self._services.model.close()
