@@ -40,7 +40,9 @@ def main() -> None:
         )
         inner = ana._manager
         journaled = inner._notes
-        mute = ReadJournal(strata.services.store, mute=True).of(journaled.owner)
+        unheard = ReadJournal(strata.services.store)
+        unheard.mute()
+        mute = unheard.of(journaled.owner)
         taken: dict[str, list[float]] = {"mute": [], "journaled": []}
         for _ in range(given.rounds):
             for name, notes in (("mute", mute), ("journaled", journaled)):

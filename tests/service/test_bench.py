@@ -15,6 +15,7 @@ from memstrata.bench.latency import summary, timed
 from memstrata.bench.measure import judge
 from memstrata.domain.errors import InvalidInput
 from memstrata.settings import Settings
+from memstrata.testing.contract_base import drive
 
 WORDS = "amber birch cedar delta ember fjord grove heron inlet jetty".split()
 TEXTS = [f"{one} was {how} near lakes" for one in WORDS for how in ("blue", "tall", "lost")]
@@ -183,3 +184,15 @@ def test_a_plot_without_sizes_is_bad_usage(store, tmp_path):
 
     assert done.returncode == 2
     assert "--growth" in done.stderr
+
+
+def test_measuring_is_no_reading(store):
+    def reads():
+        with memstrata.open(store) as strata:
+            owner, kept = memstrata.Scope.of_user("default", "ana"), strata.services.store
+            return drive(kept, kept.journaled(owner))
+
+    before = reads()
+    assert run_cli("--store", store, "--user", "ana", "bench", "--queries", "3").returncode == 0
+
+    assert reads() == before == ()

@@ -1,6 +1,7 @@
 """Moving a store: what is refused, what is moved again, what goes on where it was interrupted."""
 
 import asyncio
+import contextlib
 from dataclasses import replace
 
 import pytest
@@ -304,3 +305,26 @@ def test_stores_that_cannot_be_meant_are_refused(tmp_path, monkeypatch, source, 
         asyncio.run(moved_with_recalls(source, target))
 
     assert sorted(p.name for p in tmp_path.iterdir() if p.suffix == ".db") == ["a.db"]
+
+
+def test_comparing_recalls_leaves_no_trace_of_them_in_either_store(tmp_path):
+    source = open_filled(tmp_path / "a.db")
+    target = open_filled(tmp_path / "b.db")
+    owner = Scope.of_user("default", "ana")
+    compare = recalls(source, target)
+
+    with contextlib.suppress(MoveRefused):
+        asyncio.run(compare([owner]))
+
+    for strata in (source, target):
+        asyncio.run(strata.close())
+        store = SqliteStore.open(tmp_path / ("a.db" if strata is source else "b.db"))
+        assert drive(store, store.journaled(owner)) == ()
+        assert drive(store, store.journaled(Scope.of_user("default", "memstrata-migrate"))) == ()
+        drive(store, store.close())
+
+
+def open_filled(path):
+    strata = assemble(path, inline=True, settings=Settings())
+    drive(strata.services.store, strata.manager(user="ana").remember("Deploy to Dublin"))
+    return strata

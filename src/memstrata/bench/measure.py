@@ -110,6 +110,7 @@ def measure(
     quality, latency = [], []
     for name, changed in RANKINGS.items():
         with memstrata.open(target, settings=settings.model_copy(update=changed)) as strata:
+            strata.services.journal.mute()
             manager = enter(strata)
             found = [manager.recall(question.text, limit=DEPTH) for question in questions]
             quality.append(judge(name, questions, found))
@@ -126,6 +127,7 @@ def _first(
 ) -> Callable[[], object]:
     def ask() -> object:
         with memstrata.open(target, settings=settings) as strata:
+            strata.services.journal.mute()
             return enter(strata).recall(question.text)
 
     return ask

@@ -209,20 +209,17 @@ class ReadJournal:
         lock: Held while what waits is moved, never while it is written.
     """
 
-    def __init__(
-        self, store: MemoryStore, alarm: Alarm | None = None, *, mute: bool = False
-    ) -> None:
+    def __init__(self, store: MemoryStore, alarm: Alarm | None = None) -> None:
         """Build a journal.
 
         Args:
             store: Where it is written.
             alarm: Tells when it is time; None: only captures and the end do.
-            mute: Whether nothing is written at all.
         """
         self.lost = 0
         self._store = store
         self._alarm = alarm
-        self._kind = _Mute if mute else OwnerNotes
+        self._kind: type[OwnerNotes] = OwnerNotes
         self._drive: Drive | None = None
         self.lock = threading.Lock()
         self._notes: WeakValueDictionary[Scope, OwnerNotes] = WeakValueDictionary()
@@ -231,6 +228,11 @@ class ReadJournal:
         self._is_closed = False
         self._process = os.getpid()
         self._problem: str | None = None
+
+    def mute(self) -> None:
+        """Write nothing of who begins to read from now on: for measurements, which are no use."""
+        self._kind = _Mute
+        self._notes.clear()
 
     def driven_by(self, drive: Drive) -> None:
         """Say how to write where no event loop is running at the time of the read."""

@@ -11,7 +11,7 @@ from memstrata.domain.errors import MoveRefused
 from memstrata.domain.scope import Scope
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.memory_manager import AsyncMemoryManager
-from memstrata.ports import MemoryStore
+from memstrata.ports import Clock, MemoryStore
 from memstrata.strata import AsyncStrata
 from memstrata.transfer.migrate import Recalls
 
@@ -39,12 +39,7 @@ def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
         target: Over the store that it was moved to.
     """
     clock = _Standing(source.services.clock.now_us())
-    one, other = (
-        AsyncStrata(
-            replace(s.services, clock=clock, journal=ReadJournal(s.services.store, mute=True))
-        )
-        for s in (source, target)
-    )
+    one, other = (_unwatched(strata, clock) for strata in (source, target))
 
     async def compare(owners: Sequence[Scope]) -> int:
         compared = 0
@@ -63,6 +58,13 @@ def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
         return compared
 
     return compare
+
+
+def _unwatched(strata: AsyncStrata, clock: Clock) -> AsyncStrata:
+    """Return a memstrata over the same store at one moment, whose reads are not journaled."""
+    journal = ReadJournal(strata.services.store)
+    journal.mute()
+    return AsyncStrata(replace(strata.services, clock=clock, journal=journal))
 
 
 @dataclass(frozen=True, slots=True)
