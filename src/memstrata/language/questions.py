@@ -9,7 +9,7 @@ simply asks for nothing in particular, and digits and question marks still count
 from __future__ import annotations
 
 from datetime import date
-from enum import IntFlag
+from enum import IntFlag, StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -21,13 +21,27 @@ class Mark(IntFlag):
     """What a text has, in one byte; the highest bit is free for whoever stores it.
 
     ``ASKS`` a question, ``SELF`` the first person, ``NUMBER`` a number in digits or words,
-    ``TIME`` a word that says when.
+    ``TIME`` a word that says when, ``WHY`` one that gives a reason, an aim or a change of mind.
     """
 
     ASKS = 1
     SELF = 2
     NUMBER = 4
     TIME = 8
+    WHY = 16
+
+
+class Form(StrEnum):
+    """How a query speaks, told by its words alone.
+
+    ``QUESTION`` asks, or names what is looked for. ``MESSAGE`` says something too, to somebody: a
+    turn of a conversation that goes on. ``REMARK`` tells of oneself and asks nothing of anybody:
+    what it goes back to may share its meaning and hardly a word.
+    """
+
+    QUESTION = "question"
+    MESSAGE = "message"
+    REMARK = "remark"
 
 
 class SaidDate(NamedTuple):
@@ -46,8 +60,9 @@ class Question(NamedTuple):
         wants_time: The answer is a time.
         wants_number: The answer is a number.
         wants_latest: It asks how things stand, so that of two versions the newer one answers.
-        goes_on: It is no bare question but says something too, of who asks and to whom: a
-            message of a conversation that goes on.
+        wants_lately: It asks for what was said lately, or says how that went on: ``last time``,
+            ``next``, ``done``.
+        form: How it speaks.
         dates: Dates that it names.
     """
 
@@ -55,7 +70,8 @@ class Question(NamedTuple):
     wants_time: bool = False
     wants_number: bool = False
     wants_latest: bool = False
-    goes_on: bool = False
+    wants_lately: bool = False
+    form: Form = Form.QUESTION
     dates: tuple[SaidDate, ...] = ()
 
 
@@ -68,10 +84,27 @@ _TIME_WORDS = """
 """
 _TIME_TERMS = frozenset(analyse(f"{_TIME_WORDS} {' '.join(_MONTHS)}"))
 _SELF = frozenset("i my me mine we our".split())
-_TOGETHER = frozenset("you your we our us let lets".split())
+_ADDRESSED = frozenset("you your let lets please".split())
+_OPENINGS = frozenset(
+    "hello hi hey ok okay yes yeah yep no nah alright right great perfect thanks excellent cheers"
+    " good understood confirmed".split()
+)
+_LATELY = frozenset(
+    "previous previously earlier next now back again finally update updated updates progress still"
+    " continue today yesterday recent recently lately latest just discussed talked mentioned agreed"
+    " ready finished done".split()
+)
+_LATELY_PAIRS = frozenset(
+    [("last", "time"), ("last", "session"), ("so", "far"), ("left", "off"), ("picking", "up")]
+)
 _NUMBERS = frozenset(
     "one two three four five six seven eight nine ten dozen couple few several once twice hundred"
     " thousand million".split()
+)
+_REASONS = frozenset(
+    "because since why want wanted decided believe value realized realised learned made makes"
+    " taught pushed started stopped goal hope hoping plan important matter matters prefer rather"
+    " instead".split()
 )
 _DIGITS = frozenset("0123456789")
 
@@ -101,6 +134,8 @@ _NAMED_DATE = (
 _WRITTEN_DATE = r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"
 _MAX_DATES = 8
 _MAX_SHORT = 4
+_MAX_OPENING = 3
+"""Words of a first sentence that answers somebody: "Copy that."; chosen."""
 _TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?\"()[]*_-/", " "))
 
 
@@ -116,6 +151,8 @@ def marks(text: str, terms: tuple[str, ...]) -> Mark:
         found |= Mark.NUMBER.value
     if not _TIME_TERMS.isdisjoint(terms):
         found |= Mark.TIME.value
+    if not _REASONS.isdisjoint(words):
+        found |= Mark.WHY.value
     return Mark(found)
 
 
@@ -130,7 +167,8 @@ def read_question(text: str) -> Question:
         wants_time=words[:1] == ["when"] or not _TIMES_ASKED.isdisjoint(pairs[:1]),
         wants_number=not _NUMBERS_ASKED.isdisjoint(pairs),
         wants_latest=_PAST.isdisjoint(words) and _is_about_now(words, pairs),
-        goes_on=of_self and not _TOGETHER.isdisjoint(words) and _says_something(text),
+        wants_lately=not (_LATELY.isdisjoint(words) and _LATELY_PAIRS.isdisjoint(pairs)),
+        form=_form(text, words),
         dates=_dates(text) if has_date else (),
     )
 
@@ -142,16 +180,29 @@ def _words(text: str) -> list[str]:
     return text.lower().translate(_TO_SPACES).split()
 
 
-def _says_something(text: str) -> bool:
-    """Whether a text is more than one question: it asks nothing, or a sentence ends before its
-    end. In short forms the full stop is part of the word: Dr., Mrs., e.g.
+def _form(text: str, words: list[str]) -> Form:
+    asks = "?" in text or "\N{FULLWIDTH QUESTION MARK}" in text
+    opening = _opening(text)
+    if asks and not opening:
+        return Form.QUESTION
+    if asks or 0 < opening <= _MAX_OPENING or not _OPENINGS.isdisjoint(words[:1]):
+        return Form.MESSAGE
+    if not _ADDRESSED.isdisjoint(words):
+        return Form.MESSAGE
+    if not _SELF.isdisjoint(words):
+        return Form.REMARK
+    return Form.MESSAGE if opening else Form.QUESTION
+
+
+def _opening(text: str) -> int:
+    """Return the words of the first sentence, 0 if there is but one. In short forms the full stop
+    is part of the word: Dr., Mrs., e.g.
     """
-    if "?" not in text:
-        return True
-    *before, _ = text.split()
-    return any(
-        word[-1] in "!?" or (word[-1] == "." and not _is_short_form(word)) for word in before
-    )
+    before = text.split()[:-1]
+    for number, word in enumerate(before, start=1):
+        if word[-1] in "!?" or (word[-1] == "." and not _is_short_form(word)):
+            return number
+    return 0
 
 
 def _is_short_form(word: str) -> bool:

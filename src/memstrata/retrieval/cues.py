@@ -83,6 +83,11 @@ def own_words(pool: Pool, question: Question) -> Floats | None:
     return None if question.of_self or not pool.has_turns else pool.once(_of_self)
 
 
+def own_reasons(pool: Pool) -> Floats:
+    """Return 1 for rows in which somebody gives reasons or aims of his own, and asks nothing."""
+    return pool.once(_of_own_reasons)
+
+
 def marked(pool: Pool, mark: Mark) -> Floats:
     """Return 1 for rows that have a mark."""
     return pool.once(_marked, mark)
@@ -151,6 +156,11 @@ def _holding(pool: Pool, terms: Sequence[int]) -> Bools:
 def _of_self(pool: Pool) -> Floats:
     marks = pool.entry["marks"]
     return np.asarray((marks & VERBATIM == 0) | (marks & Mark.SELF != 0), np.float64)
+
+
+def _of_own_reasons(pool: Pool) -> Floats:
+    marks, own = pool.entry["marks"], Mark.SELF | Mark.WHY
+    return np.asarray((marks & (own | Mark.ASKS)) == own, np.float64)
 
 
 def _marked(pool: Pool, mark: Mark) -> Floats:

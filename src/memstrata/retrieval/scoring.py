@@ -57,7 +57,7 @@ class Signals:
     ) -> None:
         self._pool = pool
         self.terms = terms
-        self._vector = vector
+        self.vector = vector
         self.question = question
         self._now_us = now_us
         self._half_life_days = half_life_days
@@ -81,7 +81,7 @@ class Signals:
     @cached_property
     def dense(self) -> Floats:
         """Cosine of the int8 vectors, -1 to 1; all 0 where no vector takes part."""
-        return cosine(self._pool, self._vector)
+        return cosine(self._pool, self.vector)
 
     @cached_property
     def recency(self) -> Floats:
