@@ -268,6 +268,8 @@ def test_relevance_lies_between_0_and_1_and_keeps_the_order_of_evidence(
         ("in June", Question(dates=(SaidDate(None, 6, None),))),
         ("on March 3rd, 2022", Question(dates=(SaidDate(2022, 3, 3),))),
         ("since 2024-02-29", Question(dates=(SaidDate(2024, 2, 29),))),
+        ("on 21.01.2024", Question(dates=(SaidDate(2024, 1, 21),))),
+        ("in version 1.2.3", Question()),
         ("on 2023-02-30", Question()),
         ("She may march", Question()),
         ("绿茶", Question()),
@@ -276,7 +278,7 @@ def test_relevance_lies_between_0_and_1_and_keeps_the_order_of_evidence(
     ],
 )
 def test_what_a_question_asks_for(text: str, asked: Question) -> None:
-    assert read_question(text) == asked
+    assert read_question(text)._replace(date_terms=frozenset()) == asked
 
 
 @given(st.text())

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memstrata.language import patterns
-from memstrata.language.analyser import analyse
+from memstrata.language.analyser import analyse, term_id
 
 
 class Mark(IntFlag):
@@ -64,6 +64,7 @@ class Question(NamedTuple):
             ``next``, ``done``.
         form: How it speaks.
         dates: Dates that it names.
+        date_terms: Ids of the terms that it names them with.
     """
 
     of_self: bool = False
@@ -73,6 +74,7 @@ class Question(NamedTuple):
     wants_lately: bool = False
     form: Form = Form.QUESTION
     dates: tuple[SaidDate, ...] = ()
+    date_terms: frozenset[int] = frozenset()
 
 
 _MONTHS = (
@@ -132,6 +134,9 @@ _NAMED_DATE = (
     r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s*(?:of\s+)?((?:19|20)\d\d)\b)?"
 )
 _WRITTEN_DATE = r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"
+# Day first, as wherever dates are written with full stops.
+_DOTTED_DATE = r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b"
+_DATE_SIGNS = frozenset("-.")
 _MAX_DATES = 8
 _MAX_SHORT = 4
 _MAX_OPENING = 3
@@ -161,7 +166,8 @@ def read_question(text: str) -> Question:
     words = _words(text)
     pairs = list(pairwise(words))
     of_self = not _SELF.isdisjoint(words)
-    has_date = not _MONTH_NAMES.isdisjoint(words) or "-" in text
+    has_date = not _MONTH_NAMES.isdisjoint(words) or not _DATE_SIGNS.isdisjoint(text)
+    dates, date_terms = _dates(text) if has_date else ((), frozenset())
     return Question(
         of_self=of_self,
         wants_time=words[:1] == ["when"] or not _TIMES_ASKED.isdisjoint(pairs[:1]),
@@ -169,7 +175,8 @@ def read_question(text: str) -> Question:
         wants_latest=_PAST.isdisjoint(words) and _is_about_now(words, pairs),
         wants_lately=not (_LATELY.isdisjoint(words) and _LATELY_PAIRS.isdisjoint(pairs)),
         form=_form(text, words),
-        dates=_dates(text) if has_date else (),
+        dates=dates,
+        date_terms=date_terms,
     )
 
 
@@ -215,13 +222,18 @@ def _is_about_now(words: list[str], pairs: list[tuple[str, str]]) -> bool:
     return not _VALUES_ASKED.isdisjoint(pairs) and not _PRESENT.isdisjoint(words)
 
 
-def _dates(text: str) -> tuple[SaidDate, ...]:
+def _dates(text: str) -> tuple[tuple[SaidDate, ...], frozenset[int]]:
     # The engine works on UTF-8; a query may hold lone surrogates, which are no words.
     clean = text.encode("utf-8", "replace").decode("utf-8")
-    named = map(_named, patterns.compile(_NAMED_DATE, ignore_case=True).finditer(clean))
-    written = map(_written, patterns.compile(_WRITTEN_DATE).finditer(clean))
-    found = [said for said in (*named, *written) if said is not None and _may_be(said)]
-    return tuple(dict.fromkeys(found))[:_MAX_DATES]
+    found: dict[SaidDate, None] = {}
+    terms: set[int] = set()
+    for pattern, read in _DATE_PATTERNS:
+        for match in patterns.compile(pattern, ignore_case=True).finditer(clean):
+            said = read(match)
+            if said is not None and _may_be(said) and len(found) < _MAX_DATES:
+                found[said] = None
+                terms.update(map(term_id, analyse(match.group() or "")))
+    return tuple(found), frozenset(terms)
 
 
 def _named(match: patterns.Match) -> SaidDate | None:
@@ -239,6 +251,11 @@ def _written(match: patterns.Match) -> SaidDate | None:
     return SaidDate(int(year or 0), int(month or 0), int(day) if day else None)
 
 
+def _dotted(match: patterns.Match) -> SaidDate | None:
+    day, month, year = (match.group(number) for number in range(1, 4))
+    return SaidDate(int(year or 0), int(month or 0), int(day or 0))
+
+
 def _may_be(said: SaidDate) -> bool:
     try:
         # A leap year: 29 February may be meant where no year is said.
@@ -246,3 +263,6 @@ def _may_be(said: SaidDate) -> bool:
     except ValueError:
         return False
     return True
+
+
+_DATE_PATTERNS = ((_NAMED_DATE, _named), (_WRITTEN_DATE, _written), (_DOTTED_DATE, _dotted))

@@ -61,6 +61,14 @@ def neighbours(pool: Pool, topic: Floats) -> Floats:
     return np.asarray(np.add.reduce(topic[around.places] * around.weights, axis=0), np.float64)
 
 
+def surroundings(pool: Pool, slots: Ints) -> Ints:
+    """Return some rows and, of verbatim turns, those around that :func:`neighbours` looks at."""
+    if not pool.has_turns:
+        return slots
+    around = pool.once(_around)
+    return np.append(around.places[:, slots][around.weights[:, slots] > 0.0], slots)
+
+
 def answers(pool: Pool, topic: Floats) -> Floats:
     """Return, for each turn after one that asks something, what the asking turn scores."""
     if not pool.has_turns:
