@@ -21,6 +21,8 @@ from memstrata.retrieval.talk import surroundings
 
 TYPICAL_COSINE = 0.45
 """Stands for the cosine where no vector takes part; about the mean over both kinds."""
+MOST_AGAINST = 700.0
+"""Log-odds beyond which an exponential overflows; such a row has no relevance to speak of."""
 OTHERS = 10
 """How far the best row is ahead is told by the tenth, or the last of fewer."""
 
@@ -32,7 +34,7 @@ class Measures(NamedTuple):
         cover: Share of the question's rarity that the best row and the turns around it hold.
         rare: Of how many terms as rare as can be the fullest row holds as much.
         vector: Cosine of the best row.
-        ahead: By what share of its evidence the best row is ahead of the others.
+        ahead: By what share of its evidence the best row is ahead of the others, at most 1.
     """
 
     cover: float
@@ -92,7 +94,7 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> Measures:
         covered / everything if everything else 0.0,
         fullest / rarest,
         float(signals.dense[first].max()) if signals.has_dense else TYPICAL_COSINE,
-        (best - other) / max(best, 1.0),
+        min((best - other) / max(best, 1.0), 1.0),
     )
 
 
@@ -117,7 +119,8 @@ def relevance(pool: Pool, signals: Signals, total: Floats, by: Calibration) -> F
     first = by.constant + by.cover * cover + by.rare * rare + by.vector * vector + by.ahead * ahead
     best = float(np.maximum.reduce(total))
     behind = (best - total) / max(best, 1.0)
-    return np.asarray(1.0 / (1.0 + np.exp(-fallen(first, behind, by.nothing))), np.float64)
+    against = np.minimum(-fallen(first, behind, by.nothing), MOST_AGAINST)
+    return np.asarray(1.0 / (1.0 + np.exp(against)), np.float64)
 
 
 def fallen(first: float, behind: Floats, nothing: float) -> Floats:

@@ -24,6 +24,9 @@ long because much was said on its subject. Of 0.5, 0.75 and 0.9 the best for ses
 WHOLE_PRIOR = (3.9, 3.0)
 """Typical mean and deviation of the keyword score of a session, for pools of few sessions."""
 
+MOST_CELLS = 1_000_000
+"""Terms times sessions that are counted at once: 8 MB."""
+
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 """An odd number: multiplying by it maps 64-bit tags one to one."""
 
@@ -99,18 +102,21 @@ def whole_sessions(pool: Pool, found: Matches) -> Floats:
         found: Where the terms of the query stand.
     """
     session, lengths = pool.once(_session_of), pool.once(_session_lengths)
-    count = len(lengths)
-    term = np.arange(len(found.df)).repeat(found.df)
-    # Term by term: sums then run in the order of the query's terms, wherever a row lies.
-    pairs, place = np.unique(term * count + session[found.slots], return_inverse=True)
-    times = np.bincount(place, found.counts, minlength=len(pairs))
-    held = np.bincount(pairs // count, minlength=len(found.df))
-    rarity = np.log1p((count - held + 0.5) / (held + 0.5)).repeat(held)
-    where = pairs % count
-    average = float(lengths.sum()) / count or 1.0
-    norms = BM25_K1 * (1.0 - SESSION_B + SESSION_B / average * lengths[where])
-    gains = np.asarray(rarity * times / (times + norms), np.float64)
-    scores = np.bincount(where, gains, minlength=count).astype(np.float64, copy=False)
+    count, ends = len(lengths), np.cumsum([0, *found.df])
+    norms = BM25_K1 * (
+        1.0 - SESSION_B + SESSION_B * count / (float(lengths.sum()) or 1.0) * lengths
+    )
+    scores, step = np.zeros(count), max(MOST_CELLS // count, 1)
+    for first in range(0, len(found.df), step):
+        df = found.df[first : first + step]
+        run = slice(ends[first], ends[first + len(df)])
+        term = np.arange(len(df)).repeat(df)
+        cells = term * count + session[found.slots[run]]
+        times = np.bincount(cells, found.counts[run], minlength=len(df) * count)
+        times = times.reshape(len(df), count)
+        held = np.count_nonzero(times, axis=1)
+        rarity = np.log1p((count - held + 0.5) / (held + 0.5))[:, None]
+        scores += np.add.reduce(rarity * times / (times + norms), axis=0)
     return np.asarray(z_scores(scores, WHOLE_PRIOR)[session], np.float64)
 
 
