@@ -30,6 +30,7 @@ import numpy as np
 from harness import MemstrataAdapter
 
 import memstrata.manager.reading as reading
+from memstrata.domain.value import to_us
 from memstrata.language.questions import Form
 from memstrata.retrieval.cues import said_at
 from memstrata.retrieval.evidence import NAMES, form_of, gather_evidence
@@ -129,7 +130,8 @@ class Watched(MemstrataAdapter):
     def signals(self) -> Signals:
         """Return the signals of the last search."""
         query = self.query
-        return Signals(self.pool, query.term_ids, query.vector, query.question, 0, 30.0)
+        asked = (query.term_ids, query.vector, query.question)
+        return Signals(self.pool, *asked, to_us(self.clock), 30.0)
 
 
 # -- gathering -------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import memstrata.manager.reading as reading
 from memstrata.blocking import MemoryManager, Strata
 from memstrata.domain.recall import Hit
 from memstrata.language.analyser import analyse
-from memstrata.language.questions import Form, Mark, Question, SaidDate, marks, read_question
+from memstrata.language.questions import Ago, Form, Mark, Question, SaidDate, marks, read_question
 from memstrata.retrieval.calibration import relevance
 from memstrata.retrieval.evidence import NAMES, Weights, gather_evidence, weighed
 from memstrata.retrieval.fusion import Fusion, fuse
@@ -270,6 +270,12 @@ def test_relevance_lies_between_0_and_1_and_keeps_the_order_of_evidence(
         ("since 2024-02-29", Question(dates=(SaidDate(2024, 2, 29),))),
         ("on 21.01.2024", Question(dates=(SaidDate(2024, 1, 21),))),
         ("in version 1.2.3", Question()),
+        ("What rained yesterday?", Question(wants_lately=True, ago=Ago(1, "day"))),
+        ("Who called two weeks ago?", Question(ago=Ago(2, "week"))),
+        ("Who called a couple of months ago?", Question(ago=Ago(2, "month"))),
+        ("Who called last year?", Question(ago=Ago(1, "year"))),
+        ("Who called long ago?", Question()),
+        ("ago", Question()),
         ("on 2023-02-30", Question()),
         ("She may march", Question()),
         ("绿茶", Question()),

@@ -109,3 +109,24 @@ def test_meaning_is_weighed_apart_from_what_all_memories_have_in_common() -> Non
 
     vectors = np.array([hits[text].why["vector"] for text in CHATTER])
     assert hits[odd].why["vector"] > vectors.max() + 0.5
+
+
+@pytest.mark.parametrize(
+    ("question", "day"),
+    [
+        ("What did Ana paint yesterday?", 29),
+        ("What did Ana paint two weeks ago?", 16),
+        ("What did Ana paint 29 days ago?", 1),
+    ],
+)
+def test_how_long_ago_is_told_from_when_the_question_is_asked(question: str, day: int) -> None:
+    clock = ManualClock(DAY + timedelta(days=30))
+    core = assemble(":memory:", settings=Settings(), inline=True, clock=clock, ids=CountingIds())
+    memory = Strata(core).manager(user="ana")
+    for each in (1, 16, 29):
+        memory.remember_many(session(f"s{each}", [f"I did paint picture {each}."], each))
+
+    best = memory.recall(question, limit=1)[0]
+
+    assert best.memory.content == f"I did paint picture {day}."
+    assert best.why["date"] > 0

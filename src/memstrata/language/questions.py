@@ -52,6 +52,15 @@ class SaidDate(NamedTuple):
     day: int | None
 
 
+class Ago(NamedTuple):
+    """A time as it lies back from when the question is asked: so ``many`` of a ``unit``, ``day``,
+    ``week``, ``month`` or ``year``.
+    """
+
+    many: int
+    unit: str
+
+
 class Question(NamedTuple):
     """What a question asks for.
 
@@ -65,6 +74,7 @@ class Question(NamedTuple):
         form: How it speaks.
         dates: Dates that it names.
         date_terms: Ids of the terms that it names them with.
+        ago: How long ago it says that it was: ``two weeks ago``, ``last month``.
     """
 
     of_self: bool = False
@@ -75,6 +85,7 @@ class Question(NamedTuple):
     form: Form = Form.QUESTION
     dates: tuple[SaidDate, ...] = ()
     date_terms: frozenset[int] = frozenset()
+    ago: Ago | None = None
 
 
 _MONTHS = (
@@ -137,6 +148,14 @@ _WRITTEN_DATE = r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"
 # Day first, as wherever dates are written with full stops.
 _DOTTED_DATE = r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b"
 _DATE_SIGNS = frozenset("-.")
+_AGO = frozenset("ago yesterday last".split())
+_UNITS = frozenset("day week month year".split())
+_COUNTS = {
+    word: many
+    for many, word in enumerate("one two three four five six seven eight nine ten".split(), start=1)
+}
+_COUNTS |= {"a": 1, "an": 1, "couple": 2, "few": 3}
+_MAX_AGO = 999
 _MAX_DATES = 8
 _MAX_SHORT = 4
 _MAX_OPENING = 3
@@ -177,6 +196,7 @@ def read_question(text: str) -> Question:
         form=_form(text, words),
         dates=dates,
         date_terms=date_terms,
+        ago=_ago(words, pairs) if not _AGO.isdisjoint(words) else None,
     )
 
 
@@ -220,6 +240,19 @@ def _is_about_now(words: list[str], pairs: list[tuple[str, str]]) -> bool:
     if not _NOW.isdisjoint(words) or not _STATES_ASKED.isdisjoint(pairs):
         return True
     return not _VALUES_ASKED.isdisjoint(pairs) and not _PRESENT.isdisjoint(words)
+
+
+def _ago(words: list[str], pairs: list[tuple[str, str]]) -> Ago | None:
+    if "yesterday" in words:
+        return Ago(1, "day")
+    for first, second in pairs:
+        if first == "last" and second in _UNITS:
+            return Ago(1, second)
+    place = words.index("ago") if "ago" in words else 0
+    unit = words[place - 1].removesuffix("s") if place > 1 else ""
+    before = words[place - 2 if words[place - 2] != "of" else place - 3] if place > 1 else ""
+    count = int(before) if before.isascii() and before.isdigit() else _COUNTS.get(before, 0)
+    return Ago(count, unit) if unit in _UNITS and 0 < count <= _MAX_AGO else None
 
 
 def _dates(text: str) -> tuple[tuple[SaidDate, ...], frozenset[int]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from memstrata.domain.codec import NEVER
 from memstrata.language.analyser import analyse, term_id
-from memstrata.language.questions import Mark, Question, SaidDate
+from memstrata.language.questions import Ago, Mark, Question, SaidDate
 from memstrata.retrieval.entry import VERBATIM, tag
 from memstrata.retrieval.pool import Bools, Floats, Pool
 
@@ -27,6 +27,11 @@ MONTH_ONLY = 0.5
 
 HALF_WAY_BACK = 0.2
 """The share of all rows that came after one of which recency is half."""
+
+
+SLACK_DAYS = {"day": (1.0, 1.5), "week": (7.0, 5.0), "month": (30.4, 20.0)}
+"""Length of a unit in days, and by how many days a time said in it may be off; chosen."""
+DAY_US = 86_400_000_000
 
 
 class _Dates(NamedTuple):
@@ -109,6 +114,22 @@ def dated(pool: Pool, dates: Sequence[SaidDate]) -> Floats:
         close = of_year & (np.abs(rows.day - (said.day or -9)) <= 1)
         fit = np.maximum(fit, np.where(close, 1.0, np.where(of_year, MONTH_ONLY, 0.0)))
     return fit
+
+
+def said_ago(pool: Pool, ago: Ago, now_us: int) -> Floats:
+    """Return 1 for rows said about that long before a clock, else 0.
+
+    Nobody counts the days: a time counts within :data:`SLACK_DAYS` of what was said. A year ago
+    is any day of that calendar year.
+    """
+    said = pool.once(said_at)
+    if ago.unit == "year":
+        year = np.int64(now_us).astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64)
+        years = said.astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64)
+        return np.asarray(years == year - ago.many, np.float64)
+    length, slack = SLACK_DAYS[ago.unit]
+    off = np.abs((now_us - said) / DAY_US - ago.many * length)
+    return np.asarray(off <= slack, np.float64)
 
 
 def recent(pool: Pool) -> Floats:

@@ -11,7 +11,15 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from memstrata.language.questions import Form, Mark
-from memstrata.retrieval.cues import dated, marked, own_reasons, own_words, recent, said_by
+from memstrata.retrieval.cues import (
+    dated,
+    marked,
+    own_reasons,
+    own_words,
+    recent,
+    said_ago,
+    said_by,
+)
 from memstrata.retrieval.meaning import apart
 from memstrata.retrieval.pool import Floats, Pool
 from memstrata.retrieval.scoring import Signals, z_scores
@@ -51,7 +59,7 @@ class Weights:
         reasons: A speaker's own reasons and aims, where a remark is asked with.
         time: Says when, where a time is asked for.
         number: Has a number, where one is asked for.
-        date: Of the date that the question names.
+        date: Of the date that the question names, or as long ago as it says.
         recency: Said lately, where a message asks for it.
     """
 
@@ -149,6 +157,8 @@ def _wanted(pool: Pool, signals: Signals, topic: Floats) -> dict[str, Floats]:
         found["number"] = topic * marked(pool, Mark.NUMBER)
     if question.dates:
         found["date"] = topic * dated(pool, question.dates)
+    elif question.ago is not None:
+        found["date"] = topic * said_ago(pool, question.ago, signals.now_us)
     return found
 
 

@@ -59,7 +59,7 @@ class Signals:
         self.terms = terms
         self.vector = vector
         self.question = question
-        self._now_us = now_us
+        self.now_us = now_us
         self._half_life_days = half_life_days
         self.has_dense = vector is not None and bool(vector.any())
 
@@ -86,7 +86,7 @@ class Signals:
     @cached_property
     def recency(self) -> Floats:
         """1 for an update at the clock, falling by half each half-life."""
-        return recency(self._pool, self._now_us, self._half_life_days)
+        return recency(self._pool, self.now_us, self._half_life_days)
 
     @cached_property
     def importance(self) -> Floats:
