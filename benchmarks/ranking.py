@@ -9,9 +9,9 @@
 DIR holds the development sets (``locomo/dev/corpus.jsonl`` …). Every item is written and every
 question asked once, through the public API; what the ranking saw is kept in memory (and in
 ``--cache FILE``), and fusions are then tried in seconds. Weights are fitted as a softmax
-regression: the evidence turns of a question against the other rows of its pool. Each set counts
-as :data:`SHARES` says, whatever its size. Cross-validation has four folds; a conversation is
-never both fitted and asked, in any set that shares it.
+regression: the evidence turns of a question against the other rows of its pool, for each form of
+query apart. Each set counts as :data:`SHARES` says, whatever its size. Cross-validation
+has four folds; a conversation is never both fitted and asked, in any set that shares it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import argparse
 import json
 import math
 import pickle
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -30,7 +30,11 @@ import numpy as np
 from harness import MemstrataAdapter
 
 import memstrata.manager.reading as reading
-from memstrata.retrieval.evidence import NAMES, Weights, gather_evidence
+from memstrata.domain.value import to_us
+from memstrata.language.questions import Form
+from memstrata.retrieval.cues import said_at
+from memstrata.retrieval.evidence import NAMES, form_of, gather_evidence
+from memstrata.retrieval.fusion import Fusion
 from memstrata.retrieval.scoring import Signals
 from memstrata.retrieval.versions import newest_first
 
@@ -57,11 +61,34 @@ HEADER = (
 )
 
 
+Fitted = Mapping[Form, np.ndarray]
+"""Weights in the order of ``NAMES``, by the form of the query."""
+
+
+class Standing:
+    """What :func:`newest_first` looks at in a pool, without the pool, so that it can be cached."""
+
+    def __init__(self, pool: Any) -> None:
+        self.dimensions = pool.dimensions
+        self.entry = {name: np.array(pool.entry[name]) for name in ("speaker", "turn")}
+        self._said = pool.once(said_at)
+        self._vectors = pool.vectors(np.arange(len(pool))).astype(np.int8)
+
+    def __len__(self) -> int:
+        return len(self._said)
+
+    def once(self, make: Any) -> np.ndarray:
+        assert make is said_at
+        return self._said
+
+    def vectors(self, slots: np.ndarray) -> np.ndarray:
+        return self._vectors[slots].astype(np.float32)
+
+
 @dataclass
 class Asked:
-    """One question and what the ranking saw of it.
-
-    ``evidence`` is (rows, pieces) before weights, ``lift`` gives what versions add to a score.
+    """One question and what the ranking saw of it; ``evidence`` is (rows, pieces) before weights,
+    ``standing`` is there where of two versions the newer one is wanted.
     """
 
     set: str
@@ -71,16 +98,17 @@ class Asked:
     sessions: list[str]
     gold: np.ndarray
     evidence: np.ndarray
-    pool: Any = None
+    form: Form
+    standing: Standing | None = None
     group: str = field(init=False)
 
     def __post_init__(self) -> None:
         adversarial = self.question["category"] == "adversarial"
         self.group = f"{self.set} adversarial" if adversarial else self.set
 
-    def scores(self, weights: np.ndarray) -> np.ndarray:
-        total = self.evidence @ weights
-        return total if self.pool is None else total + newest_first(self.pool, total)
+    def scores(self, weights: Fitted) -> np.ndarray:
+        total = self.evidence @ weights[self.form]
+        return total if self.standing is None else total + newest_first(self.standing, total)
 
 
 class Watched(MemstrataAdapter):
@@ -99,11 +127,11 @@ class Watched(MemstrataAdapter):
         finally:
             reading.rank = plain
 
-    def seen(self) -> dict[str, np.ndarray]:
-        """Return the evidence on every row for the last search, before weights."""
+    def signals(self) -> Signals:
+        """Return the signals of the last search."""
         query = self.query
         asked = (query.term_ids, query.vector, query.question)
-        return gather_evidence(self.pool, Signals(self.pool, *asked, 0, 30.0))
+        return Signals(self.pool, *asked, to_us(self.clock), 30.0)
 
 
 # -- gathering -------------------------------------------------------------------------------
@@ -128,6 +156,7 @@ def gather_set(data: Path, name: str) -> Iterator[Asked]:
     adapter = Watched()
     for conversation, items, questions in read_set(data, name):
         written = 0
+        last = standing = None
         sessions = {item["item_id"]: item["session_id"] for item in items}
         for question in questions:
             upto = min(question.get("as_of_seq", len(items)), len(items))
@@ -135,7 +164,10 @@ def gather_set(data: Path, name: str) -> Iterator[Asked]:
                 adapter.add(conversation, items[written:upto])
                 written = upto
             adapter.search(conversation, question["question"], 1, question["question_date"])
-            pool, seen = adapter.pool, adapter.seen()
+            pool, signals = adapter.pool, adapter.signals()
+            if pool is not last:
+                last, standing = pool, Standing(pool)
+            seen = gather_evidence(pool, signals)
             ids = [pool.memory(slot).metadata["item_id"] for slot in range(len(pool))]
             gold = set(question["evidence_item_ids"])
             columns = [seen.get(piece, np.zeros(len(pool))) for piece in NAMES]
@@ -147,7 +179,8 @@ def gather_set(data: Path, name: str) -> Iterator[Asked]:
                 [sessions[id] for id in ids],
                 np.array([id in gold for id in ids], bool),
                 np.stack(columns, axis=1).astype(np.float32),
-                pool if adapter.query.question.wants_latest else None,
+                form_of(pool, signals),
+                standing if signals.question.wants_latest else None,
             )
     adapter.close()
 
@@ -206,29 +239,28 @@ def print_row(title: str, found: Mapping[tuple[str, str], float]) -> None:
 # -- fitting ---------------------------------------------------------------------------------
 
 
-def fit(rows: Sequence[Asked], pieces: Sequence[int], steps: int = 200) -> np.ndarray:
-    """Return weights of some pieces that make the evidence turns most likely; others are 0.
-
-    Of a long pool the rows that any piece could carry and a sample of the others take part.
-    """
-    rng = np.random.default_rng(0)
-    counts: dict[str, int] = defaultdict(int)
+def fit(rows: Sequence[Asked], pieces: Sequence[int], steps: int = 200) -> Fitted:
+    """Return weights of some pieces that make the evidence turns most likely; others are 0."""
     used = [row for row in rows if row.gold.any() and row.set in SHARES]
-    for row in used:
-        counts[row.set] += 1
-    parts, targets, shares, sizes = [], [], [], []
-    for row in used:
-        keep = np.ones(len(row.gold), bool)
-        if len(keep) > 250:
-            likely = row.scores(DEFAULT)
-            keep = row.gold | (likely >= np.partition(likely, -150)[-150])
-            keep[rng.integers(0, len(keep), 100)] = True
-        parts.append(row.evidence[keep][:, pieces])
-        targets.append(row.gold[keep] / row.gold.sum())
-        shares.append(SHARES[row.set] / counts[row.set])
-        sizes.append(int(keep.sum()))
+    counts = Counter(row.set for row in used)
+    share = {name: SHARES[name] / counts[name] for name in counts}
+    return {
+        form: fit_one([row for row in used if row.form is form], share, pieces, steps)
+        for form in Form
+    }
+
+
+def fit_one(
+    used: Sequence[Asked], share: Mapping[str, float], pieces: Sequence[int], steps: int
+) -> np.ndarray:
+    if not used:
+        return np.zeros(len(NAMES))
+    parts = [row.evidence[:, pieces] for row in used]
+    targets = [row.gold / row.gold.sum() for row in used]
+    shares = np.array([share[row.set] for row in used])
     fitted = np.zeros(len(NAMES))
-    fitted[list(pieces)] = softmax_regression(parts, targets, np.array(shares), sizes, steps)
+    sizes = [len(part) for part in parts]
+    fitted[list(pieces)] = softmax_regression(parts, targets, shares, sizes, steps)
     return fitted
 
 
@@ -282,7 +314,9 @@ def cross(rows: Sequence[Asked], pieces: Sequence[int]) -> list[tuple[Asked, np.
     return scored
 
 
-DEFAULT = np.array([asdict(Weights())[name] for name in NAMES])
+DEFAULT: Fitted = {
+    form: np.array([asdict(Fusion().weights_of(form))[name] for name in NAMES]) for form in Form
+}
 
 
 # -- commands --------------------------------------------------------------------------------
@@ -300,8 +334,10 @@ def show(rows: Sequence[Asked], by_category: bool = True) -> None:
 
 def show_fit(rows: Sequence[Asked]) -> None:
     weights = fit(rows, range(len(NAMES)), steps=400)
-    for name, now, fitted in zip(NAMES, DEFAULT, weights, strict=True):
-        print(f"{name:12} default {now:6.2f}   fitted {fitted:6.3f}")
+    print(f"{'default / fitted':16}" + "".join(f"{form:>18}" for form in Form))
+    for place, name in enumerate(NAMES):
+        pairs = [f"{DEFAULT[form][place]:.2f} / {weights[form][place]:.3f}" for form in Form]
+        print(f"{name:16}" + "".join(f"{pair:>18}" for pair in pairs))
     print_header("")
     print_row("fitted", means([(row, row.scores(weights)) for row in rows]))
 
@@ -318,7 +354,7 @@ def ablate(rows: Sequence[Asked]) -> None:
     for place, name in enumerate(NAMES):
         print_row(f"without {name}", means(cross(rows, [p for p in every if p != place])))
     for row in rows:
-        row.pool = None
+        row.standing = None
     print_row("without newest first", means(cross(rows, every)))
 
 

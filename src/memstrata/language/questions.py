@@ -9,25 +9,39 @@ simply asks for nothing in particular, and digits and question marks still count
 from __future__ import annotations
 
 from datetime import date
-from enum import IntFlag
+from enum import IntFlag, StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
 from memstrata.language import patterns
-from memstrata.language.analyser import analyse
+from memstrata.language.analyser import analyse, term_id
 
 
 class Mark(IntFlag):
     """What a text has, in one byte; the highest bit is free for whoever stores it.
 
     ``ASKS`` a question, ``SELF`` the first person, ``NUMBER`` a number in digits or words,
-    ``TIME`` a word that says when.
+    ``TIME`` a word that says when, ``WHY`` one that gives a reason, an aim or a change of mind.
     """
 
     ASKS = 1
     SELF = 2
     NUMBER = 4
     TIME = 8
+    WHY = 16
+
+
+class Form(StrEnum):
+    """How a query speaks, told by its words alone.
+
+    ``QUESTION`` asks, or names what is looked for. ``MESSAGE`` says something too, to somebody: a
+    turn of a conversation that goes on. ``REMARK`` tells of oneself and asks nothing of anybody:
+    what it goes back to may share its meaning and hardly a word.
+    """
+
+    QUESTION = "question"
+    MESSAGE = "message"
+    REMARK = "remark"
 
 
 class SaidDate(NamedTuple):
@@ -38,6 +52,15 @@ class SaidDate(NamedTuple):
     day: int | None
 
 
+class Ago(NamedTuple):
+    """A time as it lies back from when the question is asked: so ``many`` of a ``unit``, ``day``,
+    ``week``, ``month`` or ``year``.
+    """
+
+    many: int
+    unit: str
+
+
 class Question(NamedTuple):
     """What a question asks for.
 
@@ -46,17 +69,23 @@ class Question(NamedTuple):
         wants_time: The answer is a time.
         wants_number: The answer is a number.
         wants_latest: It asks how things stand, so that of two versions the newer one answers.
-        goes_on: It is no bare question but says something too, of who asks and to whom: a
-            message of a conversation that goes on.
+        wants_lately: It asks for what was said lately, or says how that went on: ``last time``,
+            ``next``, ``done``.
+        form: How it speaks.
         dates: Dates that it names.
+        date_terms: Ids of the terms that it names them with.
+        ago: How long ago it says that it was: ``two weeks ago``, ``last month``.
     """
 
     of_self: bool = False
     wants_time: bool = False
     wants_number: bool = False
     wants_latest: bool = False
-    goes_on: bool = False
+    wants_lately: bool = False
+    form: Form = Form.QUESTION
     dates: tuple[SaidDate, ...] = ()
+    date_terms: frozenset[int] = frozenset()
+    ago: Ago | None = None
 
 
 _MONTHS = (
@@ -68,10 +97,27 @@ _TIME_WORDS = """
 """
 _TIME_TERMS = frozenset(analyse(f"{_TIME_WORDS} {' '.join(_MONTHS)}"))
 _SELF = frozenset("i my me mine we our".split())
-_TOGETHER = frozenset("you your we our us let lets".split())
+_ADDRESSED = frozenset("you your let lets please".split())
+_OPENINGS = frozenset(
+    "hello hi hey ok okay yes yeah yep no nah alright right great perfect thanks excellent cheers"
+    " good understood confirmed".split()
+)
+_LATELY = frozenset(
+    "previous previously earlier next now back again finally update updated updates progress still"
+    " continue today yesterday recent recently lately latest just discussed talked mentioned agreed"
+    " ready finished done".split()
+)
+_LATELY_PAIRS = frozenset(
+    [("last", "time"), ("last", "session"), ("so", "far"), ("left", "off"), ("picking", "up")]
+)
 _NUMBERS = frozenset(
     "one two three four five six seven eight nine ten dozen couple few several once twice hundred"
     " thousand million".split()
+)
+_REASONS = frozenset(
+    "because since why want wanted decided believe value realized realised learned made makes"
+    " taught pushed started stopped goal hope hoping plan important matter matters prefer rather"
+    " instead".split()
 )
 _DIGITS = frozenset("0123456789")
 
@@ -99,8 +145,21 @@ _NAMED_DATE = (
     r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s*(?:of\s+)?((?:19|20)\d\d)\b)?"
 )
 _WRITTEN_DATE = r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"
+# Day first, as wherever dates are written with full stops.
+_DOTTED_DATE = r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b"
+_DATE_SIGNS = frozenset("-.")
+_AGO = frozenset("ago yesterday last".split())
+_UNITS = frozenset("day week month year".split())
+_COUNTS = {
+    word: many
+    for many, word in enumerate("one two three four five six seven eight nine ten".split(), start=1)
+}
+_COUNTS |= {"a": 1, "an": 1, "couple": 2, "few": 3}
+_MAX_AGO = 999
 _MAX_DATES = 8
 _MAX_SHORT = 4
+_MAX_OPENING = 3
+"""Words of a first sentence that answers somebody: "Copy that."; chosen."""
 _TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?\"()[]*_-/", " "))
 
 
@@ -116,6 +175,8 @@ def marks(text: str, terms: tuple[str, ...]) -> Mark:
         found |= Mark.NUMBER.value
     if not _TIME_TERMS.isdisjoint(terms):
         found |= Mark.TIME.value
+    if not _REASONS.isdisjoint(words):
+        found |= Mark.WHY.value
     return Mark(found)
 
 
@@ -124,14 +185,18 @@ def read_question(text: str) -> Question:
     words = _words(text)
     pairs = list(pairwise(words))
     of_self = not _SELF.isdisjoint(words)
-    has_date = not _MONTH_NAMES.isdisjoint(words) or "-" in text
+    has_date = not _MONTH_NAMES.isdisjoint(words) or not _DATE_SIGNS.isdisjoint(text)
+    dates, date_terms = _dates(text) if has_date else ((), frozenset())
     return Question(
         of_self=of_self,
         wants_time=words[:1] == ["when"] or not _TIMES_ASKED.isdisjoint(pairs[:1]),
         wants_number=not _NUMBERS_ASKED.isdisjoint(pairs),
         wants_latest=_PAST.isdisjoint(words) and _is_about_now(words, pairs),
-        goes_on=of_self and not _TOGETHER.isdisjoint(words) and _says_something(text),
-        dates=_dates(text) if has_date else (),
+        wants_lately=not (_LATELY.isdisjoint(words) and _LATELY_PAIRS.isdisjoint(pairs)),
+        form=_form(text, words),
+        dates=dates,
+        date_terms=date_terms,
+        ago=_ago(words, pairs) if not _AGO.isdisjoint(words) else None,
     )
 
 
@@ -142,16 +207,29 @@ def _words(text: str) -> list[str]:
     return text.lower().translate(_TO_SPACES).split()
 
 
-def _says_something(text: str) -> bool:
-    """Whether a text is more than one question: it asks nothing, or a sentence ends before its
-    end. In short forms the full stop is part of the word: Dr., Mrs., e.g.
+def _form(text: str, words: list[str]) -> Form:
+    asks = "?" in text or "\N{FULLWIDTH QUESTION MARK}" in text
+    opening = _opening(text)
+    if asks and not opening:
+        return Form.QUESTION
+    if asks or 0 < opening <= _MAX_OPENING or not _OPENINGS.isdisjoint(words[:1]):
+        return Form.MESSAGE
+    if not _ADDRESSED.isdisjoint(words):
+        return Form.MESSAGE
+    if not _SELF.isdisjoint(words):
+        return Form.REMARK
+    return Form.MESSAGE if opening else Form.QUESTION
+
+
+def _opening(text: str) -> int:
+    """Return the words of the first sentence, 0 if there is but one. In short forms the full stop
+    is part of the word: Dr., Mrs., e.g.
     """
-    if "?" not in text:
-        return True
-    *before, _ = text.split()
-    return any(
-        word[-1] in "!?" or (word[-1] == "." and not _is_short_form(word)) for word in before
-    )
+    before = text.split()[:-1]
+    for number, word in enumerate(before, start=1):
+        if word[-1] in "!?" or (word[-1] == "." and not _is_short_form(word)):
+            return number
+    return 0
 
 
 def _is_short_form(word: str) -> bool:
@@ -164,13 +242,31 @@ def _is_about_now(words: list[str], pairs: list[tuple[str, str]]) -> bool:
     return not _VALUES_ASKED.isdisjoint(pairs) and not _PRESENT.isdisjoint(words)
 
 
-def _dates(text: str) -> tuple[SaidDate, ...]:
+def _ago(words: list[str], pairs: list[tuple[str, str]]) -> Ago | None:
+    if "yesterday" in words:
+        return Ago(1, "day")
+    for first, second in pairs:
+        if first == "last" and second in _UNITS:
+            return Ago(1, second)
+    place = words.index("ago") if "ago" in words else 0
+    unit = words[place - 1].removesuffix("s") if place > 1 else ""
+    before = words[place - 2 if words[place - 2] != "of" else place - 3] if place > 1 else ""
+    count = int(before) if before.isascii() and before.isdigit() else _COUNTS.get(before, 0)
+    return Ago(count, unit) if unit in _UNITS and 0 < count <= _MAX_AGO else None
+
+
+def _dates(text: str) -> tuple[tuple[SaidDate, ...], frozenset[int]]:
     # The engine works on UTF-8; a query may hold lone surrogates, which are no words.
     clean = text.encode("utf-8", "replace").decode("utf-8")
-    named = map(_named, patterns.compile(_NAMED_DATE, ignore_case=True).finditer(clean))
-    written = map(_written, patterns.compile(_WRITTEN_DATE).finditer(clean))
-    found = [said for said in (*named, *written) if said is not None and _may_be(said)]
-    return tuple(dict.fromkeys(found))[:_MAX_DATES]
+    found: dict[SaidDate, None] = {}
+    terms: set[int] = set()
+    for pattern, read in _DATE_PATTERNS:
+        for match in patterns.compile(pattern, ignore_case=True).finditer(clean):
+            said = read(match)
+            if said is not None and _may_be(said) and len(found) < _MAX_DATES:
+                found[said] = None
+                terms.update(map(term_id, analyse(match.group() or "")))
+    return tuple(found), frozenset(terms)
 
 
 def _named(match: patterns.Match) -> SaidDate | None:
@@ -188,6 +284,11 @@ def _written(match: patterns.Match) -> SaidDate | None:
     return SaidDate(int(year or 0), int(month or 0), int(day) if day else None)
 
 
+def _dotted(match: patterns.Match) -> SaidDate | None:
+    day, month, year = (match.group(number) for number in range(1, 4))
+    return SaidDate(int(year or 0), int(month or 0), int(day or 0))
+
+
 def _may_be(said: SaidDate) -> bool:
     try:
         # A leap year: 29 February may be meant where no year is said.
@@ -195,3 +296,6 @@ def _may_be(said: SaidDate) -> bool:
     except ValueError:
         return False
     return True
+
+
+_DATE_PATTERNS = ((_NAMED_DATE, _named), (_WRITTEN_DATE, _written), (_DOTTED_DATE, _dotted))

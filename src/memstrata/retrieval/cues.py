@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from memstrata.domain.codec import NEVER
 from memstrata.language.analyser import analyse, term_id
-from memstrata.language.questions import Mark, Question, SaidDate
+from memstrata.language.questions import Ago, Mark, Question, SaidDate
 from memstrata.retrieval.entry import VERBATIM, tag
 from memstrata.retrieval.pool import Bools, Floats, Pool
 
@@ -27,6 +27,11 @@ MONTH_ONLY = 0.5
 
 HALF_WAY_BACK = 0.2
 """The share of all rows that came after one of which recency is half."""
+
+
+SLACK_DAYS = {"day": (1.0, 1.5), "week": (7.0, 5.0), "month": (30.4, 20.0)}
+"""Length of a unit in days, and by how many days a time said in it may be off; chosen."""
+DAY_US = 86_400_000_000
 
 
 class _Dates(NamedTuple):
@@ -83,6 +88,11 @@ def own_words(pool: Pool, question: Question) -> Floats | None:
     return None if question.of_self or not pool.has_turns else pool.once(_of_self)
 
 
+def own_reasons(pool: Pool) -> Floats:
+    """Return 1 for rows in which somebody gives reasons or aims of his own, and asks nothing."""
+    return pool.once(_of_own_reasons)
+
+
 def marked(pool: Pool, mark: Mark) -> Floats:
     """Return 1 for rows that have a mark."""
     return pool.once(_marked, mark)
@@ -104,6 +114,22 @@ def dated(pool: Pool, dates: Sequence[SaidDate]) -> Floats:
         close = of_year & (np.abs(rows.day - (said.day or -9)) <= 1)
         fit = np.maximum(fit, np.where(close, 1.0, np.where(of_year, MONTH_ONLY, 0.0)))
     return fit
+
+
+def said_ago(pool: Pool, ago: Ago, now_us: int) -> Floats:
+    """Return 1 for rows said about that long before a clock, else 0.
+
+    Nobody counts the days: a time counts within :data:`SLACK_DAYS` of what was said. A year ago
+    is any day of that calendar year.
+    """
+    said = pool.once(said_at)
+    if ago.unit == "year":
+        year = np.int64(now_us).astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64)
+        years = said.astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64)
+        return np.asarray(years == year - ago.many, np.float64)
+    length, slack = SLACK_DAYS[ago.unit]
+    off = np.abs((now_us - said) / DAY_US - ago.many * length)
+    return np.asarray(off <= slack, np.float64)
 
 
 def recent(pool: Pool) -> Floats:
@@ -151,6 +177,11 @@ def _holding(pool: Pool, terms: Sequence[int]) -> Bools:
 def _of_self(pool: Pool) -> Floats:
     marks = pool.entry["marks"]
     return np.asarray((marks & VERBATIM == 0) | (marks & Mark.SELF != 0), np.float64)
+
+
+def _of_own_reasons(pool: Pool) -> Floats:
+    marks, own = pool.entry["marks"], Mark.SELF | Mark.WHY
+    return np.asarray((marks & (own | Mark.ASKS)) == own, np.float64)
 
 
 def _marked(pool: Pool, mark: Mark) -> Floats:

@@ -29,7 +29,7 @@ from memstrata.language.normalise import normalise
 from memstrata.language.questions import marks
 
 NO_TURN = -1
-_LAYOUT = "entry 3"
+_LAYOUT = "entry 4"
 """Part of the recipe, raised with :data:`ENTRY`: entries of another layout are made anew."""
 MAX_COUNT = 2**16 - 1
 VERBATIM = 128

@@ -10,11 +10,20 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from memstrata.language.questions import Mark
-from memstrata.retrieval.cues import dated, marked, own_words, recent, said_by
+from memstrata.language.questions import Form, Mark
+from memstrata.retrieval.cues import (
+    dated,
+    marked,
+    own_reasons,
+    own_words,
+    recent,
+    said_ago,
+    said_by,
+)
+from memstrata.retrieval.meaning import apart
 from memstrata.retrieval.pool import Floats, Pool
 from memstrata.retrieval.scoring import Signals, z_scores
-from memstrata.retrieval.talk import answers, best_of_session, neighbours
+from memstrata.retrieval.talk import answers, best_of_session, neighbours, whole_sessions
 
 # Typical mean and deviation of each signal on development conversations, for pools too small to
 # have their own.
@@ -32,58 +41,102 @@ FULL_TOPIC = 4.0
 class Weights:
     """What each piece of evidence adds to the log-odds of being what is asked for.
 
-    They are the coefficients of a softmax regression over the development conversations of six
-    data sets, fitted all at once and rounded:
+    They start from the coefficients of a softmax regression over the development conversations of
+    six data sets, one for each form of query, and were rounded within a plateau:
     ``python benchmarks/ranking.py --data DIR fit`` prints them, ``ablate`` what each is worth.
+    The defaults are those of questions.
 
     Attributes:
         bm25: Keywords, in deviations from the pool's mean.
-        vector: Meaning, likewise.
-        pairs: Several rare terms at once.
+        vector: Meaning apart from what the pool has in common, likewise.
+        pairs: Several rare terms at once; not of a message, which has many.
         neighbours: What the turns around score.
         answers: What the turn before scores, where it asks something.
         session: The best keyword score in the session, in deviations.
+        whole_session: The keyword score of the session as one text, where a message is asked with.
         speaker: Said by whom the question is about.
         own_words: A speaker telling of himself, where the question asks about others.
+        reasons: A speaker's own reasons and aims, where a remark is asked with.
         time: Says when, where a time is asked for.
         number: Has a number, where one is asked for.
-        date: Of the date that the question names.
-        recency: Said lately, where the question is a message of a conversation that goes on.
+        date: Of the date that the question names, or as long ago as it says.
+        recency: Said lately, where a message asks for it.
     """
 
-    bm25: float = 0.33
-    vector: float = 0.15
-    pairs: float = 0.12
+    bm25: float = 0.35
+    vector: float = 0.35
+    pairs: float = 0.1
     neighbours: float = 0.42
-    answers: float = 0.1
+    answers: float = 0.12
     session: float = 0.12
-    speaker: float = 1.5
-    own_words: float = 1.4
-    time: float = 2.5
+    whole_session: float = 0.0
+    speaker: float = 1.6
+    own_words: float = 1.8
+    reasons: float = 0.0
+    time: float = 2.6
     number: float = 1.2
-    date: float = 3.5
-    recency: float = 1.0
+    date: float = 3.6
+    recency: float = 0.0
+
+
+MESSAGE = Weights(
+    bm25=0.1,
+    vector=0.2,
+    neighbours=0.35,
+    answers=0.0,
+    session=0.0,
+    whole_session=0.8,
+    speaker=1.5,
+    recency=1.5,
+)
+"""Where turns are asked with a message: it takes up what a session was about."""
+REMARK = Weights(bm25=0.1, vector=1.4, reasons=1.0)
+"""Where turns are asked with a remark, which has its meaning in common with what it goes back to
+and hardly a word. Nothing else takes part."""
 
 
 def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
     """Return the evidence on every row, by the names of :class:`Weights`, before their weights.
 
-    What the pool or the question gives no occasion for is left out.
+    What the pool or the query gives no occasion for is left out.
     """
+    form = form_of(pool, signals)
     lexical = z_scores(signals.lexical, LEXICAL_PRIOR, sum(signals.matches.idf))
     found = {"bm25": lexical}
     topic = lexical
-    if signals.has_dense:
-        found["vector"] = z_scores(signals.dense, DENSE_PRIOR, 1.0)
-        topic = lexical + VECTOR_SHARE * found["vector"]
-    if len(signals.terms) > 1:
-        found["pairs"] = signals.pairs
+    if signals.has_dense and signals.vector is not None:
+        meaning = apart(pool, signals.dense, signals.vector)
+        found["vector"] = z_scores(meaning, DENSE_PRIOR, 1.0)
+        topic = lexical + VECTOR_SHARE * z_scores(signals.dense, DENSE_PRIOR, 1.0)
+    if form is Form.REMARK:
+        return found | {"reasons": own_reasons(pool)}
     topic = np.maximum(topic, 0.0)
     if pool.has_turns:
         found["neighbours"] = neighbours(pool, topic)
+    if form is Form.MESSAGE:
+        found["whole_session"] = whole_sessions(pool, signals.matches)
+        if signals.question.wants_lately:
+            found["recency"] = recent(pool)
+    else:
+        found |= _of_a_question(pool, signals, lexical, topic)
+    return found | _wanted(pool, signals, np.minimum(topic / FULL_TOPIC, 1.0))
+
+
+def _of_a_question(
+    pool: Pool, signals: Signals, lexical: Floats, topic: Floats
+) -> dict[str, Floats]:
+    found = {}
+    if len(signals.terms) > 1:
+        found["pairs"] = signals.pairs
+    if pool.has_turns:
         found["answers"] = answers(pool, topic)
         found["session"] = z_scores(best_of_session(pool, lexical), SESSION_PRIOR)
-    return found | _wanted(pool, signals, np.minimum(topic / FULL_TOPIC, 1.0))
+    return found
+
+
+def form_of(pool: Pool, signals: Signals) -> Form:
+    """Return how a query is read: where nothing was said turn by turn, as a question."""
+    return signals.question.form if pool.has_turns else Form.QUESTION
 
 
 def _wanted(pool: Pool, signals: Signals, topic: Floats) -> dict[str, Floats]:
@@ -104,8 +157,8 @@ def _wanted(pool: Pool, signals: Signals, topic: Floats) -> dict[str, Floats]:
         found["number"] = topic * marked(pool, Mark.NUMBER)
     if question.dates:
         found["date"] = topic * dated(pool, question.dates)
-    if question.goes_on:
-        found["recency"] = recent(pool)
+    elif question.ago is not None:
+        found["date"] = topic * said_ago(pool, question.ago, signals.now_us)
     return found
 
 

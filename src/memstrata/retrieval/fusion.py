@@ -13,8 +13,9 @@ from enum import StrEnum
 import numpy as np
 
 from memstrata.domain.errors import InvalidInput
+from memstrata.language.questions import Form
 from memstrata.retrieval.calibration import Calibration, relevance
-from memstrata.retrieval.evidence import Weights, gather_evidence, weighed
+from memstrata.retrieval.evidence import MESSAGE, REMARK, Weights, form_of, gather_evidence, weighed
 from memstrata.retrieval.pool import Floats, Pool
 from memstrata.retrieval.scoring import Signals
 from memstrata.retrieval.versions import newest_first
@@ -43,7 +44,9 @@ class Fusion:
         rrf_k: Damping of RRF (Cormack, Clarke, Buettcher 2009; SPEC RE-3).
         hybrid_weight: 0 keyword only … 1 vector only.
         weights: Vector, keyword, recency and importance of ``weighted`` (SPEC RE-3).
-        evidence: What each piece of evidence weighs in ``conversational``.
+        evidence: What each piece of evidence weighs in ``conversational``, where one asks.
+        messages: Likewise, where turns are asked with a message of a conversation that goes on.
+        remarks: Likewise, where turns are asked with a remark that asks nothing.
         calibration: From evidence to relevance there.
         half_life_days: Of recency.
         confidence_share: How much of a score confidence decides: the factor is
@@ -55,6 +58,8 @@ class Fusion:
     hybrid_weight: float = 0.5
     weights: tuple[float, float, float, float] = (0.4, 0.3, 0.2, 0.1)
     evidence: Weights = field(default_factory=Weights)
+    messages: Weights = MESSAGE
+    remarks: Weights = REMARK
     calibration: Calibration = field(default_factory=Calibration)
     half_life_days: float = 30.0
     confidence_share: float = 0.2
@@ -67,6 +72,12 @@ class Fusion:
         if not self.half_life_days > 0.0:
             raise InvalidInput("fusion.half_life_days", f"must be over 0: {self.half_life_days}")
 
+    def weights_of(self, form: Form) -> Weights:
+        """Return what evidence weighs for a form of query."""
+        if form is Form.QUESTION:
+            return self.evidence
+        return self.messages if form is Form.MESSAGE else self.remarks
+
 
 Fused = tuple[dict[str, Floats], Floats]
 """Components by name, and the calibrated relevance, 0 to 1."""
@@ -78,7 +89,7 @@ def fuse(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
 
 
 def _conversational(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
-    parts = weighed(gather_evidence(pool, signals), fusion.evidence)
+    parts = weighed(gather_evidence(pool, signals), fusion.weights_of(form_of(pool, signals)))
     total = _added(parts)
     if signals.question.wants_latest:
         parts["newest"] = newest_first(pool, total)

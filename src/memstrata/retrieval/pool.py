@@ -135,6 +135,11 @@ class Pool:
             return scores[0]
         return np.concatenate(scores) if scores else np.zeros(0)
 
+    def vector_sum(self) -> Floats:
+        """Return the sum of all rows' vectors, of whole numbers, exact in any order of rows."""
+        sums = [_sum(part) for part in self.parts]
+        return np.asarray(np.add.reduce(sums, axis=0), np.float64)
+
     @property
     def dimensions(self) -> int:
         """Length of the vectors, 0 where there are none."""
@@ -338,6 +343,12 @@ def _dot(part: Part, query: NDArray[np.float32]) -> Floats:
     # nothing.
     scores = np.vecdot(vectors, query)
     return np.asarray(scores if part.is_whole else scores[part.places], np.float64)
+
+
+def _sum(part: Part) -> Floats:
+    vectors = part.segment.vectors
+    rows = vectors if part.is_whole else vectors[part.places]
+    return np.asarray(np.add.reduce(rows, axis=0, dtype=np.float64))
 
 
 def _seen(part: Part, places: Places, counts: Counts, df: list[int]) -> Postings:

@@ -57,9 +57,9 @@ class Signals:
     ) -> None:
         self._pool = pool
         self.terms = terms
-        self._vector = vector
+        self.vector = vector
         self.question = question
-        self._now_us = now_us
+        self.now_us = now_us
         self._half_life_days = half_life_days
         self.has_dense = vector is not None and bool(vector.any())
 
@@ -81,12 +81,12 @@ class Signals:
     @cached_property
     def dense(self) -> Floats:
         """Cosine of the int8 vectors, -1 to 1; all 0 where no vector takes part."""
-        return cosine(self._pool, self._vector)
+        return cosine(self._pool, self.vector)
 
     @cached_property
     def recency(self) -> Floats:
         """1 for an update at the clock, falling by half each half-life."""
-        return recency(self._pool, self._now_us, self._half_life_days)
+        return recency(self._pool, self.now_us, self._half_life_days)
 
     @cached_property
     def importance(self) -> Floats:

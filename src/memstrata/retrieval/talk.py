@@ -13,9 +13,19 @@ import numpy as np
 from memstrata.language.questions import Mark
 from memstrata.retrieval.entry import NO_TURN, VERBATIM
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool
+from memstrata.retrieval.scoring import BM25_K1, Matches, z_scores
 
 REACH = (0.3, 0.2, 0.1, 0.1)
 """What the turn at distance 1, 2, … counts, on either side."""
+
+SESSION_B = 0.5
+"""How much the length of a session counts against it: less than that of a turn, as a session is
+long because much was said on its subject. Of 0.5, 0.75 and 0.9 the best for sessions found."""
+WHOLE_PRIOR = (3.9, 3.0)
+"""Typical mean and deviation of the keyword score of a session, for pools of few sessions."""
+
+MOST_CELLS = 1_000_000
+"""Terms times sessions that are counted at once: 8 MB."""
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 """An odd number: multiplying by it maps 64-bit tags one to one."""
@@ -54,6 +64,14 @@ def neighbours(pool: Pool, topic: Floats) -> Floats:
     return np.asarray(np.add.reduce(topic[around.places] * around.weights, axis=0), np.float64)
 
 
+def surroundings(pool: Pool, slots: Ints) -> Ints:
+    """Return some rows and, of verbatim turns, those around that :func:`neighbours` looks at."""
+    if not pool.has_turns:
+        return slots
+    around = pool.once(_around)
+    return np.append(around.places[:, slots][around.weights[:, slots] > 0.0], slots)
+
+
 def answers(pool: Pool, topic: Floats) -> Floats:
     """Return, for each turn after one that asks something, what the asking turn scores."""
     if not pool.has_turns:
@@ -70,6 +88,50 @@ def best_of_session(pool: Pool, values: Floats) -> Floats:
     best = np.empty(len(pool))
     best[order] = np.maximum.reduceat(values[order], starts).repeat(lengths)
     return best
+
+
+def whole_sessions(pool: Pool, found: Matches) -> Floats:
+    """Return for each row the keyword score of its session as one text, in deviations from the
+    mean of all sessions.
+
+    A message takes up what a session was about, and its words are spread over the turns of it.
+    A row that is no turn is a session of its own. BM25 with sessions for documents.
+
+    Args:
+        pool: Visible rows.
+        found: Where the terms of the query stand.
+    """
+    session, lengths = pool.once(_session_of), pool.once(_session_lengths)
+    count, ends = len(lengths), np.cumsum([0, *found.df])
+    norms = BM25_K1 * (
+        1.0 - SESSION_B + SESSION_B * count / (float(lengths.sum()) or 1.0) * lengths
+    )
+    scores, step = np.zeros(count), max(MOST_CELLS // count, 1)
+    for first in range(0, len(found.df), step):
+        df = found.df[first : first + step]
+        run = slice(ends[first], ends[first + len(df)])
+        term = np.arange(len(df)).repeat(df)
+        cells = term * count + session[found.slots[run]]
+        times = np.bincount(cells, found.counts[run], minlength=len(df) * count)
+        times = times.reshape(len(df), count)
+        held = np.count_nonzero(times, axis=1)
+        rarity = np.log1p((count - held + 0.5) / (held + 0.5))[:, None]
+        scores += np.add.reduce(rarity * times / (times + norms), axis=0)
+    return np.asarray(z_scores(scores, WHOLE_PRIOR)[session], np.float64)
+
+
+def _session_of(pool: Pool) -> Ints:
+    """The number of each row's session, 0 and up."""
+    order, starts, lengths = pool.once(_sessions)
+    number = np.empty(len(pool), np.int64)
+    number[order] = np.arange(len(starts)).repeat(lengths)
+    return number
+
+
+def _session_lengths(pool: Pool) -> Floats:
+    """Terms in each session."""
+    lengths = np.bincount(pool.once(_session_of), pool.entry["length"])
+    return lengths.astype(np.float64, copy=False)
 
 
 def _around(pool: Pool) -> _Around:

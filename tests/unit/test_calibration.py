@@ -1,0 +1,107 @@
+"""Relevance can be compared between questions and stores: what a floor keeps and empties."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import memstrata
+from memstrata.blocking import MemoryManager, Strata
+from memstrata.retrieval import calibration
+from memstrata.retrieval.calibration import Measures, measure
+from memstrata.retrieval.pool import Floats, Pool
+from memstrata.retrieval.scoring import Signals
+from memstrata.settings import Settings
+from memstrata.testing import CountingIds, ManualClock
+from memstrata.wiring import assemble
+
+FLOOR = 0.75
+DAY = datetime(2024, 3, 1, 9, tzinfo=UTC)
+FACTS = (
+    ("Deploys services to a Kubernetes cluster with Helm charts", ("k8s", "kube")),
+    ("Uses Fastify for HTTP services rather than Express", ("Fastify",)),
+    ("Frontend is React 18 with Tailwind", ("ReactJS",)),
+    ("Failed messages go to a dead letter queue", ("DLQ",)),
+    ("Uses Vitest for all testing", ("vitest",)),
+)
+
+
+def recalling(drafts: Sequence[memstrata.Draft]) -> MemoryManager:
+    core = assemble(
+        ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
+    )
+    memory = Strata(core).manager(user="ana")
+    memory.remember_many(drafts)
+    return memory
+
+
+def turns(said: Sequence[str], *, apart: bool = False) -> list[memstrata.Draft]:
+    return [
+        memstrata.Draft(
+            text,
+            kind="episodic",
+            category="turn",
+            session=f"s{place}" if apart else "s",
+            turn=place,
+            speaker=("Ana", "Ben")[place % 2],
+            at=DAY + timedelta(days=place),
+        )
+        for place, text in enumerate(said)
+    ]
+
+
+def relevance(memory: MemoryManager, question: str, text: str) -> float:
+    hits = {hit.memory.content: hit for hit in memory.recall(question, limit=50)}
+    return hits[text].why["relevance"]
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("what's my k8s deploy story?", 0),
+        ("should I use Express or Fastify?", 1),
+        ("how do we replay messages from the dead letter queue?", 3),
+    ],
+)
+def test_a_handful_of_facts_answers_above_the_default_floor(question: str, place: int) -> None:
+    memory = recalling([memstrata.Draft(text, tags=tags) for text, tags in FACTS])
+
+    found = [hit.memory.content for hit in memory.recall(question, floor=FLOOR)]
+
+    assert found[:1] == [FACTS[place][0]]
+
+
+def test_a_handful_of_facts_says_nothing_of_what_it_does_not_hold() -> None:
+    memory = recalling([memstrata.Draft(text, tags=tags) for text, tags in FACTS])
+
+    for question in ("When did Melanie paint a sunrise?", "Which violinist plays on Sunday?"):
+        assert not memory.recall(question, floor=FLOOR)
+
+
+def test_what_the_turns_around_hold_of_a_question_makes_an_answer_likelier() -> None:
+    said = ["The marathon in Lisbon was hot.", "Ben ran in sandals.", "His medal is bronze."]
+    question = "Which medal did Ben win at the hot marathon in Lisbon?"
+
+    together = relevance(recalling(turns(said)), question, said[0])
+    scattered = relevance(recalling(turns(said, apart=True)), question, said[0])
+
+    assert together > scattered
+
+
+def test_a_date_in_the_question_is_covered_by_what_was_said_that_day(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    covers: list[float] = []
+
+    def watching(pool: Pool, signals: Signals, total: Floats) -> Measures:
+        covers.append(measure(pool, signals, total).cover)
+        return measure(pool, signals, total)
+
+    monkeypatch.setattr(calibration, "measure", watching)
+    said = [f"We talked about painting number {number}." for number in range(12)]
+    memory = recalling(turns(said, apart=True))
+
+    memory.recall("Which painting on 3 March 2024?")
+    memory.recall("Which painting on 3 March 2019?")
+
+    assert covers[0] == 1.0 > covers[1]
