@@ -298,8 +298,11 @@ class _Unreachable:
 
     def __getattr__(self, name: str) -> object:
         if self.is_cut and name == "heads":
-            raise memstrata.StoreUnavailable("far away", "no answer")
+            return self._unanswered
         return getattr(self._store, name)
+
+    async def _unanswered(self, owners: object) -> object:
+        raise memstrata.StoreUnavailable("far away", "no answer")
 
 
 def test_a_store_that_does_not_answer_degrades_recall_to_what_is_warm() -> None:

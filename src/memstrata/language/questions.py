@@ -87,6 +87,11 @@ class Question(NamedTuple):
     date_terms: frozenset[int] = frozenset()
     ago: Ago | None = None
 
+    @property
+    def wants_kind(self) -> bool:
+        """Whether a certain kind of answer is asked for: a time, a number, what is of a date."""
+        return bool(self.wants_time or self.wants_number or self.dates or self.ago is not None)
+
 
 _MONTHS = (
     "january february march april may june july august september october november december".split()

@@ -21,6 +21,7 @@ from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
+from memstrata.ports import Capability
 from memstrata.retrieval.fusion import Fusion
 from memstrata.retrieval.identity import ranking
 from memstrata.retrieval.owner_index import Frozen, OwnerIndex
@@ -121,8 +122,13 @@ class Reader:
         return Recall(hits, receipt.degraded, receipt)
 
     def _begun(self, cue: Cue) -> Begun[tuple[Head | None, ...]] | None:
-        """Begin to ask where the owners of a cue stand, if it is about what stands now."""
-        return Begun(self._services.store.heads(owners_of(cue.scopes))) if _is_of_now(cue) else None
+        """Begin to ask where the owners of a cue stand, if it is about what stands now and the
+        answer may take its time.
+        """
+        store = self._services.store
+        if Capability.INLINE in store.capabilities or not _is_of_now(cue):
+            return None
+        return Begun(store.heads(owners_of(cue.scopes)))
 
     async def explain(self, memory: Memory, cue: Cue) -> Explanation:
         """Say why a memory is or is not recalled for a cue."""

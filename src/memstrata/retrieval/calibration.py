@@ -79,13 +79,14 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> Measures:
     if not names.isdisjoint(signals.terms):
         terms = zip(signals.terms, found.idf, strict=True)
         rarity = [0.0 if term in names else idf for term, idf in terms]
-        worth = np.array(rarity).repeat(found.df)
+        worth = np.array(rarity)[found.terms]
     everything = sum(rarity)
     held = np.bincount(found.slots, worth, minlength=len(pool))
     fullest = float(np.maximum.reduce(held, initial=0.0))
     rarest = math.log1p((len(pool) + 0.5) / 0.5)
     best, place = float(np.maximum.reduce(total)), max(len(pool) - OTHERS, 0)
-    other = float(np.partition(total, place)[place])
+    parted = total.copy()
+    parted.partition(place)
     # All that tie, so that nothing depends on the order of rows.
     first = (total == best).nonzero()[0]
     near = surroundings(pool, first)
@@ -93,8 +94,8 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> Measures:
     return Measures(
         covered / everything if everything else 0.0,
         fullest / rarest,
-        float(signals.dense[first].max()) if signals.has_dense else TYPICAL_COSINE,
-        min((best - other) / max(best, 1.0), 1.0),
+        max(signals.dense[first].tolist()) if signals.has_dense else TYPICAL_COSINE,
+        min((best - parted.item(place)) / max(best, 1.0), 1.0),
     )
 
 
@@ -103,8 +104,7 @@ def _found_near(pool: Pool, signals: Signals, near: Ints) -> set[int]:
     found, question = signals.matches, signals.question
     is_near = np.zeros(len(pool), np.bool_)
     is_near[near] = True
-    places = is_near[found.slots].nonzero()[0]
-    terms = set(np.cumsum(found.df).searchsorted(places, "right").tolist())
+    terms = set(found.terms[is_near[found.slots]].tolist())
     if question.dates and dated(pool, question.dates)[near].any():
         numbered = enumerate(signals.terms)
         terms.update(number for number, term in numbered if term in question.date_terms)

@@ -103,32 +103,36 @@ def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
     form = form_of(pool, signals)
     lexical = z_scores(signals.lexical, LEXICAL_PRIOR, sum(signals.matches.idf))
     found = {"bm25": lexical}
-    topic = lexical
     if signals.has_dense and signals.vector is not None:
         meaning = apart(pool, signals.dense, signals.vector)
         found["vector"] = z_scores(meaning, DENSE_PRIOR, 1.0)
-        topic = lexical + VECTOR_SHARE * z_scores(signals.dense, DENSE_PRIOR, 1.0)
     if form is Form.REMARK:
         return found | {"reasons": own_reasons(pool)}
-    topic = np.maximum(topic, 0.0)
-    if pool.has_turns:
-        found["neighbours"] = neighbours(pool, topic)
-    if form is Form.MESSAGE:
+    if form is Form.QUESTION and len(signals.terms) > 1:
+        found["pairs"] = signals.pairs
+    if pool.has_turns or signals.question.wants_kind:
+        topic = _topic(signals, lexical)
+        if pool.has_turns:
+            found |= _of_turns(pool, signals, lexical, topic)
+        found |= _of_kind(pool, signals, np.minimum(topic / FULL_TOPIC, 1.0))
+    return found | _of_speakers(pool, signals)
+
+
+def _topic(signals: Signals, lexical: Floats) -> Floats:
+    """How much a row is about what is asked, in deviations, 0 and up."""
+    if signals.has_dense:
+        lexical = lexical + VECTOR_SHARE * z_scores(signals.dense, DENSE_PRIOR, 1.0)
+    return np.maximum(lexical, 0.0)
+
+
+def _of_turns(pool: Pool, signals: Signals, lexical: Floats, topic: Floats) -> dict[str, Floats]:
+    """What the conversation around a turn tells."""
+    found = {"neighbours": neighbours(pool, topic)}
+    if form_of(pool, signals) is Form.MESSAGE:
         found["whole_session"] = whole_sessions(pool, signals.matches)
         if signals.question.wants_lately:
             found["recency"] = recent(pool)
     else:
-        found |= _of_a_question(pool, signals, lexical, topic)
-    return found | _wanted(pool, signals, np.minimum(topic / FULL_TOPIC, 1.0))
-
-
-def _of_a_question(
-    pool: Pool, signals: Signals, lexical: Floats, topic: Floats
-) -> dict[str, Floats]:
-    found = {}
-    if len(signals.terms) > 1:
-        found["pairs"] = signals.pairs
-    if pool.has_turns:
         found["answers"] = answers(pool, topic)
         found["session"] = z_scores(best_of_session(pool, lexical), SESSION_PRIOR)
     return found
@@ -139,18 +143,24 @@ def form_of(pool: Pool, signals: Signals) -> Form:
     return signals.question.form if pool.has_turns else Form.QUESTION
 
 
-def _wanted(pool: Pool, signals: Signals, topic: Floats) -> dict[str, Floats]:
-    """What the question asks for beside its words; kinds of answer count by the topic, 0 to 1:
-    a date in a turn about something else answers nothing.
+def _of_speakers(pool: Pool, signals: Signals) -> dict[str, Floats]:
+    """Who said it, where the question is about somebody."""
+    found = {}
+    speaker = said_by(pool, signals.question, signals.terms)
+    if speaker is not None:
+        found["speaker"] = speaker
+    own = own_words(pool, signals.question)
+    if own is not None:
+        found["own_words"] = own
+    return found
+
+
+def _of_kind(pool: Pool, signals: Signals, topic: Floats) -> dict[str, Floats]:
+    """Whether a row has the kind of answer that is asked for. It counts by the topic, 0 to 1: a
+    date in a turn about something else answers nothing.
     """
     question = signals.question
     found = {}
-    speaker = said_by(pool, question, signals.terms)
-    if speaker is not None:
-        found["speaker"] = speaker
-    own = own_words(pool, question)
-    if own is not None:
-        found["own_words"] = own
     if question.wants_time:
         found["time"] = topic * marked(pool, Mark.TIME)
     if question.wants_number:

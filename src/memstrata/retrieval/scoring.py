@@ -61,7 +61,7 @@ class Signals:
         self.question = question
         self.now_us = now_us
         self._half_life_days = half_life_days
-        self.has_dense = vector is not None and bool(vector.any())
+        self.has_dense = vector is not None and np.count_nonzero(vector) > 0
 
     @cached_property
     def matches(self) -> Matches:
@@ -100,13 +100,15 @@ class Matches(NamedTuple):
     Attributes:
         slots: Pool places, term by term in the query's order.
         counts: How often, of the same length.
-        worth: The idf of the term there, of the same length.
+        terms: Which term stands there, by its number, of the same length.
+        worth: Its idf, of the same length.
         df: For each term, how many rows hold it.
         idf: For each term, ``ln(1 + (N - df + 0.5) / (df + 0.5))``.
     """
 
     slots: Ints
     counts: Counts
+    terms: Ints
     worth: Floats
     df: list[int]
     idf: list[float]
@@ -117,7 +119,8 @@ def find(pool: Pool, terms: Sequence[int]) -> Matches:
     slots, counts, df = pool.postings(terms)
     rows = len(pool)
     idf = [math.log1p((rows - held + 0.5) / (held + 0.5)) for held in df]
-    return Matches(slots, counts, np.array(idf, np.float64).repeat(df), df, idf)
+    terms_there = np.arange(len(df)).repeat(df)
+    return Matches(slots, counts, terms_there, np.array(idf)[terms_there], df, idf)
 
 
 def bm25(pool: Pool, found: Matches) -> Floats:
@@ -144,7 +147,7 @@ def pairs(pool: Pool, found: Matches) -> Floats:
     bits, worth = [0] * len(found.df), [0.0] * RARE_TERMS
     for place, term in enumerate(rare):
         bits[term], worth[place] = 1 << place, found.idf[term]
-    which = np.bincount(found.slots, np.array(bits).repeat(found.df), minlength=len(pool))
+    which = np.bincount(found.slots, np.array(bits)[found.terms], minlength=len(pool))
     return np.asarray(np.vecdot(_RARER, worth)[which.astype(np.intp)], np.float64)
 
 
