@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from memstrata.adapters.embedding_static import StaticEmbedder
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.adapters.system import SystemAlarm, SystemClock, SystemIds
+from memstrata.adapters.system import SystemAlarm, SystemClock, SystemIds, on_a_thread, on_the_spot
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.domain.value import shown
 from memstrata.language.tokens import TokenEstimate
@@ -87,6 +87,7 @@ def assemble(
         clock=clock or SystemClock(),
         ids=ids or SystemIds(),
         journal=ReadJournal(store, alarm or (SystemAlarm() if clock is None else None)),
+        aside=on_the_spot if inline else on_a_thread,
         model=None if hidden else model or found,
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import itertools
 import os
@@ -10,9 +11,22 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 # RFC 9562 §5.7 and §6.2, method 3: 48 bits of milliseconds, then 12 bits of the fraction of one.
 _STEPS_PER_MS = 4096
+
+
+async def on_the_spot(work: Callable[[], T]) -> T:
+    """Do work here, as :class:`~memstrata.ports.Aside`: for callers who have no event loop."""
+    return work()
+
+
+async def on_a_thread(work: Callable[[], T]) -> T:
+    """Do work on another thread, as :class:`~memstrata.ports.Aside`, awaited under asyncio."""
+    return await asyncio.to_thread(work)
 
 
 class SystemClock:

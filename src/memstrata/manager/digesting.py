@@ -89,7 +89,7 @@ class Digester:
         asked = replace(cue, floor=rules.floor, limit=rules.candidates)
         now = self._reader.now
         sight = await self._reader.sight(asked) if rules.enabled else Sight((), (), now, now, ())
-        made = self.made(sight, asked, rules, trigger)
+        made = await self._reader.aside(sight, partial(self.made, sight, asked, rules, trigger))
         self._notes.read(made.items, made.receipt.at)
         self._notes.add(made.receipt)
         return made

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.journal import ReadJournal
 from memstrata.policy.book import PolicyBook
-from memstrata.ports import Clock, Ids, LanguageModel, MemoryStore, TokenCounter
+from memstrata.ports import Aside, Clock, Ids, LanguageModel, MemoryStore, TokenCounter
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion
 
@@ -25,6 +25,7 @@ class Services:
         model: Language model, or None: then rules capture and plan.
         fusion: How recall ranks.
         journal: What readers did, until it is written.
+        aside: Where work of more than a millisecond is done.
         tokens: Counts tokens for budgets.
         mode: ``local`` or ``incognito``.
         problems: What was asked for and could not be had, for ``status``.
@@ -39,6 +40,7 @@ class Services:
     clock: Clock
     ids: Ids
     journal: ReadJournal
+    aside: Aside
     model: LanguageModel | None = None
     fusion: Fusion = field(default_factory=Fusion)
     tokens: TokenCounter = field(default_factory=TokenEstimate)

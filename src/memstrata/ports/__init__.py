@@ -5,12 +5,13 @@ in ``capabilities``, never found out by trying.
 """
 
 from memstrata.ports.capability import Capability
-from memstrata.ports.host import Alarm, Clock, Ids
+from memstrata.ports.host import Alarm, Aside, Clock, Ids
 from memstrata.ports.models import Embedder, LanguageModel, ModelAnswer, TokenCounter
 from memstrata.ports.stores import MemoryStore, MovableStore, OwnerView, SessionStore
 
 __all__ = [
     "Alarm",
+    "Aside",
     "Capability",
     "Clock",
     "Embedder",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class Clock(Protocol):
@@ -24,6 +26,13 @@ class Ids(Protocol):
 
     def salt(self) -> bytes:
         """Return 16 random bytes."""
+
+
+class Aside(Protocol):
+    """Where work is done that takes longer than others on the caller's event loop should wait."""
+
+    async def __call__(self, work: Callable[[], T]) -> T:
+        """Return what the work returns, or raise what it raises."""
 
 
 class Alarm(Protocol):
