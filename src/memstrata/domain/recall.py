@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
@@ -56,14 +56,33 @@ class Recall(Value, Sequence[Hit]):
     Attributes:
         hits: Best first; ties by newest ``updated_at``, then id (RE-7).
         degraded: Names of sources that failed and were left out, for example ``vector``.
-        receipt: What was returned and why.
+        given: The receipt, or what makes it out of values that do not change any more: most
+            recalls are never asked for theirs, and it costs a twentieth of a recall.
         made: How it came about.
     """
 
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...]
-    receipt: Receipt
+    given: Receipt | Callable[[], Receipt] = field(repr=False, compare=False)
     made: Made = Made.LIVE
+
+    @property
+    def receipt(self) -> Receipt:
+        """What was returned and why; the same whenever it is asked for."""
+        given = self.given
+        if not isinstance(given, Receipt):
+            given = given()
+            object.__setattr__(self, "given", given)
+        return given
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return hits, degraded sources, receipt and how it was made as JSON-ready data."""
+        return {
+            "hits": plain(self.hits),
+            "degraded": plain(self.degraded),
+            "receipt": plain(self.receipt),
+            "made": plain(self.made),
+        }
 
     @overload
     def __getitem__(self, place: int) -> Hit: ...

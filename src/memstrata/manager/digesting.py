@@ -136,13 +136,12 @@ class Digester:
         dropped = [d for d in _below(below) if d.id not in looked_at]
         receipt = self._reader.receipt(
             sight,
-            query,
             cue,
             ranked,
             composed.chosen,
             [*composed.dropped[:MAX_DROPPED], *dropped],
             lost,
-            fusion,
+            self._reader.grounds(query, fusion),
         )
         counter = self._services.tokens.counter_id
         page = Page(rules, FORMAT, counter, _hash_of(composed.text), trigger)

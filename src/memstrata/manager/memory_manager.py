@@ -303,7 +303,7 @@ class AsyncMemoryManager(AsyncPromptVerbs):
             preference_bias=preference_bias,
         )
         found = await self._reader.recall(cue)
-        self._notes.read(found.hits, found.receipt.at)
+        self._notes.read(found.hits, self._reader.now)
         return found
 
     async def explain(

@@ -61,6 +61,18 @@ class Sight(NamedTuple):
     degraded: tuple[str, ...]
 
 
+class Grounds(NamedTuple):
+    """On what grounds a read answers.
+
+    Attributes:
+        ranking: What ranks, by name.
+        policy: Hash of the policy in force.
+    """
+
+    ranking: Ranking
+    policy: str
+
+
 class Reader:
     """Answers the questions of one principal; writes nothing."""
 
@@ -129,12 +141,24 @@ class Reader:
         """Rank what was looked at for a cue; see :meth:`query` for the last two."""
         ranked = self.rank(sight, query, cue, runners_up=RUNNERS_UP)
         hits = ranked.hits_at(ranked.order[: cue.limit])
+        given = partial(self._cut_short, sight, cue, ranked, hits, lost, self.grounds(query))
+        return Recall(hits, _degraded(sight, lost), given)
+
+    def _cut_short(
+        self,
+        sight: Sight,
+        cue: Cue,
+        ranked: Ranked,
+        hits: Sequence[Hit],
+        lost: Sequence[str],
+        grounds: Grounds,
+    ) -> Receipt:
+        """Return the receipt of a recall, which names the next best beyond its limit."""
         dropped = [
             Dropped(ranked.pool.row(slot).id, ranked.score.item(slot), "limit")
             for slot in ranked.order[cue.limit :].tolist()
         ]
-        receipt = self.receipt(sight, query, cue, ranked, hits, dropped, lost)
-        return Recall(hits, receipt.degraded, receipt)
+        return self.receipt(sight, cue, ranked, hits, dropped, lost, grounds)
 
     def _begun(self, cue: Cue) -> Begun[tuple[Head | None, ...]] | None:
         """Begin to ask where the owners of a cue stand, if it is about what stands now and the
@@ -304,13 +328,12 @@ class Reader:
     def receipt(
         self,
         sight: Sight,
-        query: Query,
         cue: Cue,
         ranked: Ranked,
         hits: Sequence[Hit],
         dropped: Sequence[Dropped],
-        lost: Sequence[str] = (),
-        fusion: Fusion | None = None,
+        lost: Sequence[str],
+        grounds: Grounds,
     ) -> Receipt:
         """Return the receipt of a read; see :class:`~memstrata.Receipt`."""
         return Receipt(
@@ -318,12 +341,12 @@ class Reader:
             reader=self._principal.home,
             at=sight.now,
             seen=self._seen(sight, cue, ranked),
-            ranking=self.ranking(query, fusion),
-            policy=self.policy.hash,
+            ranking=grounds.ranking,
+            policy=grounds.policy,
             considered=len(ranked.pool),
             returned=tuple(_shown(hit) for hit in hits),
             dropped=tuple(dropped),
-            degraded=tuple(sorted({*sight.degraded, *lost})),
+            degraded=_degraded(sight, lost),
         )
 
     def _seen(self, sight: Sight, cue: Cue, ranked: Ranked) -> tuple[Seen, ...]:
@@ -336,8 +359,11 @@ class Reader:
         times = zip(sight.owners, newest(pool, sight.frozen), strict=True)
         return tuple(Seen(owner, from_us(time)) for owner, time in times if time is not None)
 
-    def ranking(self, query: Query, fusion: Fusion | None = None) -> Ranking:
-        """Return what ranks a query, by name."""
+    def grounds(self, query: Query, fusion: Fusion | None = None) -> Grounds:
+        """Return on what grounds a query is answered now."""
+        return Grounds(self._ranking(query, fusion), self.policy.hash)
+
+    def _ranking(self, query: Query, fusion: Fusion | None) -> Ranking:
         indexer, has_vector = self._services.indexes.indexer, query.vector is not None
         if fusion is not None:
             return ranking(indexer, fusion, has_vector=has_vector)
@@ -359,6 +385,11 @@ def _is_of_now(cue: Cue) -> bool:
 def _taken_in(index: OwnerIndex, snapshot: Snapshot) -> None:
     index.refresh(snapshot)
     index.freeze()
+
+
+def _degraded(sight: Sight, lost: Sequence[str]) -> tuple[str, ...]:
+    """Return what the read had to do without, by name."""
+    return tuple(sorted({*sight.degraded, *lost})) if sight.degraded or lost else ()
 
 
 def _shown(hit: Hit) -> Shown:
