@@ -59,9 +59,11 @@ def interleaved(
 def report(name: str, peer: str, ours: list[float], theirs: list[float]) -> None:
     a, b = statistics.median(ours), statistics.median(theirs)
     p95 = [sorted(spent)[int(0.95 * len(spent))] for spent in (ours, theirs)]
+    means = statistics.fmean(ours) / statistics.fmean(theirs)
     print(
         f"{name:<28} memstrata p50 {a * 1e3:8.3f} ms p95 {p95[0] * 1e3:8.3f}   "
-        f"{peer} p50 {b * 1e3:8.3f} ms p95 {p95[1] * 1e3:8.3f}   ratio {a / b:.3f}"
+        f"{peer} p50 {b * 1e3:8.3f} ms p95 {p95[1] * 1e3:8.3f}   "
+        f"ratio {a / b:.3f}, of means {means:.3f}"
     )
 
 
