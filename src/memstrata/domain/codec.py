@@ -7,7 +7,6 @@ of states can be read at once as columns.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import struct
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +18,6 @@ from typing import Any, TypeVar
 from memstrata.domain.change import StoredRow
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.memory import (
-    NO_METADATA,
     Importance,
     Kind,
     Memory,
@@ -175,17 +173,14 @@ def decode(row: StoredRow) -> Memory:
         StoreCorrupt: If a blob is not what the encoders write.
     """
     try:
-        memory = object.__new__(Memory)
-        fields = memory.__dict__
-        fields.update(_ABSENT)
-        fields["id"] = row.id
+        fields: dict[str, Any] = {"id": row.id}
         _read_body(fields, _parse(row.body.decode()))
         _read_state(fields, row.state)
         fields["known_from"] = from_us(row.known_from)
         fields["known_to"] = None if row.known_to is None else from_us(row.known_to)
     except (ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
         raise StoreCorrupt(f"memory {row.id}", f"row cannot be read: {error}") from error
-    return memory
+    return Memory.of(**fields)
 
 
 def decode_all(rows: Iterable[StoredRow]) -> tuple[Memory, ...]:
@@ -201,13 +196,6 @@ def status_of(state: bytes) -> Status:
 # Hits of one principal lie in a handful of scopes; parsing checks every character of every id.
 _scope = lru_cache(maxsize=4096)(Scope.parse)
 _parse = json.JSONDecoder().decode
-
-_ABSENT: Mapping[str, Any] = {
-    field.name: field.default
-    for field in dataclasses.fields(Memory)
-    if field.default is not dataclasses.MISSING
-} | {"origin": Origin(), "metadata": NO_METADATA}
-"""What holds of a memory whose body and state say nothing of it."""
 
 # Name in the body: field, and what makes its value; None where JSON's is the value itself.
 _BODY: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {

@@ -163,7 +163,7 @@ def _version(
 ) -> Memory:
     candidate = approved.candidate
     soft, hard = approved.category_ttl
-    return Memory(
+    return Memory.of(
         id=id,
         root=root,
         version=version,
