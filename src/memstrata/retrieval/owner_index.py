@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +50,9 @@ class Frozen(NamedTuple):
     segments: tuple[Segment, ...]
     alive: tuple[NDArray[np.bool_] | None, ...]
     selections: dict[Hashable, Any]
+
+
+_ID = itemgetter(StoredRow._fields.index("id"))
 
 
 class OwnerIndex:
@@ -142,7 +146,9 @@ class OwnerIndex:
             self.head = head
 
     def _load(self, rows: Sequence[StoredRow]) -> None:
-        self._rows = {row.id: row for row in map(self.current, rows)}
+        recipe, current = self._recipe, self.current
+        fresh = [row if row.entry.startswith(recipe) else current(row) for row in rows]
+        self._rows = dict(zip(map(_ID, fresh), fresh, strict=True))
         self._tail_rows = dict(self._rows)
 
     def current(self, row: StoredRow) -> StoredRow:
@@ -182,9 +188,9 @@ class OwnerIndex:
         worn = len(self._tail_rows) + len(self._dead)
         bearable = TAIL_SHARE * len(self._rows) if len(self._rows) > SMALL_OWNER else 0
         if self._main is None or worn > bearable:
-            ordered = sorted(self._rows.values(), key=lambda row: row.id)
+            ordered = sorted(self._rows.values(), key=_ID)
             self._main = Segment(ordered, self._dimensions)
-            self._main_places = {row.id: place for place, row in enumerate(ordered)}
+            self._main_places = dict(zip(map(_ID, ordered), range(len(ordered)), strict=True))
             self._tail, self._tail_rows, self._dead = None, {}, set()
         alive = np.ones(len(self._main), np.bool_) if self._dead else None
         if alive is not None:
