@@ -1,11 +1,16 @@
 """A call that is begun now and waited for later."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
+import memstrata
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.manager.ahead import Begun
+from memstrata.retrieval.cache import IndexCache
+from memstrata.retrieval.indexer import Indexer
+from memstrata.strata import AsyncStrata
 
 
 def stepped(coroutine):
@@ -118,3 +123,50 @@ def test_a_call_that_is_cancelled_ends_in_its_own_way():
 
     asyncio.run(main())
     assert told == ["left"]
+
+
+class Faulty:
+    """An embedder with a fault of its own."""
+
+    model_id = "faulty"
+    dimensions = 2
+    scripts = frozenset({"Latin"})
+
+    def encode(self, texts):
+        raise ZeroDivisionError
+
+
+class FarAway:
+    """A store whose answer about heads takes a round of the loop."""
+
+    def __init__(self, store, told):
+        self._store = store
+        self._told = told
+        self.capabilities = frozenset()
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    async def heads(self, owners):
+        self._told.append("asked")
+        await asyncio.sleep(0)
+        self._told.append("answered")
+        return await self._store.heads(owners)
+
+
+def test_a_recall_that_fails_leaves_no_question_under_way():
+    told = []
+
+    async def main():
+        async with memstrata.aopen(":memory:") as strata:
+            await strata.manager(user="ana").remember("the boat lies in the harbour")
+            services = replace(
+                strata.services,
+                store=FarAway(strata.services.store, told),
+                indexes=IndexCache(Indexer(Faulty())),
+            )
+            with pytest.raises(ZeroDivisionError):
+                await AsyncStrata(services).manager(user="ana").recall("which boat?")
+
+    asyncio.run(main())
+    assert told == ["asked", "answered"]

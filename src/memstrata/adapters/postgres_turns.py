@@ -57,20 +57,21 @@ class _Queue:
             StoreUnavailable: If they have not in time.
         """
         self._length += 1
+        has_come = False
         try:
             if self._length == 1:
                 # A time-out costs more than the lock.
                 await self._lock.acquire()
-                return
-            async with asyncio.timeout(timeout_s):
-                await self._lock.acquire()
+            else:
+                async with asyncio.timeout(timeout_s):
+                    await self._lock.acquire()
+            has_come = True
         except TimeoutError:
-            self._length -= 1
             said = "the write turn did not come within the time-out"
             raise StoreUnavailable(location, said) from None
-        except BaseException:
-            self._length -= 1
-            raise
+        finally:
+            if not has_come:
+                self._length -= 1
 
     def leave(self) -> None:
         """Let in who comes next."""

@@ -119,14 +119,15 @@ class Reader:
 
     async def recall(self, cue: Cue) -> Recall:
         """Rank what the principal may see for a cue."""
-        asked = self._begun(cue)
+        asked, analysed = self._begun(cue), None
         try:
             # While a store over a network says where the owners stand.
-            query, lost = self.query(cue.query)
-        except BaseException:
-            if asked is not None:
+            analysed = self.query(cue.query)
+        finally:
+            # What was begun is waited for once, whatever happens.
+            if analysed is None and asked is not None:
                 await asked.dismiss()
-            raise
+        query, lost = analysed
         sight = await self.sight(cue, asked)
         return await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
 
