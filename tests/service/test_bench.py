@@ -196,3 +196,16 @@ def test_measuring_is_no_reading(store):
     assert run_cli("--store", store, "--user", "ana", "bench", "--queries", "3").returncode == 0
 
     assert reads() == before == ()
+
+
+def test_a_plot_that_cannot_be_written_is_refused_before_anything_is_timed(store, tmp_path):
+    plot = tmp_path / "none" / "g.png"
+
+    done = run_cli(
+        *("--store", store, "--user", "ana", "bench"), *("--growth", "100", "--plot", plot)
+    )
+
+    assert done.returncode == 2
+    assert "no such directory" in done.stderr
+    assert "timed at" not in done.stderr
+    assert done.stdout == ""

@@ -3,7 +3,7 @@
 Nothing here writes to the store that is looked at: what needs writing is done in a temporary one.
 """
 
-from memstrata.bench.growth import GROWTH, Grown, grow, plot
+from memstrata.bench.growth import GROWTH, Grown, check_plot, grow, plot
 from memstrata.bench.latency import Latency
 from memstrata.bench.measure import RANKINGS, BenchReport, Quality, measure
 from memstrata.bench.questions import Question, known_items, read_questions
@@ -16,6 +16,7 @@ __all__ = [
     "Latency",
     "Quality",
     "Question",
+    "check_plot",
     "grow",
     "known_items",
     "measure",

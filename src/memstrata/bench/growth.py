@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -113,6 +114,19 @@ def _opened(path: Path, settings: Settings) -> Iterator[MemoryManager]:
         yield strata.manager(user="bench")
 
 
+def check_plot(file: Path) -> None:
+    """Check that a plot can be drawn, before minutes are spent on what it shows.
+
+    Raises:
+        MissingExtra: If matplotlib is not installed.
+        InvalidInput: If there is no directory for the file.
+    """
+    if find_spec("matplotlib") is None:
+        raise MissingExtra("bench", "a plot")
+    if not file.parent.is_dir():
+        raise InvalidInput(str(file), "there is no such directory; make it first")
+
+
 def plot(growth: Sequence[Grown], file: Path) -> None:
     """Draw latency against size, both on logarithmic axes: a line for each thing that was timed,
     with a band from the median to the 95th of 100.
@@ -125,10 +139,9 @@ def plot(growth: Sequence[Grown], file: Path) -> None:
         MissingExtra: If matplotlib is not installed.
         InvalidInput: If the file cannot be written.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("bench", "a plot") from error
+    check_plot(file)
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.add_subplot()
     sizes = [grown.memories for grown in growth]

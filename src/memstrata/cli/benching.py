@@ -37,14 +37,16 @@ def bench(
     ] = None,
 ) -> None:
     """Measure how well and how fast your own memories are found; the store stays as it is."""
-    from memstrata.bench import BenchReport, measure, plot
+    from memstrata.bench import BenchReport, check_plot, measure, plot
     from memstrata.cli.bench_tables import tables
     from memstrata.manager.asking import MAX_LISTED
     from memstrata.settings import Settings
 
     chosen: Options = context.obj
-    if plot_to is not None and growth is None:
-        raise InvalidInput("--plot", "needs --growth N, the largest size to draw")
+    if plot_to is not None:
+        if growth is None:
+            raise InvalidInput("--plot", "needs --growth N, the largest size to draw")
+        check_plot(plot_to)
     with _target(chosen, transcript) as target:
         settings = Settings()
         with memstrata.open(target, settings=settings) as strata:
