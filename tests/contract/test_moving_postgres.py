@@ -121,11 +121,11 @@ def test_the_tables_have_the_columns_of_the_parts(opened, administer):
 
 def test_a_journal_goes_on_after_the_entries_that_arrived(opened, tmp_path):
     start, there = SqliteStore.open(tmp_path / "a.db"), opened(filling=True)
-    drive(start, start.journal(READER, [JournalEntry(n, "access", b"{}") for n in range(9)]))
+    drive(start, start.journal({READER: [JournalEntry(n, "access", b"{}") for n in range(9)]}))
 
     contract.move(start, there)
     later = JournalEntry(99, "access", b"{}")
-    drive(there, there.journal(READER, [later]))
+    drive(there, there.journal({READER: [later]}))
 
     assert drive(there, there.journaled(READER))[-1] == later
     assert len(drive(there, there.journaled(READER))) == 10
@@ -176,7 +176,7 @@ class TestOthers:
         for _ in range(2):
             for call in (
                 other.heads((ALICE,)),
-                other.journal(ALICE, [JournalEntry(1, "access", b"{}")]),
+                other.journal({ALICE: [JournalEntry(1, "access", b"{}")]}),
                 other.commit(ALICE, TurnRequest(), lambda _: pytest.fail("it has a turn")),
                 other.owners(),
                 sessions.sessions(ALICE),
@@ -252,7 +252,7 @@ class TestRights:
             connection.rollback()
             self.adopt(connection, OPERATOR)
             connection.rollback()
-            drive(store, store.journal(READER, [JournalEntry(7, "access", b"{}")]))
+            drive(store, store.journal({READER: [JournalEntry(7, "access", b"{}")]}))
             with pytest.raises(psycopg.Error, match="stay as they are"):
                 self.adopt(connection, OPERATOR)
 

@@ -184,7 +184,7 @@ class StoresInStep(RuleBasedStateMachine):
     def journal(self, owner, names):
         entries = [JournalEntry(self.make.clock.now_us(), name, b"{}") for name in names]
         for store in (self.reference, self.tried):
-            drive(store, store.journal(owner, entries))
+            drive(store, store.journal({owner: entries}))
 
     @rule()
     def reopen(self):

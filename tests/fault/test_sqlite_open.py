@@ -10,7 +10,14 @@ import apsw
 import pytest
 from racing import Writer, check_store
 
-from memstrata.adapters.sqlite_schema import APPLICATION_ID, PAGE_BYTES
+from memstrata.adapters import sqlite_schema
+from memstrata.adapters.sql import load_migrations
+from memstrata.adapters.sqlite_schema import (
+    APPLICATION_ID,
+    PAGE_BYTES,
+    open_writer,
+    prepare_file,
+)
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.domain.change import TurnRequest
 from memstrata.domain.errors import (
@@ -125,10 +132,36 @@ def test_a_store_of_a_newer_format_is_refused_and_left_alone(database):
     raw(database, "PRAGMA user_version=7")
     before = database.read_bytes()
 
-    with pytest.raises(StoreCorrupt, match="format 7 is newer than 1"):
+    with pytest.raises(StoreCorrupt, match="format 7 is newer than 2"):
         SqliteStore.open(database)
 
     assert database.read_bytes() == before
+
+
+def test_a_store_of_the_first_format_keeps_everything(database, store, monkeypatch):
+    kept, gone = contract.make.memory("kept"), contract.make.memory("gone")
+    for memory in (kept, gone):
+        contract.add(store, memory)
+    contract.write(store, contract.make.change(forgotten=(gone.id,)))
+    old = database.with_name("old.db")
+    prepare_file(old)
+    with monkeypatch.context() as then:
+        then.setattr(sqlite_schema, "load_migrations", lambda place: load_migrations(place)[:1])
+        connection = open_writer(old, synchronous="normal", busy_timeout_s=1)
+    connection.execute("ATTACH ? AS new", (str(database),))
+    tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name <> 'migrations'"
+    for (table,) in connection.execute(tables).fetchall():
+        columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
+        copy = f"REPLACE INTO main.{table} ({columns}) SELECT {columns} FROM new.{table}"
+        connection.execute(copy)
+    connection.close()
+
+    reopened = SqliteStore.open(old)
+    assert contract.shown(reopened) == contract.shown(store)
+    assert [link.payload is None for link in drive(store, store.links(ALICE))].count(True) == 1
+    drive(reopened, reopened.close())
+    with pytest.raises(apsw.ConstraintError, match="no event waits"):
+        raw(old, "INSERT INTO event_payloads VALUES (x'00', 1, x'00', x'00')")
 
 
 def test_a_store_of_other_migrations_is_refused(database):

@@ -75,7 +75,7 @@ EDITS: dict[str, tuple[str, list[tuple[str, int, str]]]] = {
     ),
     "all events are gone": (f"DELETE FROM events WHERE {OF_ALICE}", [(A, 1, "gap")]),
     "an event was replaced": (
-        f"UPDATE event_payloads SET payload = x'7b7d' WHERE seq = 2 AND {OF_ALICE}",
+        f"UPDATE events SET payload = x'7b7d' WHERE seq = 2 AND {OF_ALICE}",
         [(A, 2, "payload")],
     ),
     "a code was changed": (

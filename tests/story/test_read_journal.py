@@ -14,6 +14,9 @@ from conftest import World
 from memstrata import Receipt, Scope, StoreFull
 from memstrata.agent import AgentResult
 from memstrata.blocking import MemoryManager, Strata
+from memstrata.domain.change import JournalEntry
+from memstrata.domain.codec import canonical_json
+from memstrata.domain.floors import FloorState
 from memstrata.manager import journal as journal_module
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
@@ -195,6 +198,37 @@ def test_what_cannot_be_written_waits_and_status_says_so(
     assert len(written(world, "digest")) == 1
     (access,) = written(world, "access")
     assert max(access["memories"][ANA.path].values()) == 2
+
+
+def test_many_owners_are_written_together_and_a_broken_entry_stops_its_owner_only(
+    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bob, store = Scope.of_user("acme", "bob"), world.strata.services.store
+    plain, calls = store.journal, list[set[Scope]]()
+
+    async def journal(notes: Any) -> None:
+        calls.append({*notes})
+        await plain(notes)
+
+    monkeypatch.setattr(store, "journal", journal, raising=False)
+    for user in ("bob", "cem", "ana"):
+        manager = world.strata.manager(user=user, org="acme")
+        receipt = manager.digest("where do I deploy?", floor=0.5).receipt
+        if user == "bob":
+            manager.verify([], receipt)
+    here(world, plain({bob: [JournalEntry(1, "feedback", b"[]")]}))
+    world.clock.advance(seconds=5)
+
+    assert calls == [{ANA, Scope.of_user("acme", "cem")}]
+    assert len(written(world, "digest")) == 1
+    assert written(world, "digest", bob) == []
+    assert "journal_unwritten:StoreCorrupt" in ana.status()["problems"]
+
+    sound = canonical_json(FloorState().to_dict())
+    here(world, plain({bob: [JournalEntry(2, "feedback", sound)]}))
+    world.clock.advance(seconds=5)
+    assert len(written(world, "digest", bob)) == 1
+    assert ana.status()["problems"] == []
 
 
 def test_what_is_lost_on_close_is_warned_of(tmp_path: Path, monkeypatch: Any) -> None:

@@ -15,6 +15,7 @@ import json
 import math
 import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,7 +73,6 @@ class StaticEmbedder:
         self.dimensions: int = manifest["dimensions"]
         self.model_id: str = _model_id(manifest)
         self._directory = directory
-        self._lock = threading.Lock()
         self._weights: _Weights | None = None
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -107,13 +107,22 @@ class StaticEmbedder:
 
     def _load(self) -> _Weights:
         # Two threads may meet here on the first call: one loads, the other waits for it.
-        with self._lock:
-            if self._weights is None:
-                mapped = np.load(self._directory / "table.npy", mmap_mode="r", allow_pickle=False)
-                # A plain view of the map: pooling through np.memmap itself is a third slower.
-                table: NDArray[np.int8] = np.asarray(mapped)
-                self._weights = _Weights(WordPiece(read_vocabulary(self._directory)), table)
+        with _loading:
+            self._weights = _weights_of(self._directory.resolve(), self.model_id)
             return self._weights
+
+
+_loading = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _weights_of(directory: Path, model_id: str) -> _Weights:
+    """Read an artefact; once for all embedders of a process, since nothing of it ever changes."""
+    del model_id  # tells apart what was at the same place before and after it was replaced
+    mapped = np.load(directory / "table.npy", mmap_mode="r", allow_pickle=False)
+    # A plain view of the map: pooling through np.memmap itself is a third slower.
+    table: NDArray[np.int8] = np.asarray(mapped)
+    return _Weights(WordPiece(read_vocabulary(directory)), table)
 
 
 def read_vocabulary(directory: Path) -> list[str]:

@@ -193,7 +193,7 @@ class PostgresMoves(PostgresDatabase):
     def _bind(self, name: str = "") -> Statement:
         """Return the statement that names one owner, to be read and written, or nobody."""
         names = [name] if name else []
-        return bind(names, writable=name, timeout_s=self._pool.timeout_s)
+        return bind(names, writable=[name], timeout_s=self._pool.timeout_s)
 
     @asynccontextmanager
     async def _writing(self, name: str = "") -> AsyncIterator[Line]:

@@ -47,19 +47,19 @@ LONG = frozenset({"live_rows", "rows_as_of", "rows_page"})
 
 
 def bind(
-    readable: Iterable[str], *, writable: str = "", timeout_s: float, lock_s: float = 0
+    readable: Iterable[str], *, writable: Iterable[str] = (), timeout_s: float, lock_s: float = 0
 ) -> Statement:
     """Return the statement that begins every transaction: whose rows, and for how long.
 
     Args:
         readable: Digests of the owners that may be read.
-        writable: Digest of the one owner that may be written too.
+        writable: Digests of those that may be written too.
         timeout_s: Seconds for each statement, and for the client to decide between two.
         lock_s: Seconds to wait for a turn, if one is to be taken.
     """
     return "bind", {
         "readable": f"{{{','.join(readable)}}}",
-        "writable": f"{{{writable}}}",
+        "writable": f"{{{','.join(writable)}}}",
         "statement": str(_ms(_told(timeout_s + lock_s))),
         "lock": str(_ms(_told(lock_s or timeout_s))),
         "idle": str(_ms(timeout_s)),

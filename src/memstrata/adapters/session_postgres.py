@@ -41,7 +41,7 @@ class PostgresSessionStore(PostgresDatabase):
         counted: Statement = ("count_entries", key)
         begun = bind(
             [known.name],
-            writable=known.name,
+            writable=[known.name],
             timeout_s=self._pool.timeout_s,
             lock_s=self._busy_timeout_s,
         )
@@ -87,7 +87,7 @@ class PostgresSessionStore(PostgresDatabase):
         """See the port."""
         known = self._owners.of(owner)
         key = {"owner": known.name, "tag": session_key(known, session)}
-        begun = bind([known.name], writable=known.name, timeout_s=self._pool.timeout_s)
+        begun = bind([known.name], writable=[known.name], timeout_s=self._pool.timeout_s)
         self._check_usable()
         async with self._pool.line() as line:
             sent = (begun, ("drop_session", key), ("drop_entries", key))

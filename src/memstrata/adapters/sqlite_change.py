@@ -9,6 +9,7 @@ import apsw
 from memstrata.adapters.sql import parameters
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_columns import CODEC, next_head, state_columns
+from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import (
     check_chains,
     check_change,
@@ -27,7 +28,6 @@ from memstrata.adapters.store_tags import (
 )
 from memstrata.domain.change import Change, Head, NewVersion, StoredRow
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
-from memstrata.domain.event import CHAIN_START
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope
 
@@ -82,21 +82,15 @@ class Writing(NamedTuple):
 
 
 def write_change(
-    connection: apsw.Connection,
-    scope: Scope,
-    owner: bytes,
-    tag: Tag,
-    before: Head | None,
-    change: Change,
+    connection: apsw.Connection, owner: Owner, before: Head | None, mac: bytes, change: Change
 ) -> tuple[Head, tuple[StoredRow, ...]]:
     """Write everything of a change.
 
     Args:
         connection: With a transaction that may write.
-        scope: The owner.
-        owner: Its digest.
-        tag: Makes its tags.
+        owner: Whose change it is.
         before: Where it stands, read in this transaction.
+        mac: The last code of its chain, read with it.
         change: What to write.
 
     Returns:
@@ -105,17 +99,19 @@ def write_change(
     Raises:
         ValueError: If the change does not fit what is stored.
     """
-    check_change(scope, before, change)
+    check_change(owner.scope, before, change)
     head = next_head(before, change)
-    writing = Writing(connection, owner, tag, head)
+    writing = Writing(connection, owner.digest, owner.tag, head)
     check_chains(change.added, lambda root: _top_version(writing, root))
     _forget(writing, change.forgotten)
     entries = {new.memory.id: new for new in change.reindexed}
     rows = [_restate(writing, memory, entries.get(memory.id)) for memory in change.restated]
-    rows += _add(writing, change.added)
+    added, lookups = _add(writing, change.added)
+    rows += added
     _derive(writing, change.added)
-    mac = _link(writing, before, change)
-    _move_owner(writing, scope, before, mac)
+    mac, more = _link(writing, before, mac, change)
+    writing.run_all("add_lookup", lookups + more)
+    _move_owner(writing, owner.scope, before, mac)
     _write_bans(writing, change)
     _write_work(writing, change)
     return head, tuple(sorted(rows))
@@ -126,9 +122,16 @@ def _top_version(writing: Writing, root: str) -> int:
     return found[0] or 0 if found else 0
 
 
-def _add(writing: Writing, added: Iterable[NewVersion]) -> list[StoredRow]:
-    """Add versions, one by one, and what goes with them, table by table."""
-    rows, states, lookups, entries = [], [], [], []
+def _add(
+    writing: Writing, added: Iterable[NewVersion]
+) -> tuple[list[StoredRow], list[dict[str, Any]]]:
+    """Add versions, one by one, and what goes with them, table by table.
+
+    Returns:
+        Their rows, and what they are to be looked up by.
+    """
+    rows, states, entries = list[StoredRow](), [], []
+    lookups = list[dict[str, Any]]()
     for new in added:
         memory, body, state = new.memory, encode_body(new.memory), encode_state(new.memory)
         id, tags = memory.id, memory_tags(writing.tag, memory)
@@ -154,9 +157,8 @@ def _add(writing: Writing, added: Iterable[NewVersion]) -> list[StoredRow]:
         known_from = writing.head.known_at
         rows.append(StoredRow(id, writing.head.revision, body, state, new.entry, known_from, None))
     writing.run_all("add_state", states)
-    writing.run_all("add_lookup", lookups)
     writing.run_all("add_index_row", entries)
-    return rows
+    return rows, lookups
 
 
 def _derive(writing: Writing, added: Iterable[NewVersion]) -> None:
@@ -223,29 +225,31 @@ def _forget(writing: Writing, ids: Sequence[str]) -> None:
         writing.run_all(name, named)
 
 
-def _link(writing: Writing, before: Head | None, change: Change) -> bytes:
-    """Append the events to the chain and return its last code."""
-    found = writing.one("chain_head")
-    seq, mac = (0, CHAIN_START) if before is None or found is None else found
+def _link(
+    writing: Writing, before: Head | None, mac: bytes, change: Change
+) -> tuple[bytes, list[dict[str, Any]]]:
+    """Append the events to the chain; return its last code, and what they are looked up by."""
+    seq = 0 if before is None else before.seq
     linked = link_events(change.events, writing.owner, seq, mac)
-    links = [link for _, link in linked]
     writing.run_all(
         "add_event",
-        ({"seq": link.seq, "commitment": link.commitment, "mac": link.mac} for link in links),
-    )
-    writing.run_all(
-        "add_payload",
-        ({"seq": link.seq, "salt": link.salt, "payload": link.payload} for link in links),
-    )
-    writing.run_all(
-        "add_lookup",
         (
-            {"tag": subject_tag(writing.tag, subject), "place": link.seq, "id": ""}
-            for event, link in linked
-            for subject in event.subjects
+            {
+                "seq": link.seq,
+                "commitment": link.commitment,
+                "mac": link.mac,
+                "salt": link.salt,
+                "payload": link.payload,
+            }
+            for _, link in linked
         ),
     )
-    return bytes(links[-1].mac if links else mac)
+    lookups = [
+        {"tag": subject_tag(writing.tag, subject), "place": link.seq, "id": ""}
+        for event, link in linked
+        for subject in event.subjects
+    ]
+    return linked[-1][1].mac if linked else mac, lookups
 
 
 def _move_owner(writing: Writing, scope: Scope, before: Head | None, mac: bytes) -> None:

@@ -170,8 +170,8 @@ class SqliteMoves(SqliteFile):
             connection.execute(SQL["drop_meta"], {"name": ARRIVING})
 
     def _clear(self, connection: apsw.Connection, owner: bytes) -> None:
-        for part in PARTS:
-            connection.execute(_CLEAR[part.name], {"owner": owner})
+        for clear in _CLEAR.values():
+            connection.execute(clear, {"owner": owner})
         # What came may have been forgotten meanwhile where it came from.
         self._log_holds_forgotten = True
 
@@ -231,11 +231,13 @@ def _lives_in(table: str) -> str:
     return f"SELECT owner FROM {table} WHERE owner = :owner"  # noqa: S608 - from PARTS
 
 
-_TABLES = ("owners", *(part.name for part in PARTS))
+# Payloads lie in the rows of their events here: where those go, or are found, these are too.
+_STORED = [part for part in PARTS if part.name != "event_payloads"]
+_TABLES = ("owners", *(part.name for part in _STORED))
 _FIRST_PAGE = {part.name: _first_page(part) for part in PARTS}
 _NEXT_PAGE = {part.name: _next_page(part) for part in PARTS}
 _LAST_KEY = {part.name: _last_key(part) for part in PARTS}
 _ADD = {part.name: _add(part) for part in PARTS}
-_CLEAR = {part.name: f"DELETE FROM {part.name} WHERE owner = :owner" for part in PARTS}  # noqa: S608 - from PARTS
+_CLEAR = {part.name: f"DELETE FROM {part.name} WHERE owner = :owner" for part in _STORED}  # noqa: S608 - from PARTS
 _INHABITANTS = " UNION ".join(map(_owners_in, _TABLES))
 _LIVES_HERE = " UNION ".join(map(_lives_in, _TABLES))

@@ -24,7 +24,7 @@ from memstrata.domain.change import (
     TurnRequest,
 )
 from memstrata.domain.codec import decode
-from memstrata.domain.event import Link
+from memstrata.domain.event import CHAIN_START, Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
 
@@ -37,10 +37,10 @@ _by_revision = itemgetter(1, 0)  # of StoredRow: revision, id
 _by_id = itemgetter(0)
 
 
-def fetch_head(connection: apsw.Connection, owner: bytes) -> Head | None:
-    """Return where an owner stands."""
-    found = connection.execute(SQL["head"], {"owner": owner}).fetchone()
-    return None if found is None else Head._make(found)
+def fetch_head(connection: apsw.Connection, owner: bytes) -> tuple[Head | None, bytes]:
+    """Return where an owner stands, and the last code of its chain."""
+    found = connection.execute(SQL["head"], (owner,)).fetchone()
+    return (None, CHAIN_START) if found is None else (Head._make(found[:-1]), found[-1])
 
 
 def fetch_heads(connection: apsw.Connection, owners: Sequence[bytes]) -> tuple[Head | None, ...]:
@@ -53,14 +53,19 @@ def fetch_heads(connection: apsw.Connection, owners: Sequence[bytes]) -> tuple[H
     return tuple(map(found.get, owners))
 
 
-def fetch_snapshot(
+def fetch_snapshot(connection: apsw.Connection, owner: bytes, since: Head | None) -> Snapshot:
+    """Return an owner's rows, or those that changed since it stood elsewhere."""
+    return _snapshot(connection, owner, fetch_head(connection, owner)[0], since, dict)
+
+
+def _snapshot(
     connection: apsw.Connection,
     owner: bytes,
+    head: Head | None,
     since: Head | None,
-    more: Callable[[], dict[str, Any]] = dict,
+    more: Callable[[], dict[str, Any]],
 ) -> Snapshot:
-    """Return an owner's rows; ``more`` gives further fields once the owner is known to exist."""
-    head = fetch_head(connection, owner)
+    """Return the rows; ``more`` gives further fields of an owner that exists."""
     if head is None:
         return Snapshot(head=None, complete=True, rows=())
     if since is None or since[:2] != head[:2]:
@@ -75,8 +80,8 @@ def fetch_snapshot(
 
 def fetch_for_turn(
     connection: apsw.Connection, owner: bytes, tag: Tag, request: TurnRequest
-) -> Snapshot:
-    """Return what a writer wants to see under the turn."""
+) -> tuple[Snapshot, bytes]:
+    """Return what a writer wants to see under the turn, and the last code of the chain."""
 
     def more() -> dict[str, Any]:
         return {
@@ -86,7 +91,8 @@ def fetch_for_turn(
             "policy": fetch_policy(connection, owner) if request.policy else None,
         }
 
-    return fetch_snapshot(connection, owner, request.since, more)
+    head, mac = fetch_head(connection, owner)
+    return _snapshot(connection, owner, head, request.since, more), mac
 
 
 def fetch_as_of(

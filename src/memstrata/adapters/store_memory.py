@@ -7,7 +7,7 @@ blobs as every other store, so that whatever reads rows reads the same bytes.
 import os
 import secrets
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from memstrata.adapters.fifo import FifoLock
@@ -156,11 +156,12 @@ class DictStore(DictMoves):
             shelf = self._shelf(owner)
             return () if shelf is None else in_grant_order(shelf.grants.values())
 
-    async def journal(self, owner: Scope, entries: Sequence[JournalEntry]) -> None:
+    async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
         """See the port."""
         with self._open():
-            digest = owner_digest(self._salt, owner)
-            self._journals.setdefault(digest, []).extend(entries)
+            for owner, entries in notes.items():
+                digest = owner_digest(self._salt, owner)
+                self._journals.setdefault(digest, []).extend(entries)
 
     async def journaled(
         self, owner: Scope, *, limit: int = 1000, kind: str | None = None

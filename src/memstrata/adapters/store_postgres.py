@@ -4,7 +4,7 @@ Reads are one round trip; what a write takes, :mod:`memstrata.adapters.postgres_
 docs/postgres.md.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from memstrata.adapters import postgres_rows as meaning
 from memstrata.adapters.postgres_change import add_edges
@@ -102,11 +102,18 @@ class PostgresStore(PostgresTurns):
         """See the port."""
         return read_grants(body for (body,) in await self._ask_of(owner, "grants"))
 
-    async def journal(self, owner: Scope, entries: Sequence[JournalEntry]) -> None:
+    async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
         """See the port."""
-        times, kinds, bodies = zip(*entries, strict=True) if entries else ((), (), ())
-        columns = {"times": [*times], "kinds": [*kinds], "bodies": [*bodies]}
-        await self._write_of(owner, "add_journal", **columns)
+        self._check_usable()
+        named = {self._owners.of(owner).name: entries for owner, entries in notes.items()}
+        begun = bind(named, writable=named, timeout_s=self._pool.timeout_s)
+        sent: list[Statement] = []
+        for name, entries in named.items():
+            times, kinds, bodies = zip(*entries, strict=True) if entries else ((), (), ())
+            columns = {"times": [*times], "kinds": [*kinds], "bodies": [*bodies]}
+            sent.append(("add_journal", {"owner": name, **columns}))
+        async with self._pool.line() as line:
+            await line.run(begun, *sent, timeout_s=self._pool.timeout_s)
 
     async def journaled(
         self, owner: Scope, *, limit: int = 1000, kind: str | None = None
@@ -208,12 +215,3 @@ class PostgresStore(PostgresTurns):
     async def _ask_as_operator(self, *statements: Statement) -> list[list[Row]]:
         self._check_usable()
         return await self._pool.ask_as(self._operator, *statements)
-
-    async def _write_of(self, owner: Scope, statement: str, /, **bound: object) -> None:
-        """Run one statement that writes and needs no turn."""
-        name = self._owners.of(owner).name
-        self._check_usable()
-        begun = bind([name], writable=name, timeout_s=self._pool.timeout_s)
-        async with self._pool.line() as line:
-            sent = (statement, {"owner": name, **bound})
-            await line.run(begun, sent, timeout_s=self._pool.timeout_s)

@@ -1,6 +1,6 @@
 """The embedded store: memories of all owners in one SQLite file, nothing to run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from memstrata.adapters import sqlite_rows as rows_of
@@ -124,10 +124,10 @@ class SqliteStore(SqliteMoves):
         with self._reading() as connection:
             return rows_of.fetch_grants(connection, digest)
 
-    async def journal(self, owner: Scope, entries: Sequence[JournalEntry]) -> None:
+    async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
         """See the port."""
-        digest = self._owners.of(owner).digest
-        await self._writing(lambda: self._append_journal(digest, entries))
+        named = {self._owners.of(owner).digest: entries for owner, entries in notes.items()}
+        await self._writing(lambda: self._append_journal(named))
 
     async def journaled(
         self, owner: Scope, *, limit: int = 1000, kind: str | None = None
@@ -208,24 +208,23 @@ class SqliteStore(SqliteMoves):
     def _commit(self, owner: Owner, request: TurnRequest, decide: Decide) -> Committed:
         with self._turn() as connection:
             with self._translating_writer:
-                snapshot = rows_of.fetch_for_turn(connection, owner.digest, owner.tag, request)
+                snapshot, mac = rows_of.fetch_for_turn(connection, owner.digest, owner.tag, request)
             change = decide(snapshot)
             if change is None:
                 return Committed(snapshot.head, ())
             with self._translating_writer:
-                head, rows = write_change(
-                    connection, owner.scope, owner.digest, owner.tag, snapshot.head, change
-                )
+                head, rows = write_change(connection, owner, snapshot.head, mac, change)
             if change.forgotten:
                 self._log_holds_forgotten = True
         return Committed(head, rows)
 
-    def _append_journal(self, owner: bytes, entries: Sequence[JournalEntry]) -> None:
+    def _append_journal(self, notes: Mapping[bytes, Sequence[JournalEntry]]) -> None:
         with self._turn() as connection, self._translating_writer:
-            last = connection.execute(SQL["last_journal"], {"owner": owner}).get
-            for n, entry in enumerate(entries, start=last + 1):
-                bound = {"owner": owner, "n": n, **entry._asdict()}
-                connection.execute(SQL["add_journal"], bound)
+            for owner, entries in notes.items():
+                last = connection.execute(SQL["last_journal"], {"owner": owner}).get
+                for n, entry in enumerate(entries, start=last + 1):
+                    bound = {"owner": owner, "n": n, **entry._asdict()}
+                    connection.execute(SQL["add_journal"], bound)
 
     def _settle(
         self, owner: bytes, ids: Sequence[str], edges: Sequence[tuple[str, Scope, str]]

@@ -279,6 +279,8 @@ def _triple(raw: object) -> Triple | None:
 
 
 def _names(field: str, raw: object, most: int) -> tuple[str, ...]:
+    if raw == ():
+        return ()
     if isinstance(raw, str) or not isinstance(raw, Sequence):
         raise InvalidInput(field, "must be a sequence of texts")
     if len(raw) > most:

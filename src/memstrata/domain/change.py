@@ -8,7 +8,8 @@ owner's write turn, to one :class:`Change`; the store writes all of it or nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -235,6 +236,14 @@ class Change:
     granted: tuple[Grant, ...] = ()
     revoked: tuple[Grant, ...] = ()
     policy: PolicyRecord | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to write."""
+        return not any(_WRITTEN(self))
+
+
+_WRITTEN = attrgetter(*(each.name for each in fields(Change) if each.name != "known_at"))
 
 
 Decide: TypeAlias = Callable[[Snapshot], Change | None]

@@ -57,9 +57,12 @@ class Asker:
         if scopes is not None:
             named = [target_scope(s, self._principal) for s in sequence("scopes", scopes)]
         readable = await self._reader.readable(named)
+        told: dict[Scope, list[JournalEntry]] = {}
         for scope in readable:
             if scope not in self._principal.home.lineage:
-                await self._services.store.journal(scope.owner, [self._entry(scope, verb)])
+                told.setdefault(scope.owner, []).append(self._entry(scope, verb))
+        if told:
+            await self._services.store.journal(told)
         return readable
 
     def _entry(self, scope: Scope, verb: str) -> JournalEntry:
@@ -143,7 +146,8 @@ def sequence(field: str, raw: Sequence[T]) -> tuple[T, ...]:
     Raises:
         InvalidInput: Naming the field.
     """
-    if isinstance(raw, (str, bytes)) or not isinstance(raw, Sequence):
+    # Asked of tuples and lists first: whether something else is a sequence takes ten times as long.
+    if isinstance(raw, (str, bytes)) or not isinstance(raw, (tuple, list, Sequence)):
         raise InvalidInput(field, f"must be a sequence, not {type(raw).__name__}")
     return tuple(raw)
 

@@ -43,6 +43,11 @@ MAX_RECEIPTS = 2_000
 can be written the oldest go first. Chosen: about 20 MB.
 """
 
+AT_ONCE = 256
+"""Owners whose notes are written in one transaction. Chosen: what a few commits cost, while nobody
+waits for its turn longer than some milliseconds.
+"""
+
 ACCESS = "access"
 """Kind of the entry that says which memories were read, how often, and when last: ``memories`` has
 counts by id, by the path of the memory's owner (LT-9)."""
@@ -87,8 +92,15 @@ class Taken(NamedTuple):
     counts: Mapping[str, tuple[Scope, int]]
     notes: Sequence[Note]
 
-    def entries(self) -> list[JournalEntry]:
-        """Return the journal's entries of the reads and the receipts."""
+    @property
+    def used(self) -> list[Used]:
+        """What answers made of reads, in their order."""
+        return [note for note in self.notes if isinstance(note, Used)]
+
+    def entries(self, floors: FloorState | None) -> list[JournalEntry]:
+        """Return the journal's entries of the reads, the receipts, and how far the floor has
+        moved.
+        """
         receipts = [note for note in self.notes if isinstance(note, Receipt)]
         found = [
             JournalEntry(to_us(each.at), DIGEST, canonical_json(each.to_dict()))
@@ -100,6 +112,9 @@ class Taken(NamedTuple):
         if memories:
             body = canonical_json({"memories": memories})
             found.insert(0, JournalEntry(to_us(self.last), ACCESS, body))
+        if floors is not None:
+            at = max(one.served.at for one in self.used)
+            found.append(JournalEntry(to_us(at), FEEDBACK, canonical_json(floors.to_dict())))
         return found
 
 
@@ -275,14 +290,8 @@ class ReadJournal:
         with self.lock:
             wanted = [*self._marked] if owner is None else [owner]
             marked = [n for n in (self._marked.pop(each, None) for each in wanted) if n is not None]
-        for notes in marked:
-            taken = notes.taken()
-            try:
-                await self._write(notes, taken)
-                self._problem = None
-            except StoreError as error:
-                self._problem = type(error).__name__
-                notes.put_back(taken)
+        for first in range(0, len(marked), AT_ONCE):
+            await self._write(marked[first : first + AT_ONCE])
 
     async def close(self) -> None:
         """Write down what waits, for the last time; what cannot be written is warned of."""
@@ -322,22 +331,45 @@ class ReadJournal:
         found = await self._store.journaled(owner, limit=limit, kind=DIGEST)
         return tuple(_read(Receipt, entry, self._store.location) for entry in found)
 
-    async def _write(self, notes: OwnerNotes, taken: Taken) -> None:
-        entries = taken.entries()
-        used = [note for note in taken.notes if isinstance(note, Used)]
-        state = None
-        if used:
-            # Others may have moved it meanwhile. Two processes at the very same moment may lose
-            # a read of each other's; these are rates, not accounts.
-            state = await self._stored_floors(notes.owner)
-            for one in used:
-                state = state.after(one.served, one.base, one.rules)
-            at = max(one.served.at for one in used)
-            entries.append(JournalEntry(to_us(at), FEEDBACK, canonical_json(state.to_dict())))
-        if entries:
-            await self._store.journal(notes.owner, entries)
-        # Where nothing was decided here, another process may have; the next digest looks.
-        notes.floors = state
+    async def _write(self, marked: Sequence[OwnerNotes]) -> None:
+        self._problem = None
+        taken = {notes: notes.taken() for notes in marked}
+        written: dict[OwnerNotes, list[JournalEntry]] = {}
+        floors: dict[OwnerNotes, FloorState | None] = {}
+        for notes, what in taken.items():
+            try:
+                floors[notes] = await self._moved_floors(notes.owner, what)
+            except StoreError as error:
+                # One owner's broken entry keeps no other's from being written.
+                self._put_back(notes, what, error)
+                continue
+            written[notes] = what.entries(floors[notes])
+        try:
+            found = {notes.owner: entries for notes, entries in written.items() if entries}
+            if found:
+                await self._store.journal(found)
+        except StoreError as error:
+            for notes in written:
+                self._put_back(notes, taken[notes], error)
+            return
+        for notes in written:
+            # Where nothing was decided here, another process may have; the next digest looks.
+            notes.floors = floors[notes]
+
+    def _put_back(self, notes: OwnerNotes, taken: Taken, error: StoreError) -> None:
+        self._problem = type(error).__name__
+        notes.put_back(taken)
+
+    async def _moved_floors(self, owner: Scope, taken: Taken) -> FloorState | None:
+        """Return how far a floor has moved after what was taken; None if nothing bears on it."""
+        if not taken.used:
+            return None
+        # Others may have moved it meanwhile. Two processes at the very same moment may lose
+        # a read of each other's; these are rates, not accounts.
+        state = await self._stored_floors(owner)
+        for one in taken.used:
+            state = state.after(one.served, one.base, one.rules)
+        return state
 
     def _due(self, loop: asyncio.AbstractEventLoop | None) -> None:
         with self.lock:

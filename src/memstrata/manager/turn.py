@@ -143,7 +143,7 @@ class WriteTurn:
             idempotency=tuple(self._records.values()),
             revived=tuple(self._revived),
         )
-        return change if change != Change(known_at=scribe.moment.known_at) else None
+        return None if change.is_empty else change
 
     def _settle(
         self, judgement: Judgement, snapshot: Snapshot, pending: Pending, scribe: Scribe
@@ -165,7 +165,7 @@ class WriteTurn:
         candidate = inherited(judgement.candidate, pending)
         if candidate is not judgement.candidate:
             judgement = replace(judgement, candidate=candidate)
-        buried = snapshot.tombstoned.intersection(marks_of(candidate))
+        buried = snapshot.tombstoned and snapshot.tombstoned.intersection(marks_of(candidate))
         verdict = approve(
             judgement,
             policy=self.policy,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from memstrata.domain.change import (
@@ -130,8 +130,10 @@ class MemoryStore(Protocol):
     async def grants(self, owner: Scope) -> tuple[Grant, ...]:
         """Return the grants kept with an owner; order: grantee, then name."""
 
-    async def journal(self, owner: Scope, entries: Sequence[JournalEntry]) -> None:
-        """Append what a reader did; no revision is raised, no event linked, no owner created."""
+    async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
+        """Append what readers did, by owner, all of it or nothing; no revision is raised, no event
+        linked, no owner created.
+        """
 
     async def journaled(
         self, owner: Scope, *, limit: int = 1000, kind: str | None = None

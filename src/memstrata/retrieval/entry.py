@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -111,6 +110,12 @@ def tag(*parts: str) -> int:
     return int.from_bytes(digest.digest(), "little") or 1
 
 
+@lru_cache(maxsize=1024)
+def name_tag(name: str) -> int:
+    """Return the tag of a name that many memories share."""
+    return tag(name)
+
+
 def optional_tag(name: str | None) -> int:
     """Return the tag of a name, or 0 for None."""
     return 0 if name is None else tag(name)
@@ -145,7 +150,9 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
         indexed: Its text as the index sees it.
         term_ids: The 64-bit id of each of ``indexed.terms``, in their order.
     """
-    counts = Counter(term_ids)
+    counts: dict[int, int] = {}
+    for term in term_ids:
+        counts[term] = counts.get(term, 0) + 1
     vector = indexed.vector
     is_turn = turn_of(memory) is not None
     fixed = ENTRY.pack(
@@ -155,10 +162,10 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
         optional_tag(memory.key),
         0 if memory.key is not None or is_turn else tag(memory.content_hash),
         optional_tag(memory.origin.session),
-        tag(memory.category),
+        name_tag(memory.category),
         optional_tag(memory.purpose),
         optional_tag(None if memory.speaker is None else memory.speaker.casefold()),
-        optional_tag(indexed.embedder or None),
+        name_tag(indexed.embedder) if indexed.embedder else 0,
         0 if memory.triple is None or is_turn else slot_tag(*slot_of(memory.triple)),
         0 if memory.root == memory.id else tag(memory.root),
         to_us(memory.created_at),

@@ -199,7 +199,7 @@ def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
         "states": lambda: store.states(owner, "x"),
         "held": lambda: store.held(owner),
         "grants": lambda: store.grants(owner),
-        "journal": lambda: store.journal(owner, ()),
+        "journal": lambda: store.journal({owner: ()}),
         "journaled": lambda: store.journaled(owner),
         "outbox": lambda: store.outbox(source=owner),
         "settle": lambda: store.settle(owner, ()),

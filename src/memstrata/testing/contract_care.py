@@ -166,7 +166,7 @@ class CareContract(ContractBase):
         change = self.make.change(self.make.memory())
         self.write(store, replace(change, added=(change.added[0]._replace(entry=b""),)))
         self.write(store, self.make.change(forgotten=(gone.id,)))
-        drive(store, store.journal(BOB, (JournalEntry(1, "access", b"{}"),)))
+        drive(store, store.journal({BOB: (JournalEntry(1, "access", b"{}"),)}))
 
         assert drive(store, store.damaged(ALICE)) == ()
         assert drive(store, store.damaged(BOB)) == ()
@@ -238,8 +238,8 @@ class CareContract(ContractBase):
         before = self.shown(store)
         entry = JournalEntry(1, "access", b"{}")
 
-        drive(store, store.journal(ALICE, (entry,)))
-        drive(store, store.journal(BOB, (entry,)))
+        drive(store, store.journal({ALICE: (entry,)}))
+        drive(store, store.journal({BOB: (entry,)}))
 
         assert self.shown(store) == before._replace(journaled=(entry,))
         assert drive(store, store.heads((BOB,))) == (None,)
@@ -258,6 +258,6 @@ class CareContract(ContractBase):
             policy=PolicyRecord(b"p" * 32, 1, b"{}"),
         )
         self.write(store, change, owner)
-        drive(store, store.journal(owner, (JournalEntry(1, "access", b"{}"),)))
+        drive(store, store.journal({owner: (JournalEntry(1, "access", b"{}"),)}))
         assert len(drive(store, store.rows(owner, limit=ALL))) == 1
         return memory

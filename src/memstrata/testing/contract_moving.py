@@ -63,7 +63,7 @@ class MovableStoreContract(ContractBase):
         """Write something of every kind, with histories and gaps."""
         for owner in OWNERS:
             self._remember(store, owner)
-        drive(store, store.journal(READER, [JournalEntry(7, "access", b"{}")]))
+        drive(store, store.journal({READER: [JournalEntry(7, "access", b"{}")]}))
 
     def _remember(self, store: MovableStore, owner: Scope) -> None:
         first = self.make.memory("First", scope=owner, key="k", triple=Triple("a", "b", "c"))
@@ -88,7 +88,7 @@ class MovableStoreContract(ContractBase):
         self.write(
             store, self.make.change(forgotten=(lost.id,), revived=(TWO,), events=(gone,)), owner
         )
-        drive(store, store.journal(owner, [JournalEntry(n, "access", b"{}") for n in (1, 2, 3)]))
+        drive(store, store.journal({owner: [JournalEntry(n, "access", b"{}") for n in (1, 2, 3)]}))
 
     def move(
         self, source: MovableStore, target: MovableStore, *, page: int = 4

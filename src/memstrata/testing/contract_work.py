@@ -206,14 +206,14 @@ class WorkContract(ContractBase):
 
     def test_the_newest_journal_entries_come_oldest_first(self, store: MemoryStore) -> None:
         entries = tuple(JournalEntry(9 - n, "access", b"%d" % n) for n in range(5))
-        drive(store, store.journal(ALICE, entries[:2]))
-        drive(store, store.journal(ALICE, entries[2:]))
+        drive(store, store.journal({ALICE: entries[:2]}))
+        drive(store, store.journal({ALICE: entries[2:]}))
 
         assert drive(store, store.journaled(ALICE)) == entries
         assert drive(store, store.journaled(ALICE, limit=2)) == entries[3:]
         other = JournalEntry(3, "digest", b"{}")
-        drive(store, store.journal(ALICE, (other,)))
-        drive(store, store.journal(ALICE, entries[:1]))
+        drive(store, store.journal({ALICE: (other,)}))
+        drive(store, store.journal({ALICE: entries[:1]}))
         assert drive(store, store.journaled(ALICE, kind="digest")) == (other,)
         assert drive(store, store.journaled(ALICE, limit=2, kind="access")) == (
             entries[4],
@@ -221,3 +221,11 @@ class WorkContract(ContractBase):
         )
         assert drive(store, store.journaled(ALICE, kind="dream")) == ()
         assert drive(store, store.journaled(BOB)) == ()
+
+    def test_several_journals_are_written_together(self, store: MemoryStore) -> None:
+        mine, theirs = JournalEntry(1, "access", b"{}"), JournalEntry(2, "digest", b"[]")
+        drive(store, store.journal({ALICE: (mine, theirs), BOB: (theirs,)}))
+        drive(store, store.journal({}))
+
+        assert drive(store, store.journaled(ALICE)) == (mine, theirs)
+        assert drive(store, store.journaled(BOB)) == (theirs,)

@@ -22,7 +22,8 @@ SELECT owner, CAST(name AS BLOB) FROM owners WHERE erased_at IS NULL;
 SELECT owner FROM events UNION SELECT owner FROM memories EXCEPT SELECT owner FROM owners;
 
 -- name: head
-SELECT incarnation, epoch, revision, last_known_at, head_seq FROM owners WHERE owner = :owner;
+SELECT incarnation, epoch, revision, last_known_at, head_seq, head_mac FROM owners
+WHERE owner = :owner;
 
 -- name: version
 -- Another number for this connection whenever anybody has committed.
@@ -202,7 +203,7 @@ DELETE FROM derivations WHERE owner = :owner AND child_owner = :owner AND child 
 
 -- name: drop_payloads
 -- Salt and payload of every event about a subject; commitment and code stay.
-DELETE FROM event_payloads
+UPDATE events SET salt = NULL, payload = NULL
 WHERE owner = :owner
   AND seq IN (SELECT place FROM lookups WHERE owner = :owner AND tag = :tag);
 
@@ -210,16 +211,13 @@ WHERE owner = :owner
 DELETE FROM lookups WHERE owner = :owner AND tag = :tag;
 
 -- name: add_event
-INSERT INTO events (owner, seq, commitment, mac) VALUES (:owner, :seq, :commitment, :mac);
-
--- name: add_payload
-INSERT INTO event_payloads (owner, seq, salt, payload) VALUES (:owner, :seq, :salt, :payload);
+INSERT INTO events (owner, seq, commitment, mac, salt, payload)
+VALUES (:owner, :seq, :commitment, :mac, :salt, :payload);
 
 -- name: links
-SELECT e.seq, e.commitment, e.mac, p.salt, p.payload
-FROM events AS e LEFT JOIN event_payloads AS p ON p.owner = :owner AND p.seq = e.seq
-WHERE e.owner = :owner AND e.seq > :after
-ORDER BY e.seq LIMIT :limit;
+SELECT seq, commitment, mac, salt, payload FROM events
+WHERE owner = :owner AND seq > :after
+ORDER BY seq LIMIT :limit;
 
 -- name: is_tombstone
 SELECT 1 FROM tombstones WHERE owner = :owner AND tag = :tag;
