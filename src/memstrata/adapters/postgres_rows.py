@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.adapters.postgres_pool import Row, Statement
-from memstrata.adapters.store_columns import LIVE, read_grants, scope_named
+from memstrata.adapters.store_columns import LIVE, read_grants, scope_named, stored_rows
 from memstrata.adapters.store_rules import content_code, is_storable
 from memstrata.adapters.store_tags import Tag, idempotency_tag
 from memstrata.domain.change import (
@@ -30,11 +30,6 @@ _by_id = itemgetter(0)
 def is_text(text: str) -> bool:
     """Whether a text can stand in a column: PostgreSQL keeps no NUL."""
     return "\0" not in text and is_storable(text)
-
-
-def rows_of(found: Iterable[Row]) -> list[StoredRow]:
-    """Return rows of memories in the order found."""
-    return list(map(StoredRow._make, found))
 
 
 def rows_since(owner: str, since: Head | None) -> Statement:
@@ -62,7 +57,7 @@ def snapshot_of(
     """
     if head is None:
         return Snapshot(head=None, complete=True, rows=())
-    rows = rows_of(found)
+    rows = stored_rows(found)
     if since is None:
         rows.sort(key=_by_revision)
     return Snapshot(head=head, complete=since is None, rows=tuple(rows), **more)
@@ -102,12 +97,12 @@ def found_under_turn(
 
 def by_id(found: Iterable[Row]) -> tuple[StoredRow, ...]:
     """Return rows by id."""
-    return tuple(sorted(rows_of(found), key=_by_id))
+    return tuple(sorted(stored_rows(found), key=_by_id))
 
 
 def in_order_asked(found: Iterable[Row], ids: Sequence[str]) -> tuple[StoredRow, ...]:
     """Return rows in the order of some ids, each once."""
-    rows = {row.id: row for row in rows_of(found)}
+    rows = {row.id: row for row in stored_rows(found)}
     return tuple(rows[id] for id in dict.fromkeys(ids) if id in rows)
 
 
@@ -115,7 +110,7 @@ def states_in(rows: Sequence[Row], states: Sequence[Row]) -> tuple[Memory, ...]:
     """Return every state of the one memory in ``rows``, oldest first."""
     return tuple(
         decode(row._replace(revision=revision, state=state, known_from=begun, known_to=ended))
-        for row in rows_of(rows)
+        for row in stored_rows(rows)
         for revision, state, begun, ended in states
     )
 

@@ -18,7 +18,7 @@ from memstrata.adapters.postgres_change import Written, write_change
 from memstrata.adapters.postgres_errors import Unforeseen
 from memstrata.adapters.postgres_moving import PostgresMoves
 from memstrata.adapters.postgres_pool import Line, Pool, Row, Statement, bind
-from memstrata.adapters.store_columns import LIVE
+from memstrata.adapters.store_columns import LIVE, stored_rows
 from memstrata.adapters.store_owners import KNOWN_OWNERS, Owner, Secrets
 from memstrata.adapters.store_tags import tombstone_tag
 from memstrata.domain.change import Committed, Decide, Head, Snapshot, TurnRequest
@@ -151,7 +151,7 @@ class PostgresTurns(PostgresMoves):
             row
             for (name, _), rows in zip(written.statements, found, strict=False)
             if name == "restate"
-            for row in meaning.rows_of(rows)
+            for row in stored_rows(rows)
         ]
         return Committed(written.head, tuple(sorted([*written.rows, *restated])))
 

@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from memstrata.adapters.sqlite_schema import SQL
-from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named
+from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named, stored_rows
 from memstrata.adapters.store_rules import content_code, is_storable
 from memstrata.adapters.store_tags import Tag, idempotency_tag, tombstone_tag
 from memstrata.domain.change import (
@@ -225,7 +225,7 @@ def _scope(name: bytes) -> Scope | None:
 
 
 def _rows(connection: apsw.Connection, name: str, bound: dict[str, Any]) -> list[StoredRow]:
-    return list(map(StoredRow._make, connection.execute(SQL[name], bound)))
+    return stored_rows(connection.execute(SQL[name], bound))
 
 
 def _idempotent(

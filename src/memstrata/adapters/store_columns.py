@@ -2,12 +2,13 @@
 
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from memstrata.adapters.store_rules import in_grant_order
-from memstrata.domain.change import Change, Head
+from memstrata.domain.change import Change, Head, StoredRow
 from memstrata.domain.codec import STATUS_CODES, code_of
 from memstrata.domain.errors import InvalidScope
 from memstrata.domain.memory import Memory, Status
@@ -47,6 +48,17 @@ def state_columns(memory: Memory, state: bytes, head: Head) -> dict[str, Any]:
         "due_at": to_us(min(ends)) if ends else None,
         "state": state,
     }
+
+
+_new_row: Callable[[Iterable[Any]], StoredRow] = partial(tuple.__new__, StoredRow)
+
+
+def stored_rows(found: Iterable[Iterable[Any]]) -> list[StoredRow]:
+    """Return what a statement found as rows of memories, in its order.
+
+    An owner is read row by row: made without a call of Python's for each, they take half as long.
+    """
+    return list(map(_new_row, found))
 
 
 def read_grants(bodies: Iterable[bytes]) -> tuple[Grant, ...]:

@@ -10,7 +10,7 @@ from memstrata.adapters import postgres_rows as meaning
 from memstrata.adapters.postgres_change import add_edges
 from memstrata.adapters.postgres_pool import Row, Statement, bind
 from memstrata.adapters.postgres_turns import PostgresTurns
-from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named
+from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named, stored_rows
 from memstrata.adapters.store_rules import check_edges, owner_digest
 from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag
 from memstrata.domain.change import (
@@ -66,12 +66,12 @@ class PostgresStore(PostgresTurns):
     async def history(self, owner: Scope, root: str) -> tuple[StoredRow, ...]:
         """See the port."""
         tag = chain_tag(self._owners.of(owner).tag, root)
-        return tuple(meaning.rows_of(await self._ask_of(owner, "rows_by_tag", tag=tag)))
+        return tuple(stored_rows(await self._ask_of(owner, "rows_by_tag", tag=tag)))
 
     async def keyed(self, owner: Scope, scope: Scope, key: str) -> tuple[StoredRow, ...]:
         """See the port."""
         tag = key_tag(self._owners.of(owner).tag, scope, key)
-        rows = meaning.rows_of(await self._ask_of(owner, "rows_by_tag", tag=tag))
+        rows = stored_rows(await self._ask_of(owner, "rows_by_tag", tag=tag))
         return tuple(sorted(rows, key=lambda row: (decode(row).created_at, row.id)))
 
     async def rows(
@@ -79,7 +79,7 @@ class PostgresStore(PostgresTurns):
     ) -> tuple[StoredRow, ...]:
         """See the port."""
         found = await self._ask_of(owner, "rows_page", after=after, limit=max(limit, 0))
-        return tuple(meaning.rows_of(found))
+        return tuple(stored_rows(found))
 
     async def states(self, owner: Scope, id: str) -> tuple[Memory, ...]:
         """See the port."""
