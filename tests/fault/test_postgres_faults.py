@@ -284,7 +284,7 @@ def test_a_blocking_call_from_within_another_is_refused(url, monkeypatch):
         async def asks_again(_):
             manager.list()
 
-        monkeypatch.setattr(inner, "heads", asks_again)
+        monkeypatch.setattr(inner, "snapshots", asks_again)
         with pytest.raises(RuntimeError, match="wait for itself"):
             manager.recall("anything")
         monkeypatch.undo()

@@ -44,6 +44,11 @@ def is_since(since: Head | None, head: Head) -> bool:
     return since is not None and since[:2] == head[:2]
 
 
+def may_follow(since: Head | None, head: Head | None) -> bool:
+    """Whether what was read since one head, None for all, is all that leads to another."""
+    return since is None or head is None or is_since(since, head)
+
+
 def snapshot_of(
     head: Head | None, since: Head | None, found: Sequence[Row], more: dict[str, Any]
 ) -> Snapshot:

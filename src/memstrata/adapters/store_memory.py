@@ -74,6 +74,12 @@ class DictStore(DictMoves):
         with self._open():
             return self._snapshot(owner, TurnRequest(since=since))
 
+    async def snapshots(self, asked: Mapping[Scope, Head | None]) -> tuple[Snapshot, ...]:
+        """See the port."""
+        with self._open():
+            requests = [(owner, TurnRequest(since=since)) for owner, since in asked.items()]
+            return tuple(self._snapshot(*request) for request in requests)
+
     async def as_of(
         self, owner: Scope, known_at: int, *, superseded: bool = False
     ) -> tuple[StoredRow, ...]:

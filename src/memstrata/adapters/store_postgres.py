@@ -42,14 +42,26 @@ class PostgresStore(PostgresTurns):
 
     async def snapshot(self, owner: Scope, *, since: Head | None = None) -> Snapshot:
         """See the port."""
-        name = self._owners.of(owner).name
-        heads: Statement = ("heads", {"owners": [name]})
+        (found,) = await self.snapshots({owner: since})
+        return found
+
+    async def snapshots(self, asked: Mapping[Scope, Head | None]) -> tuple[Snapshot, ...]:
+        """See the port."""
+        named = {self._owners.of(owner).name: since for owner, since in asked.items()}
         self._check_usable()
-        stood, found = await self._pool.view([name], heads, meaning.rows_since(name, since))
-        head = Head._make(stood[0][1:]) if stood else None
-        if head is not None and since is not None and not meaning.is_since(since, head):
-            return await self.snapshot(owner)
-        return meaning.snapshot_of(head, since, found, {})
+        statements = [meaning.rows_since(name, since) for name, since in named.items()]
+        stood, *found = await self._pool.view(
+            [*named], ("heads", {"owners": [*named]}), *statements
+        )
+        heads = {name: Head._make(columns) for name, *columns in stood}
+        follow = [meaning.may_follow(since, heads.get(name)) for name, since in named.items()]
+        if not all(follow):
+            sound = zip(asked.items(), follow, strict=True)
+            return await self.snapshots({o: since if fits else None for (o, since), fits in sound})
+        told = zip(named.items(), found, strict=True)
+        return tuple(
+            meaning.snapshot_of(heads.get(name), since, rows, {}) for (name, since), rows in told
+        )
 
     async def as_of(
         self, owner: Scope, known_at: int, *, superseded: bool = False

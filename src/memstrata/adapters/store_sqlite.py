@@ -55,6 +55,14 @@ class SqliteStore(SqliteMoves):
         with self._reading() as connection:
             return rows_of.fetch_snapshot(connection, digest, since)
 
+    async def snapshots(self, asked: Mapping[Scope, Head | None]) -> tuple[Snapshot, ...]:
+        """See the port."""
+        named = [(self._owners.of(owner).digest, since) for owner, since in asked.items()]
+
+        return await self._reading_much(
+            lambda connection: tuple(rows_of.fetch_snapshot(connection, *each) for each in named)
+        )
+
     async def as_of(
         self, owner: Scope, known_at: int, *, superseded: bool = False
     ) -> tuple[StoredRow, ...]:

@@ -39,8 +39,8 @@ RUNNERS_UP = 3
 
 T = TypeVar("T")
 
-Heads: TypeAlias = Awaitable[tuple[Head | None, ...]]
-"""An answer to where owners stand."""
+Standing: TypeAlias = Awaitable[Sequence[Head | Snapshot | None]]
+"""An answer to where owners stand, or to what they hold."""
 
 
 class Sight(NamedTuple):
@@ -161,14 +161,24 @@ class Reader:
         ]
         return self.receipt(sight, cue, ranked, hits, dropped, lost, grounds)
 
-    def _begun(self, cue: Cue) -> Begun[tuple[Head | None, ...]] | None:
+    def _begun(self, cue: Cue) -> Begun[Sequence[Head | Snapshot | None]] | None:
         """Begin to ask where the owners of a cue stand, if it is about what stands now and the
         answer may take its time.
         """
         store = self._services.store
         if Capability.INLINE in store.capabilities or not _is_of_now(cue):
             return None
-        return Begun(store.heads(owners_of(cue.scopes)))
+        owners = owners_of(cue.scopes)
+        return Begun(self._standing(owners, [self._services.indexes.of(each) for each in owners]))
+
+    async def _standing(
+        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
+    ) -> Sequence[Head | Snapshot | None]:
+        """Ask where owners stand; where the nearest is not in memory yet, for its rows at once."""
+        if indexes and indexes[0].head is None:
+            heads = [index.head for index in indexes]
+            return await self._services.store.snapshots(dict(zip(owners, heads, strict=True)))
+        return await self._services.store.heads(owners)
 
     async def explain(self, memory: Memory, cue: Cue) -> Explanation:
         """Say why a memory is or is not recalled for a cue."""
@@ -240,7 +250,7 @@ class Reader:
         """Whether this reader's agent belongs to the audience of what was said (SC-12)."""
         return said.audience is None or self._principal.agent in said.audience
 
-    async def sight(self, cue: Cue, asked: Heads | None = None) -> Sight:
+    async def sight(self, cue: Cue, asked: Standing | None = None) -> Sight:
         """Return what a cue reads: the columns of its owners at the clocks that it names.
 
         Args:
@@ -250,8 +260,8 @@ class Reader:
         owners, now = owners_of(cue.scopes), self.now
         if _is_of_now(cue):
             indexes = [self._services.indexes.of(owner) for owner in owners]
-            heads = asked or self._services.store.heads(owners)
-            current, degraded = await self._refreshed(owners, indexes, heads)
+            standing = asked or self._standing(owners, indexes)
+            current, degraded = await self._refreshed(owners, indexes, standing)
             pairs = zip(owners, current, strict=True)
             frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
             return Sight([*frozen], [*frozen.values()], now, now, degraded)
@@ -275,7 +285,7 @@ class Reader:
         return Sight([*known_at], frozen, now, cue.known_at or now, ())
 
     async def _refreshed(
-        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex], asked: Heads
+        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex], asked: Standing
     ) -> tuple[Sequence[OwnerIndex], tuple[str, ...]]:
         """Bring the owners' indexes up to the store; name what could not be reached.
 
@@ -289,12 +299,16 @@ class Reader:
                 raise
             return indexes, ("store",)
 
-    async def _current(self, owner: Scope, index: OwnerIndex, head: Head | None) -> OwnerIndex:
+    async def _current(
+        self, owner: Scope, index: OwnerIndex, found: Head | Snapshot | None
+    ) -> OwnerIndex:
+        head = found.head if isinstance(found, Snapshot) else found
         if head is None:
             return index if index.head is None else self._services.indexes.renew(owner)
         if head != index.head:
-            snapshot = await self._services.store.snapshot(owner, since=index.head)
-            await self._built(snapshot.rows, partial(_taken_in, index, snapshot))
+            if not isinstance(found, Snapshot):
+                found = await self._services.store.snapshot(owner, since=index.head)
+            await self._built(found.rows, partial(_taken_in, index, found))
         return index
 
     async def _built(self, rows: Sequence[StoredRow], work: Callable[[], T]) -> T:

@@ -56,6 +56,11 @@ class MemoryStore(Protocol):
         :attr:`~memstrata.domain.memory.Status.is_live`. Order: revision, then id.
         """
 
+    async def snapshots(self, asked: Mapping[Scope, Head | None]) -> tuple[Snapshot, ...]:
+        """Return what :meth:`snapshot` does of several owners, all as of one moment and in the
+        order asked; each by its owner and the head since which rows are wanted.
+        """
+
     async def as_of(
         self, owner: Scope, known_at: int, *, superseded: bool = False
     ) -> tuple[StoredRow, ...]:

@@ -190,6 +190,7 @@ def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
     return {
         "heads": lambda: store.heads((owner,)),
         "snapshot": lambda: store.snapshot(owner),
+        "snapshots": lambda: store.snapshots({owner: None}),
         "as_of": lambda: store.as_of(owner, 0),
         "commit": lambda: store.commit(owner, TurnRequest(), unwritten(None)),
         "get": lambda: store.get(owner, ("x",)),

@@ -114,6 +114,29 @@ class RowsContract(ContractBase):
             assert snapshot.complete
             assert len(snapshot.rows) == 2
 
+    def test_several_owners_are_shown_at_once_in_the_order_asked(self, store: MemoryStore) -> None:
+        since = self.add(store, self.make.memory()).head
+        theirs = self.make.memory(scope=BOB)
+        self.write(store, self.make.change(theirs), owner=BOB)
+        mine = self.stored(store)
+        nobody = Scope.of_user("acme", "nobody")
+        asked = {BOB: None, nobody: None, ALICE: since}
+
+        bob, none, alice = drive(store, store.snapshots(asked))
+
+        assert [row.id for row in bob.rows] == [theirs.id]
+        assert (none.head, none.rows) == (None, ())
+        assert ([row.id for row in alice.rows], alice.complete) == ([mine.id], False)
+        assert (bob, alice) == tuple(
+            drive(store, store.snapshot(each, since=asked[each])) for each in (BOB, ALICE)
+        )
+        # Of a head that leads nowhere all rows are shown, whatever else is asked.
+        assert since is not None
+        other = since._replace(incarnation=bytes(16))
+        lost, bob = drive(store, store.snapshots({ALICE: other, BOB: bob.head}))
+        assert (len(lost.rows), lost.complete) == (2, True)
+        assert (bob.rows, bob.complete) == ((), False)
+
     def test_get_answers_in_the_order_asked_and_each_id_once(self, store: MemoryStore) -> None:
         one, two = self.stored(store), self.stored(store, status=Status.EVICTED)
         asked = (two.id, "unknown", *HOSTILE_IDS, one.id, two.id)
