@@ -38,9 +38,6 @@ _LONGEST_NUMERONYM = 4
 _VOWELS = frozenset("aeiou")
 _BRACKETS = "\"'()[]{}<>*_\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"
 _BREAKS = ".,;:!?" + _BRACKETS
-_BITS = (1 << 64) - 1
-_FACTOR = 0x9E3779B97F4A7C15
-"""An odd number, by which the order of a name's terms counts."""
 
 # No term holds a control character.
 STATES = term_id("\x00states")
@@ -100,20 +97,22 @@ def posted(content: str, names: Sequence[str]) -> list[int]:
 
 
 def name_id(terms: Iterable[int]) -> int:
-    """Return the id of a name from the ids of its terms in order."""
+    """Return the id of a name from the ids of its distinct terms, in any order."""
     mixed = _NAME_SEED
     for term in terms:
-        mixed = (mixed * _FACTOR + term) & _BITS
+        mixed ^= term
     return (mixed >> 20) | LEAST_NAME_ID
 
 
 def name_ids(terms: Sequence[int]) -> list[int]:
-    """Return the ids of all names that may stand in a text, from the ids of its terms in order."""
+    """Return the ids of all names that may stand in a text, from the ids of its distinct terms in
+    order: of each term, and of each few that stand together.
+    """
     found = []
     for first in range(len(terms)):
         mixed = _NAME_SEED
         for term in terms[first : first + MOST_NAME_TERMS]:
-            mixed = (mixed * _FACTOR + term) & _BITS
+            mixed ^= term
             found.append((mixed >> 20) | LEAST_NAME_ID)
     return found
 

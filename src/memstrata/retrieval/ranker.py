@@ -23,7 +23,7 @@ from memstrata.retrieval.owner_index import Frozen
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, exclusions
 from memstrata.retrieval.scoring import Signals, certainty, down_weight, find
 
-LENT = frozenset({"neighbours", "linked"})
+LENT = ("neighbours", "linked")
 """Evidence by which a row is found though nothing of its own matches."""
 
 
@@ -113,8 +113,9 @@ def rank(
         parts, relevance = fuse(pool, signals, fusion)
         eligible = (signals.lexical > 0) | (signals.dense > 0)
         eligible |= structured
-        for name in LENT & parts.keys():
-            eligible |= parts[name] > 0
+        for name in LENT:
+            if name in parts:
+                eligible |= parts[name] > 0
     else:
         parts, relevance = {"importance": signals.importance}, 0.5 * signals.importance
         eligible = structured
