@@ -166,6 +166,15 @@ def test_what_the_named_memory_calls_by_name_is_one_step_away() -> None:
     assert backup.content not in hits or hits[backup.content].why["linked"] == 0
 
 
+def test_two_things_of_one_name_are_no_step_from_each_other() -> None:
+    cache = memstrata.Draft("Redis is the cache of the backend", tags=("Redis",))
+    pianist = memstrata.Draft("Redis plays the piano in the novel", tags=("Redis",))
+    hits = recalling([cache, pianist, *OTHERS]).recall("what does Redis cache in the backend?")
+
+    assert hits[0].memory.content == cache.content
+    assert all("linked" not in hit.why for hit in hits)
+
+
 def test_without_a_name_in_the_question_no_step_is_taken() -> None:
     login = memstrata.Draft("Signing in needs Redis for its sessions", tags=("login",))
     cache = memstrata.Draft("A cache with one node", tags=("Redis",))

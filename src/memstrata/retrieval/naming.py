@@ -77,7 +77,8 @@ def linked(pool: Pool, total: Floats, by_name: Floats) -> Floats | None:
     """Return how much rows are what the best row calls by name, 0 to 1; None where none is.
 
     One step, and only from a row that was itself called by name: "what does the auth service
-    depend on?" finds what the memory named ``auth`` names in its text.
+    depend on?" finds what the memory named ``auth`` names in its text. What the query names itself
+    is none of these.
 
     Args:
         pool: Visible rows.
@@ -89,9 +90,11 @@ def linked(pool: Pool, total: Floats, by_name: Floats) -> Floats | None:
         return None
     terms = dict.fromkeys(map(term_id, analyse(pool.memory(best[0]).content)))
     found = _called(pool, list(terms))
-    if found is not None:
-        found[best[0]] = 0.0
-    return found
+    if found is None:
+        return None
+    # What goes by the same name as the best row is called by the query itself.
+    found[by_name > 0.0] = 0.0
+    return found if found.any() else None
 
 
 def _called(pool: Pool, terms: Sequence[int]) -> Floats | None:
