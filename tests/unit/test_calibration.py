@@ -103,6 +103,19 @@ def test_words_that_one_row_holds_together_make_an_answer_likelier_than_scattere
     assert found[0] > found[1]
 
 
+def test_relevance_tells_rows_apart_however_much_a_long_question_finds() -> None:
+    said = [
+        "我上个星期天和我的老朋友王小明一起去北京颐和园划船看荷花吃午饭拍照片",
+        "我上个星期天和王小明去北京颐和园划船",
+    ]
+    filler = [f"今天第{number}次喝绿茶" for number in range(12)]
+    memory = recalling([memstrata.Draft(text) for text in [*said, *filler]])
+
+    first, second = memory.recall(said[0] + "吗?", limit=2)
+
+    assert 1.0 > first.why["relevance"] > second.why["relevance"]
+
+
 def test_a_row_close_behind_the_best_is_nearly_as_relevant_and_an_average_one_is_not() -> None:
     odds = fallen(2.0, np.array([0.0, 0.2, 0.5, 1.0]), Calibration().nothing)
 

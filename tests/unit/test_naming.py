@@ -140,6 +140,16 @@ def test_a_key_is_a_name_too() -> None:
     assert hits[0].why["named"] > 0
 
 
+def test_a_tag_that_was_added_later_is_a_name_at_once() -> None:
+    memory = recalling([memstrata.Draft("Always eu-west-1", tags=("deploys",)), *OTHERS])
+    assert all("named" not in hit.why for hit in memory.recall("which region is home?", limit=12))
+
+    memory.remember_many([memstrata.Draft("Always eu-west-1", tags=("region",))])
+
+    hits = by_text(memory.recall("which region is home?", limit=12))
+    assert hits["Always eu-west-1"].why["named"] > 0
+
+
 def test_a_tag_that_many_have_is_a_label_and_counts_little() -> None:
     few = [memstrata.Draft(text, tags=("home",)) for text in OTHERS[:1]]
     many = [memstrata.Draft(text, tags=("home",)) for text in OTHERS[:8]]

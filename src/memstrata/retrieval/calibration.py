@@ -25,6 +25,9 @@ TYPICAL_COSINE = 0.45
 """Stands for the cosine where no vector takes part; about the mean over both kinds."""
 MOST_AGAINST = 700.0
 """Log-odds beyond which an exponential overflows; such a row has no relevance to speak of."""
+MOST_TOGETHER = 2.0
+"""More than any but one question in fifty has; text in Chinese, of which every pair of characters
+is a term, had so much that the relevance of all its best rows was 1."""
 OTHERS = 10
 """How far the best row is ahead is told by the tenth, or the last of fewer."""
 
@@ -35,7 +38,8 @@ class Measures(NamedTuple):
     Attributes:
         cover: Share of the question's rarity that the best row and the turns around it hold.
         together: Terms that follow each other in the question, where one of these rows holds
-            both: the rarity of the commoner one, added up, in that of a term as rare as can be.
+            both: the rarity of the commoner one, added up, in that of a term as rare as can be;
+            at most :data:`MOST_TOGETHER`.
         vector: Cosine of the best row.
         ahead: By what share of its evidence the best row is ahead of the others, at most 1.
     """
@@ -87,12 +91,12 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> Measures:
     parted.partition(place)
     # All that tie, so that nothing depends on the order of rows.
     first = (total == best).nonzero()[0]
-    near = surroundings(pool, first)
+    near, rarest = surroundings(pool, first), math.log1p((len(pool) + 0.5) / 0.5)
     rows = _found_near(pool, signals, near)
     covered = sum([rarity[term] for term in sorted(_covered(pool, signals, near, rows))])
     return Measures(
         covered / everything if everything else 0.0,
-        _together(signals, rows, rarity) / math.log1p((len(pool) + 0.5) / 0.5),
+        min(_together(signals, rows, rarity) / rarest, MOST_TOGETHER),
         max(signals.dense[first].tolist()) if signals.has_dense else TYPICAL_COSINE,
         min((best - parted.item(place)) / max(best, 1.0), 1.0),
     )
