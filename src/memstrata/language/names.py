@@ -286,8 +286,13 @@ def _runs(chunks: Sequence[_Chunk]) -> list[list[str]]:
 
 
 def _parts(run: list[str]) -> Iterator[list[str]]:
-    for first in range(len(run) - 1):
-        for end in range(first + 2, min(first + MOST_INITIALS, len(run)) + 1):
+    """Yield the words of a run that may go by their initials: all of two, or of more any three to
+    five that stand together.
+    """
+    if len(run) == 2:
+        yield run
+    for first in range(len(run) - 2):
+        for end in range(first + 3, min(first + MOST_INITIALS, len(run)) + 1):
             yield run[first:end]
 
 
