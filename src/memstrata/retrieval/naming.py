@@ -107,6 +107,9 @@ def _called(pool: Pool, terms: Sequence[int]) -> Floats | None:
     if not here:
         return None
     slots, _, df = pool.postings(list(here))
+    if not len(slots):
+        # Only rows beside the visible ones have it: nothing may tell of those (SC-4).
+        return None
     rows = len(pool)
     rarest = math.log1p((rows + 0.5) / 0.5)
     worth = [math.log1p((rows - held + 0.5) / (held + 0.5)) / rarest for held in df]
