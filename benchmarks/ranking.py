@@ -131,7 +131,7 @@ class Watched(MemstrataAdapter):
         """Return the signals of the last search."""
         query = self.query
         asked = (query.term_ids, query.vector, query.question)
-        return Signals(self.pool, *asked, to_us(self.clock), 30.0)
+        return Signals(self.pool, *asked, to_us(self.clock), 30.0, query.others)
 
 
 # -- gathering -------------------------------------------------------------------------------

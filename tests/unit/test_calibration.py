@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
 import memstrata
 from memstrata.blocking import MemoryManager, Strata
 from memstrata.retrieval import calibration
-from memstrata.retrieval.calibration import Measures, measure
+from memstrata.retrieval.calibration import Calibration, Measures, fallen, measure
 from memstrata.retrieval.pool import Floats, Pool
 from memstrata.retrieval.scoring import Signals
 from memstrata.settings import Settings
@@ -86,6 +87,42 @@ def test_what_the_turns_around_hold_of_a_question_makes_an_answer_likelier() -> 
     scattered = relevance(recalling(turns(said, apart=True)), question, said[0])
 
     assert together > scattered
+
+
+def test_words_that_one_row_holds_together_make_an_answer_likelier_than_scattered_ones() -> None:
+    question = "Which bronze medal did the runner from Lisbon win?"
+    filler = [f"Nothing much to tell today, day {day}." for day in range(12)]
+    together = ["Her bronze medal hangs there.", "A runner she knows is in Lisbon.", "Well."]
+    scattered = ["Her medal hangs there.", "A runner she knows wears bronze.", "Lisbon."]
+
+    found = [
+        recalling(turns([*said, *filler])).recall(question)[0].why["relevance"]
+        for said in (together, scattered)
+    ]
+
+    assert found[0] > found[1]
+
+
+def test_relevance_tells_rows_apart_however_much_a_long_question_finds() -> None:
+    said = [
+        "我上个星期天和我的老朋友王小明一起去北京颐和园划船看荷花吃午饭拍照片",
+        "我上个星期天和王小明去北京颐和园划船",
+    ]
+    filler = [f"今天第{number}次喝绿茶" for number in range(12)]
+    memory = recalling([memstrata.Draft(text) for text in [*said, *filler]])
+
+    first, second = memory.recall(said[0] + "吗?", limit=2)
+
+    assert 1.0 > first.why["relevance"] > second.why["relevance"]
+
+
+def test_a_row_close_behind_the_best_is_nearly_as_relevant_and_an_average_one_is_not() -> None:
+    odds = fallen(2.0, np.array([0.0, 0.2, 0.5, 1.0]), Calibration().nothing)
+
+    assert odds.tolist() == sorted(odds, reverse=True)
+    assert odds[0] == 2.0 > odds[1] > 1.8
+    assert odds[2] < 1.0
+    assert odds[3] == Calibration().nothing
 
 
 def test_a_date_in_the_question_is_covered_by_what_was_said_that_day(

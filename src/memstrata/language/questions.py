@@ -144,9 +144,10 @@ _PAST = frozenset(
     "did was were had ago first last previous previously original originally initial initially"
     " before between after ever".split()
 )
+_MONTHS_SHORT = "jan feb mar apr jun jul aug sept sep oct nov dec".split()
 _NAMED_DATE = (
     r"\b(?:(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?"
-    rf"({'|'.join(_MONTHS)})\b"
+    rf"({'|'.join(_MONTHS + _MONTHS_SHORT)})\b\.?"
     r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s*(?:of\s+)?((?:19|20)\d\d)\b)?"
 )
 _WRITTEN_DATE = r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"
@@ -205,7 +206,7 @@ def read_question(text: str) -> Question:
     )
 
 
-_MONTH_NAMES = frozenset(_MONTHS)
+_MONTH_NAMES = frozenset(_MONTHS + _MONTHS_SHORT)
 
 
 def _words(text: str) -> list[str]:
@@ -277,10 +278,13 @@ def _dates(text: str) -> tuple[tuple[SaidDate, ...], frozenset[int]]:
 def _named(match: patterns.Match) -> SaidDate | None:
     before, name, after, year = (match.group(number) for number in range(1, 5))
     day = before or after
-    if name is None or (name.islower() and day is None and year is None):
-        # "may" and "march" in small letters are verbs.
+    if name is None:
         return None
-    month = _MONTHS.index(name.lower()) + 1
+    is_short = name.lower() in _MONTHS_SHORT
+    if (name.islower() or is_short) and day is None and year is None:
+        # "may" and "march" in small letters are verbs, Jan and Mar are people.
+        return None
+    month = [full[:3] for full in _MONTHS].index(name.lower()[:3]) + 1
     return SaidDate(int(year) if year else None, month, int(day) if day else None)
 
 

@@ -1,8 +1,10 @@
 """The index entry of one memory: what ranking and gates need, packed into bytes.
 
 An entry is a fixed part (:data:`ENTRY`), the int8 vector, the distinct term ids (uint64) and
-their counts (uint16). A store keeps it unopened. Thousands of fixed parts are read at once as
-numpy columns (:data:`ENTRY_COLUMNS`), so that a cold owner costs a few milliseconds.
+their counts (uint16); among them ids of what the text's words may be called otherwise
+(:mod:`memstrata.language.names`), which do not count towards its length. A store keeps it unopened.
+Thousands of fixed parts are read at once as numpy columns (:data:`ENTRY_COLUMNS`), so that a cold
+owner costs a few milliseconds.
 
 Names are kept as 64-bit tags: enough to select by, useless to read; where equality of a tag
 decides more than a ranking, the memory itself is compared too.
@@ -24,11 +26,12 @@ from memstrata.domain.decision import TURN_CATEGORY, Candidate
 from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import to_us
+from memstrata.language.names import posted
 from memstrata.language.normalise import normalise
 from memstrata.language.questions import marks
 
 NO_TURN = -1
-_LAYOUT = "entry 4"
+_LAYOUT = "entry 5"
 """Part of the recipe, raised with :data:`ENTRY`: entries of another layout are made anew."""
 MAX_COUNT = 2**16 - 1
 VERBATIM = 128
@@ -153,6 +156,8 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
     counts: dict[int, int] = {}
     for term in term_ids:
         counts[term] = counts.get(term, 0) + 1
+    own_names = memory.tags if memory.key is None else (memory.key, *memory.tags)
+    counts.update(dict.fromkeys(posted(memory.content, own_names), 1))
     vector = indexed.vector
     is_turn = turn_of(memory) is not None
     fixed = ENTRY.pack(

@@ -21,8 +21,9 @@ from memstrata.retrieval.cues import (
     said_by,
 )
 from memstrata.retrieval.meaning import apart
+from memstrata.retrieval.naming import named
 from memstrata.retrieval.pool import Floats, Pool
-from memstrata.retrieval.scoring import Signals, z_scores
+from memstrata.retrieval.scoring import Signals, bm25, spread, z_scores
 from memstrata.retrieval.talk import answers, best_of_session, neighbours, whole_sessions
 
 # Typical mean and deviation of each signal on development conversations, for pools too small to
@@ -48,6 +49,10 @@ class Weights:
 
     Attributes:
         bm25: Keywords, in deviations from the pool's mean.
+        aliases: What the row calls otherwise than the query, likewise.
+        named: Called by its key or a tag in the query, by how few are; no set has rows that are
+            both named and turned to, so it is chosen.
+        linked: Called so by the best row that is itself named; chosen likewise.
         vector: Meaning apart from what the pool has in common, likewise.
         pairs: Several rare terms at once; not of a message, which has many.
         neighbours: What the turns around score.
@@ -64,6 +69,9 @@ class Weights:
     """
 
     bm25: float = 0.35
+    aliases: float = 0.35
+    named: float = 2.0
+    linked: float = 2.0
     vector: float = 0.35
     pairs: float = 0.1
     neighbours: float = 0.42
@@ -81,6 +89,7 @@ class Weights:
 
 MESSAGE = Weights(
     bm25=0.1,
+    aliases=0.1,
     vector=0.2,
     neighbours=0.35,
     answers=0.0,
@@ -90,7 +99,7 @@ MESSAGE = Weights(
     recency=1.5,
 )
 """Where turns are asked with a message: it takes up what a session was about."""
-REMARK = Weights(bm25=0.1, vector=1.4, reasons=1.0)
+REMARK = Weights(bm25=0.1, aliases=0.1, vector=1.4, reasons=1.0)
 """Where turns are asked with a remark, which has its meaning in common with what it goes back to
 and hardly a word. Nothing else takes part."""
 
@@ -101,8 +110,12 @@ def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
     What the pool or the query gives no occasion for is left out.
     """
     form = form_of(pool, signals)
-    lexical = z_scores(signals.lexical, LEXICAL_PRIOR, sum(signals.matches.idf))
+    mean, deviation = spread(signals.lexical, LEXICAL_PRIOR, sum(signals.matches.idf))
+    lexical = (signals.lexical - mean) / deviation
     found = {"bm25": lexical}
+    if signals.matches.by_other is not None:
+        found["aliases"] = bm25(pool, signals.matches, others_only=True) / deviation
+        found["bm25"] = lexical - found["aliases"]
     if signals.has_dense and signals.vector is not None:
         meaning = apart(pool, signals.dense, signals.vector)
         found["vector"] = z_scores(meaning, DENSE_PRIOR, 1.0)
@@ -110,6 +123,9 @@ def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
         return found | {"reasons": own_reasons(pool)}
     if form is Form.QUESTION and len(signals.terms) > 1:
         found["pairs"] = signals.pairs
+    by_name = named(pool, signals.terms)
+    if by_name is not None:
+        found["named"] = by_name
     if pool.has_turns or signals.question.wants_kind:
         topic = _topic(signals, lexical)
         if pool.has_turns:

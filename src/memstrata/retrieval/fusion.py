@@ -16,6 +16,7 @@ from memstrata.domain.errors import InvalidInput
 from memstrata.language.questions import Form
 from memstrata.retrieval.calibration import Calibration, relevance
 from memstrata.retrieval.evidence import MESSAGE, REMARK, Weights, form_of, gather_evidence, weighed
+from memstrata.retrieval.naming import linked
 from memstrata.retrieval.pool import Floats, Pool
 from memstrata.retrieval.scoring import Signals
 from memstrata.retrieval.versions import newest_first
@@ -89,8 +90,13 @@ def fuse(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
 
 
 def _conversational(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
-    parts = weighed(gather_evidence(pool, signals), fusion.weights_of(form_of(pool, signals)))
+    found, weights = gather_evidence(pool, signals), fusion.weights_of(form_of(pool, signals))
+    parts = weighed(found, weights)
     total = _added(parts)
+    step = linked(pool, total, found["named"]) if "named" in found else None
+    if step is not None:
+        parts["linked"] = step * weights.linked
+        total = total + parts["linked"]
     if signals.question.wants_latest:
         parts["newest"] = newest_first(pool, total)
         total = total + parts["newest"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from memstrata.domain.memory import Memory
 from memstrata.language.analyser import ANALYSER_VERSION, analyse, main_script, query_terms, term_id
+from memstrata.language.names import others
 from memstrata.language.questions import read_question
 from memstrata.ports import Embedder
 from memstrata.retrieval.entry import Indexed, index_text, pack, quantise, recipe
@@ -68,7 +69,8 @@ class Indexer:
         """Return a query without a vector."""
         cut = text[:MAX_QUERY_CHARS]
         terms = query_terms(cut)
-        return Query(terms, tuple(map(term_id, terms)), None, read_question(cut))
+        ids = tuple(map(term_id, terms))
+        return Query(terms, ids, None, read_question(cut), others(cut, terms))
 
     def query(self, text: str) -> Query:
         """Return a query with terms and, where the embedder knows the script, a vector.
@@ -81,4 +83,4 @@ class Indexer:
             return query
         rows = self._model.encode([text[:MAX_QUERY_CHARS]])
         vector, _ = quantise(np.asarray(rows[0]))
-        return Query(query.terms, query.term_ids, vector, query.question)
+        return Query(query.terms, query.term_ids, vector, query.question, query.others)

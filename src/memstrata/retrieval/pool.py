@@ -164,6 +164,10 @@ class Pool:
         each = zip(*(part.df for part in found), strict=True)
         return Postings(slots[order], counts[order], list(map(sum, each)) or [0] * len(terms))
 
+    def may_hold(self, terms: Sequence[int]) -> bool:
+        """Return whether any row, or one beside it that is not visible, holds any of the terms."""
+        return any(part.segment.holds(terms) for part in self.parts)
+
     def _at(self, slot: int) -> tuple[Part, int]:
         number = bisect_right(self._starts, slot) - 1
         part = self.parts[number]

@@ -14,13 +14,17 @@ from memstrata.domain.filters import Filter
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Explanation, Hit
 from memstrata.domain.value import to_us
+from memstrata.language.names import Other
 from memstrata.language.questions import Question
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.filtering import Columns, holds, passing
 from memstrata.retrieval.fusion import Fusion, fuse
 from memstrata.retrieval.owner_index import Frozen
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, exclusions
-from memstrata.retrieval.scoring import Signals, certainty, down_weight
+from memstrata.retrieval.scoring import Signals, certainty, down_weight, find
+
+LENT = ("neighbours", "linked")
+"""Evidence by which a row is found though nothing of its own matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,14 @@ class Query:
         term_ids: Their 64-bit ids.
         vector: int8 vector, or None where no vector takes part.
         question: What it asks for beside its words.
+        others: What its terms are called otherwise.
     """
 
     terms: tuple[str, ...]
     term_ids: tuple[int, ...]
     vector: NDArray[np.int8] | None
     question: Question = field(default_factory=Question)
+    others: tuple[Other, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +106,16 @@ def rank(
     """
     clock = to_us(now)
     asked = (query.term_ids, query.vector, query.question)
-    signals = Signals(pool, *asked, clock, fusion.half_life_days)
+    signals = Signals(pool, *asked, clock, fusion.half_life_days, query.others)
     biased = _biased(pool, cue)
     structured = pool.once(_pinned) if biased is None else biased | pool.once(_pinned)
     if query.term_ids:
         parts, relevance = fuse(pool, signals, fusion)
         eligible = (signals.lexical > 0) | (signals.dense > 0)
         eligible |= structured
-        if "neighbours" in parts:
-            eligible |= parts["neighbours"] > 0
+        for name in LENT:
+            if name in parts:
+                eligible |= parts[name] > 0
     else:
         parts, relevance = {"importance": signals.importance}, 0.5 * signals.importance
         eligible = structured
@@ -158,8 +165,8 @@ def explain(
     slot = places[0]
     (hit,) = ranked.hits_at(np.array([slot]))
     order = ranked.order.tolist()
-    found = ranked.pool.postings(query.term_ids)
-    held = set(np.arange(len(found.df)).repeat(found.df)[found.slots == slot].tolist())
+    found = find(ranked.pool, query.term_ids, query.others)
+    held = set(found.terms[found.slots == slot].tolist())
     matched = tuple(term for number, term in enumerate(query.terms) if number in held)
     if slot not in order:
         why_not = ("below_floor",) if cue.floor is not None else ("no_match",)

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.domain.codec import IMPORTANCE_CODES, NEVER
+from memstrata.language.names import Other
 from memstrata.language.questions import Question
-from memstrata.retrieval.pool import Floats, Ints, Pool
+from memstrata.retrieval.naming import look_up
+from memstrata.retrieval.pool import Bools, Floats, Ints, Pool
 from memstrata.retrieval.segment import STALE, Counts
 
 # Robertson and Zaragoza 2009; the same values as the baseline that recall is measured against.
@@ -44,6 +46,7 @@ class Signals:
         question: What the query asks for.
         now_us: The clock.
         half_life_days: Of recency.
+        others: What the query's terms are called otherwise.
     """
 
     def __init__(
@@ -54,8 +57,10 @@ class Signals:
         question: Question,
         now_us: int,
         half_life_days: float,
+        others: Sequence[Other] = (),
     ) -> None:
         self._pool = pool
+        self._others = others
         self.terms = terms
         self.vector = vector
         self.question = question
@@ -66,7 +71,7 @@ class Signals:
     @cached_property
     def matches(self) -> Matches:
         """Where the query's terms stand."""
-        return find(self._pool, self.terms)
+        return find(self._pool, self.terms, self._others)
 
     @cached_property
     def lexical(self) -> Floats:
@@ -104,6 +109,8 @@ class Matches(NamedTuple):
         worth: Its idf, of the same length.
         df: For each term, how many rows hold it.
         idf: For each term, ``ln(1 + (N - df + 0.5) / (df + 0.5))``.
+        by_other: Whether only another name of the term stands there, of the same length as the
+            slots; None where no row is found by another name.
     """
 
     slots: Ints
@@ -112,19 +119,25 @@ class Matches(NamedTuple):
     worth: Floats
     df: list[int]
     idf: list[float]
+    by_other: Bools | None = None
 
 
-def find(pool: Pool, terms: Sequence[int]) -> Matches:
-    """Look the distinct terms of a query up."""
-    slots, counts, df = pool.postings(terms)
+def find(pool: Pool, terms: Sequence[int], others: Sequence[Other] = ()) -> Matches:
+    """Look the distinct terms of a query up, and what they are called otherwise."""
+    (slots, counts, df), by_other = look_up(pool, terms, others)
     rows = len(pool)
     idf = [math.log1p((rows - held + 0.5) / (held + 0.5)) for held in df]
     terms_there = np.arange(len(df)).repeat(df)
-    return Matches(slots, counts, terms_there, np.array(idf)[terms_there], df, idf)
+    return Matches(slots, counts, terms_there, np.array(idf)[terms_there], df, idf, by_other)
 
 
-def bm25(pool: Pool, found: Matches) -> Floats:
+def bm25(pool: Pool, found: Matches, *, others_only: bool = False) -> Floats:
     """Return the BM25 score of each row, with Lucene's idf.
+
+    Args:
+        pool: Visible rows.
+        found: Where the terms stand.
+        others_only: Only what is there under another name of a term.
 
     Source: Robertson, Zaragoza 2009.
     """
@@ -132,6 +145,8 @@ def bm25(pool: Pool, found: Matches) -> Floats:
         return np.zeros(len(pool))
     norms = pool.once(_bm25_norms)[found.slots]
     gains = found.worth * found.counts / (norms + found.counts)
+    if others_only:
+        gains = gains * (False if found.by_other is None else found.by_other)
     # bincount adds in the order of its input: term by term, whatever the order of rows.
     return np.bincount(found.slots, gains, minlength=len(pool)).astype(np.float64, copy=False)
 
@@ -217,10 +232,18 @@ def _ones(pool: Pool) -> Floats:
 
 
 def z_scores(values: Floats, prior: tuple[float, float], peak: float | None = None) -> Floats:
-    """Return values in deviations from their mean.
+    """Return values in deviations from their mean; see :func:`spread` for the arguments."""
+    mean, deviation = spread(values, prior, peak)
+    return (values - mean) / deviation
 
-    Mean and deviation are taken in whole steps, at least 2^-20 of the peak: integers add up the
-    same in any order of rows (FX-14). Sums of squares of up to 2^21 rows do not overflow.
+
+def spread(
+    values: Floats, prior: tuple[float, float], peak: float | None = None
+) -> tuple[float, float]:
+    """Return the mean of values and their deviation from it.
+
+    Both are taken in whole steps, at least 2^-20 of the peak: integers add up the same in any
+    order of rows (FX-14). Sums of squares of up to 2^21 rows do not overflow.
 
     Args:
         values: One signal over the pool.
@@ -236,7 +259,7 @@ def z_scores(values: Floats, prior: tuple[float, float], peak: float | None = No
         scale = math.ldexp(1.0, STEP_BITS - max(math.frexp(peak)[1], LEAST_EXPONENT))
         steps = (values * scale).astype(np.int64)
         total, squares = int(np.add.reduce(steps)), int(steps @ steps)
-        spread = count * squares - total * total
-        if spread > 0:
-            mean, deviation = total / count / scale, math.sqrt(spread) / count / scale
-    return (values - mean) / deviation
+        wide = count * squares - total * total
+        if wide > 0:
+            mean, deviation = total / count / scale, math.sqrt(wide) / count / scale
+    return mean, deviation

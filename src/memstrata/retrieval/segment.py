@@ -15,6 +15,7 @@ from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import NEVER, STATE, STATUS_CODES, code_of, decode
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.trust import Audience
+from memstrata.language.names import LEAST_NAME_ID
 from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, VERBATIM
 
 STALE = code_of(STATUS_CODES, Status.STALE)
@@ -59,6 +60,7 @@ class Segment:
         "_audiences",
         "_counts",
         "_known_from",
+        "_names",
         "_opened",
         "_places",
         "_runs",
@@ -102,6 +104,7 @@ class Segment:
         self._opened: dict[int, Memory] = {}
         self._audiences: dict[int, Audience] = {}
         self._known_from: NDArray[np.int64] | None = None
+        self._names: frozenset[int] | None = None
         start = ENTRY.size
         if dimensions:
             packed = b"".join([row.entry[start : start + dimensions] for row in rows])
@@ -134,14 +137,28 @@ class Segment:
 
         Term by term in the order given, rows rising within each.
         """
-        try:
-            runs = [self._runs[term] for term in terms]
-        except KeyError:
-            runs = self._find_runs(terms)
+        runs = self._runs_of(terms)
         # An empty run first: there may be no terms.
         places = np.concatenate([self._places[:0], *(self._places[run] for run in runs)])
         counts = np.concatenate([self._counts[:0], *(self._counts[run] for run in runs)])
         return places, counts, [run.stop - run.start for run in runs]
+
+    def holds(self, terms: Sequence[int]) -> bool:
+        """Return whether any row holds any of the terms."""
+        return any(run.stop > run.start for run in self._runs_of(terms))
+
+    def names(self) -> frozenset[int]:
+        """Return the ids of names that rows have, see :mod:`memstrata.language.names`."""
+        if self._names is None:
+            first = self._terms.searchsorted(np.uint64(LEAST_NAME_ID))
+            self._names = frozenset(self._terms[first:].tolist())
+        return self._names
+
+    def _runs_of(self, terms: Sequence[int]) -> list[slice]:
+        try:
+            return [self._runs[term] for term in terms]
+        except KeyError:
+            return self._find_runs(terms)
 
     def _find_runs(self, terms: Sequence[int]) -> list[slice]:
         """Find where terms lie, and note it: an owner is asked in the same words again."""

@@ -1,0 +1,172 @@
+"""The same thing under several names, over the rows of a pool (RE-3).
+
+Where a query says ``k8s``, rows about ``kubernetes`` hold its term too; where it calls a memory
+by its key or one of its tags, that memory is meant; and what the best of those so named calls by
+name in turn is one step away. What rows may be called otherwise lies in their index entries, see
+:mod:`memstrata.language.names`; only rows that state an alias, and the best one, are opened.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from memstrata.language.analyser import analyse, term_id
+from memstrata.language.names import STATES, Other, name_ids, stated
+from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, Postings
+
+Ids = tuple[int, ...]
+_MOST_OPENED = 256
+"""Rows whose stated aliases are read; chosen: reading them once takes a few milliseconds."""
+
+
+class Called(NamedTuple):
+    """Where terms stand, whatever they are called there.
+
+    Attributes:
+        found: Where they stand.
+        by_other: Of each place found, whether only another name stands there; None for none.
+    """
+
+    found: Postings
+    by_other: Bools | None
+
+
+def look_up(pool: Pool, terms: Sequence[int], others: Sequence[Other]) -> Called:
+    """Return where terms or what they are called otherwise stand.
+
+    Args:
+        pool: Visible rows.
+        terms: Ids of the query's distinct terms.
+        others: What these are called otherwise, told by the query.
+    """
+    others = [*others, *_stated_for(pool, terms)]
+    theirs = [id for other in others for id in other.ids]
+    if not theirs or not pool.may_hold(theirs):
+        return Called(pool.postings(terms), None)
+    found = pool.postings([*terms, *theirs])
+    ends = np.cumsum([0, *found.df])
+    plain = int(ends[len(terms)])
+    own = Postings(found.slots[:plain], found.counts[:plain], found.df[: len(terms)])
+    added, first = [], len(terms)
+    for other in others:
+        runs = [found.slots[ends[n] : ends[n + 1]] for n in range(first, first + len(other.ids))]
+        first += len(other.ids)
+        if all(map(len, runs)) and not (other.is_guess and any(own.df[p] for p in other.places)):
+            added += [(place, _in_all(runs)) for place in other.places]
+    return _together(own, added, len(pool)) if added else Called(own, None)
+
+
+def named(pool: Pool, terms: Sequence[int]) -> Floats | None:
+    """Return how much rows are what a query calls by name, 0 to 1; None where none is.
+
+    A name is a memory's key or one of its tags, as a whole. It counts by how few have it: one
+    that every other memory has is a label.
+
+    Args:
+        pool: Visible rows.
+        terms: Ids of the query's distinct terms, in order.
+    """
+    return _called(pool, terms)
+
+
+def linked(pool: Pool, total: Floats, by_name: Floats) -> Floats | None:
+    """Return how much rows are what the best row calls by name, 0 to 1; None where none is.
+
+    One step, and only from a row that was itself called by name: "what does the auth service
+    depend on?" finds what the memory named ``auth`` names in its text. What the query names itself
+    is none of these.
+
+    Args:
+        pool: Visible rows.
+        total: What orders the rows, in log-odds.
+        by_name: What :func:`named` returned.
+    """
+    best = np.flatnonzero((total == np.maximum.reduce(total)) & (by_name > 0.0)).tolist()
+    if not best or len(best) > 1:
+        return None
+    terms = dict.fromkeys(map(term_id, analyse(pool.memory(best[0]).content)))
+    found = _called(pool, list(terms))
+    if found is None:
+        return None
+    # What goes by the same name as the best row is called by the query itself.
+    found[by_name > 0.0] = 0.0
+    return found if found.any() else None
+
+
+def _called(pool: Pool, terms: Sequence[int]) -> Floats | None:
+    """Return how much rows are called by a name that stands in some terms."""
+    sets = pool.once(_names)
+    if not sets:
+        return None
+    asked = name_ids(terms)
+    here = dict.fromkeys(id for names in sets for id in asked if id in names)
+    if not here:
+        return None
+    slots, _, df = pool.postings(list(here))
+    if not len(slots):
+        # Only rows beside the visible ones have it: nothing may tell of those (SC-4).
+        return None
+    rows = len(pool)
+    rarest = math.log1p((rows + 0.5) / 0.5)
+    worth = [math.log1p((rows - held + 0.5) / (held + 0.5)) / rarest for held in df]
+    found = np.zeros(rows)
+    np.maximum.at(found, slots, np.repeat(worth, df))
+    return found
+
+
+def _names(pool: Pool) -> Sequence[frozenset[int]]:
+    """The ids of names that rows have, or rows beside them that are not visible."""
+    return [names for part in pool.parts if (names := part.segment.names())]
+
+
+def _stated_for(pool: Pool, terms: Sequence[int]) -> list[Other]:
+    said = pool.once(_stated)
+    if not said:
+        return []
+    place = {term: number for number, term in enumerate(terms)}
+    return [
+        Other(tuple(place[term] for term in name), other)
+        for name, others in said.items()
+        if place.keys() >= set(name)
+        for other in others
+    ]
+
+
+def _stated(pool: Pool) -> Mapping[Ids, Sequence[Ids]]:
+    """What rows say is the same, by either name, in an order of its own."""
+    slots = sorted(pool.postings((STATES,)).slots.tolist(), key=lambda slot: pool.row(slot).id)
+    said: dict[Ids, set[Ids]] = {}
+    for slot in slots[:_MOST_OPENED]:
+        for pair in stated(pool.memory(slot).content):
+            one, other = (tuple(map(term_id, name)) for name in pair)
+            said.setdefault(one, set()).add(other)
+            said.setdefault(other, set()).add(one)
+    return {name: sorted(said[name]) for name in sorted(said)}
+
+
+def _in_all(runs: Sequence[Ints]) -> Ints:
+    """Return what lies in each of several runs of places."""
+    common = runs[0]
+    for run in runs[1:]:
+        common = np.intersect1d(common, run)
+    return np.asarray(common, np.int64)
+
+
+def _together(own: Postings, added: Sequence[tuple[int, Ints]], rows: int) -> Called:
+    """Add places at which terms stand under other names, each counted once."""
+    number = np.arange(len(own.df)).repeat(own.df)
+    keys = number * rows + own.slots
+    more = np.unique(np.concatenate([place * rows + slots for place, slots in added]))
+    more = more[~np.isin(more, keys)]
+    every = np.concatenate([keys, more])
+    counts = np.concatenate([own.counts, np.ones(len(more), own.counts.dtype)])
+    by_other = np.arange(len(every)) >= len(keys)
+    order = np.argsort(every)
+    terms, slots = np.divmod(every[order], max(rows, 1))
+    df = np.bincount(terms, minlength=len(own.df)).tolist()
+    found = Postings(slots, counts[order], df)
+    return Called(found, by_other[order] if len(more) else None)
