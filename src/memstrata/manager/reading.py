@@ -252,6 +252,8 @@ class Reader:
             indexes = [self._services.indexes.of(owner) for owner in owners]
             heads = asked or self._services.store.heads(owners)
             current, degraded = await self._refreshed(owners, indexes, heads)
+            if any(index.bare for index in current):
+                degraded = (*degraded, "vector")
             pairs = zip(owners, current, strict=True)
             frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
             return Sight([*frozen], [*frozen.values()], now, now, degraded)
@@ -295,6 +297,8 @@ class Reader:
         if head != index.head:
             snapshot = await self._services.store.snapshot(owner, since=index.head)
             await self._built(snapshot.rows, partial(_taken_in, index, snapshot))
+            if index.stale:
+                self._services.reindexing.notice(owner, index)
         return index
 
     async def _built(self, rows: Sequence[StoredRow], work: Callable[[], T]) -> T:
