@@ -236,6 +236,25 @@ class TestOldAndNewSideBySide:
         report = old.reindex()
         assert (report.newer, report.remade, report.ok) == ("analyser 1, hashed-32", 0, False)
 
+    def test_the_older_looks_again_some_time_later(self, shared, sides, monkeypatch):
+        old, new = sides
+        answers(shared.open(hashed(16), reindex="manual"))
+        cold = shared.open(hashed(16))
+        by_cold = spied(cold, monkeypatch)
+        answers(cold)
+        shared.run_background(2)
+        new.manager(user="ana", org="acme").remember("another new boat")
+        old.reindex(adopt=True, scopes=["/org/acme/user/nobody/"])
+
+        shared.clock.advance(seconds=RETRY_S)
+        for _ in range(BATCHES + 1):
+            shared.clock.advance(seconds=PAUSE_S)
+        answers(cold)
+        shared.run_background(3)
+
+        assert sum(by_cold) == COUNT + 1
+        assert cold.manager(user="ana", org="acme").status()["problems"] == []
+
     def test_one_can_go_back(self, shared, sides):
         old, new = sides
 

@@ -9,9 +9,11 @@ Which one it is, a short list of notes in the store says (:func:`in_force`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from memstrata.domain.value import Value
 
 
 class Recipe(NamedTuple):
@@ -97,7 +99,7 @@ def _ranks(notes: Sequence[RecipeNote]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class ReindexReport:
+class ReindexReport(Value):
     """What making the entries of a store anew came to; or, while it goes on, has come to so far.
 
     Attributes:
@@ -129,7 +131,3 @@ class ReindexReport:
     def ok(self) -> bool:
         """Whether all entries that were looked at are of the recipe, or somebody else's care."""
         return self.failed == 0 and self.newer is None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)

@@ -12,6 +12,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
@@ -167,8 +168,8 @@ class Background:
             return
         if tally.newer is not None:
             self._problem = f"left_to:{tally.newer}"
-            with self._lock:
-                self._waiting.clear()
+            self._put_off(owner)
+            self._put_off_the_rest()
             return
         self._failed.update(tally.failed)
         if tally.remade:
@@ -181,10 +182,7 @@ class Background:
         if _is_in_vain(tally):
             self._put_off(owner)
         if tally.is_over or self._in_vain >= FAILURES_IN_A_ROW:
-            with self._lock:
-                # Before those that failed: their turn comes whatever becomes of these.
-                self._later = {**self._waiting, **self._later}
-                self._waiting.clear()
+            self._put_off_the_rest()
 
     def _put_off(self, owner: Scope) -> None:
         """Let an owner wait until what failed may work again."""
@@ -194,6 +192,12 @@ class Background:
         if is_first:
             self._wake(self._retry_s, self._resume)
             self._retry_s = min(2 * self._retry_s, LONGEST_RETRY_S)
+
+    def _put_off_the_rest(self) -> None:
+        with self._lock:
+            # Before those that failed: their turn comes whatever becomes of these.
+            self._later = {**self._waiting, **self._later}
+            self._waiting.clear()
 
     def _resume(self) -> None:
         with self._lock:
@@ -226,7 +230,7 @@ class Background:
                 with self._stepping:
                     self._drive(work)
             elif loop is not None:
-                asyncio.run_coroutine_threadsafe(work, loop)
+                asyncio.run_coroutine_threadsafe(work, loop).add_done_callback(_loudly)
             else:
                 work.close()
         except (StoreError, RuntimeError) as error:
@@ -247,6 +251,12 @@ class Background:
             self._task = None
         if self._waiting:
             self._arm(PAUSE_S)
+
+
+def _loudly(step: Future[None]) -> None:
+    """Raise what a step raised and nobody waits for: it is logged, as faults of threads are."""
+    if not step.cancelled():
+        step.result()
 
 
 def _is_in_vain(tally: Tally) -> bool:

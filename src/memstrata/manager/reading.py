@@ -297,8 +297,8 @@ class Reader:
         if head != index.head:
             snapshot = await self._services.store.snapshot(owner, since=index.head)
             await self._built(snapshot.rows, partial(_taken_in, index, snapshot))
-            if index.stale:
-                self._services.reindexing.notice(owner, index)
+        if index.stale:
+            self._services.reindexing.notice(owner, index)
         return index
 
     async def _built(self, rows: Sequence[StoredRow], work: Callable[[], T]) -> T:
