@@ -123,7 +123,8 @@ class Background:
         """
         if self._has_written and not self._is_noted:
             await self._note()
-        owner = next(iter(self._waiting), None)
+        with self._lock:
+            owner = next(iter(self._waiting), None)
         if owner is None:
             return
         try:
@@ -153,7 +154,7 @@ class Background:
             return None
         rows = await store.rows(owner, after=after, limit=BATCH_ROWS)
         tally = await self.remaker.remade(owner, [r for r in rows if r.id not in self._failed])
-        if not _is_in_vain(tally):
+        if not _is_in_vain(tally) and tally.newer is None:
             self._waiting[owner] = rows[-1].id if len(rows) == BATCH_ROWS else None
             if index is not None and len(rows) < BATCH_ROWS:
                 self._swept.add(index)
@@ -164,7 +165,10 @@ class Background:
         if tally is None:
             if self._failed:
                 self._put_off(owner)
-            self._waiting.pop(owner, None)
+            else:
+                self._problem = None
+                with self._lock:
+                    del self._waiting[owner]
             return
         if tally.newer is not None:
             self._problem = f"left_to:{tally.newer}"
@@ -241,6 +245,10 @@ class Background:
 
     async def _stepped(self) -> None:
         if self._is_closed:
+            return
+        if self._task is not None:
+            # Two alarms may fall together; one batch at a time is enough.
+            self._arm(PAUSE_S)
             return
         self._task = None if _running_loop() is None else asyncio.current_task()
         try:
