@@ -189,7 +189,7 @@ class Remaker:
         hows = [*([] if is_noted(notes, recipe) else [Noted.SEEN]), *more]
         if hows:
             entries = [self._entry(how, recipe) for how in hows]
-            await self.store.journal(Scope.of_global(), entries)
+            await self.store.journal({Scope.of_global(): entries})
 
     def _entry(self, how: Noted, recipe: Recipe) -> JournalEntry:
         body = canonical_json({"how": how.value, **recipe._asdict()})
