@@ -48,6 +48,7 @@ from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
 from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
 from memstrata.domain.recall import Explanation, Hit, Recall
 from memstrata.domain.receipt import Made, Receipt, Trigger
+from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import Grant, Principal, Right, Scope
 from memstrata.domain.tool import Tool, ToolReply
 from memstrata.domain.trust import Sensitivity, Source, Trust
@@ -167,6 +168,7 @@ __all__ = [
     "Principal",
     "Recall",
     "Receipt",
+    "ReindexReport",
     "Rejudged",
     "Right",
     "Scope",

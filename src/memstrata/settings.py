@@ -39,6 +39,8 @@ class Settings(BaseSettings):
         pool_size: PostgreSQL: most connections of this process at a time.
         call_timeout_s: PostgreSQL: longest wait for a connection, and for each answer, in seconds.
         embedder: ``static`` for the embedded model, ``none`` for keyword recall only.
+        reindex: ``background`` makes index entries of another model or analyser anew while others
+            work; ``manual`` leaves it to ``memstrata reindex``.
         index_budget_mb: Memory for warm owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
@@ -60,6 +62,7 @@ class Settings(BaseSettings):
     pool_size: int = Field(default=10, ge=1)
     call_timeout_s: float = Field(default=10.0, gt=0)
     embedder: Literal["static", "none"] = "static"
+    reindex: Literal["background", "manual"] = "background"
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)

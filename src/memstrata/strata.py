@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
 from memstrata.agent import AsyncAgent, Effect
 from memstrata.audit import AuditReport, verify
-from memstrata.domain.scope import Principal
+from memstrata.domain.reindexing import ReindexReport
+from memstrata.domain.scope import Principal, Scope
 from memstrata.manager.admin import AsyncAdmin
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.promotion import deliver
@@ -86,8 +87,43 @@ class AsyncStrata:
         """
         return len(await deliver(self._services))
 
+    async def reindex(
+        self,
+        *,
+        scopes: Sequence[str] | None = None,
+        adopt: bool = False,
+        progress: Callable[[ReindexReport], None] | None = None,
+    ) -> ReindexReport:
+        """Make index entries anew that another model or analyser made, and write them back (LT-11).
+
+        Answers are the same before, meanwhile and after: a process makes what it reads anew for
+        itself. Run again after an interruption it goes on. Of the memories nothing changes: no
+        version, no state, no event. A long-lived process does it by itself in the background,
+        unless the setting ``reindex`` is ``manual``.
+
+        Two processes with different models do not undo each other's work: entries are written by
+        the newer of the two, the one first seen in the store later, and by the other only once
+        ``adopt`` was asked for there.
+
+        Args:
+            scopes: Paths of scopes whose owners' memories are looked at; None means all there are.
+            adopt: Write by this process's model though the store's entries are made by a newer
+                one, after going back to an older model for example.
+            progress: Is told how far it has come, after each batch.
+
+        Raises:
+            InvalidScope: If a path is none.
+            StoreError: If the store could not; what was written until then stays.
+        """
+        named = None if scopes is None else [Scope.parse(path).owner for path in scopes]
+        owners = None if named is None else [*dict.fromkeys(named)]
+        return await self._services.reindexing.remaker.everything(
+            owners, adopt=adopt, tell=progress
+        )
+
     async def close(self) -> None:
         """Write down what readers did, close the store and the model; twice does no harm."""
+        await self._services.reindexing.close()
         try:
             await self._services.journal.close()
         finally:

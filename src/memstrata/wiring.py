@@ -12,12 +12,21 @@ from urllib.parse import unquote
 from memstrata.adapters.embedding_static import StaticEmbedder
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.adapters.system import SystemAlarm, SystemClock, SystemIds, on_a_thread, on_the_spot
+from memstrata.adapters.system import (
+    PatientAlarm,
+    SystemAlarm,
+    SystemClock,
+    SystemIds,
+    on_a_thread,
+    on_the_spot,
+)
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.domain.value import shown
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager import Services
+from memstrata.manager.background import Background
 from memstrata.manager.journal import ReadJournal
+from memstrata.manager.reindexing import Remaker
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import Alarm, Clock, Embedder, Ids, LanguageModel, MemoryStore, TokenCounter
 from memstrata.retrieval.cache import IndexCache
@@ -44,6 +53,7 @@ def assemble(
     ids: Ids | None = None,
     alarm: Alarm | None = None,
     tokens: TokenCounter | None = None,
+    embedder: Embedder | None = None,
     filling: bool = False,
 ) -> AsyncStrata:
     """Open a store and put everything above it together.
@@ -60,6 +70,7 @@ def assemble(
         alarm: Time that comes round; None means the machine's, or none beside a clock that is not:
             the journal of reads is then written before captures and on close.
         tokens: Token counter; None means the estimate of SPEC WM-7.
+        embedder: Embedder to use instead of the settings'.
         filling: Whether another store is to be moved here, or on its way here already.
 
     Raises:
@@ -76,18 +87,22 @@ def assemble(
         raise ConfigurationError(f"mode must be local, incognito or guest, not {shown(mode)}")
     hidden = mode != "local"
     policies = PolicyBook(chosen.policy)
-    embedder: Embedder | None = StaticEmbedder() if chosen.embedder == "static" else None
+    if embedder is None and chosen.embedder == "static":
+        embedder = StaticEmbedder()
     indexes = IndexCache(Indexer(embedder), budget_bytes=chosen.index_budget_mb * _MIB)
     store = DictStore() if hidden else open_store(target, chosen, inline=inline, filling=filling)
+    time, aside = clock or SystemClock(), on_the_spot if inline else on_a_thread
+    remaker = Remaker(store, indexes, time, aside)
     found, problems = (None, ()) if hidden or model is not None else _model(chosen)
     services = Services(
         store=store,
         indexes=indexes,
         policies=policies,
-        clock=clock or SystemClock(),
+        clock=time,
         ids=ids or SystemIds(),
         journal=ReadJournal(store, alarm or (SystemAlarm() if clock is None else None)),
-        aside=on_the_spot if inline else on_a_thread,
+        reindexing=Background(remaker, _patient(chosen, clock, alarm)),
+        aside=aside,
         model=None if hidden else model or found,
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),
@@ -99,6 +114,13 @@ def assemble(
         problems=problems,
     )
     return AsyncStrata(services)
+
+
+def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
+    """Return what wakes those who take long, or None where nothing is to be done of itself."""
+    if settings.reindex == "manual":
+        return None
+    return alarm or (PatientAlarm() if clock is None else None)
 
 
 def open_store(

@@ -116,6 +116,29 @@ class StaleEntries(DictStore):
         return await super().commit(owner, request, without_entries)
 
 
+class BlindRenewals(DictStore):
+    """Writes an entry made anew though its memory has changed since."""
+
+    async def renew(self, owner, entries):
+        rows = {row.id: row for row in await super().get(owner, [each.id for each in entries])}
+        now = [
+            each._replace(revision=rows[each.id].revision, before=rows[each.id].entry)
+            for each in entries
+            if each.id in rows
+        ]
+        return await super().renew(owner, now)
+
+
+class NewsOfRenewals(DictStore):
+    """Tells every reader to read again because of entries that say the same."""
+
+    async def renew(self, owner, entries):
+        written = await super().renew(owner, entries)
+        head = self._shelves[owner].head
+        self._shelves[owner].head = head._replace(revision=head.revision + 1)
+        return written
+
+
 class WholeDeltas(DictStore):
     """Leaves rows that are no longer live out of a delta."""
 
@@ -181,6 +204,7 @@ class ForeignEdges(DictStore):
 
 BROKEN = (
     Amnesiac,
+    BlindRenewals,
     ChildlessSettling,
     DeafToForgetting,
     ForeignEdges,
@@ -189,11 +213,13 @@ BROKEN = (
     Immortal,
     LeakingGets,
     LeakingSnapshots,
+    NewsOfRenewals,
     OldPolicies,
     OutOfTurn,
     PrefixOwners,
     SharedOutbox,
     SilentRemoval,
+    StaleEntries,
     Unordered,
     WholeDeltas,
 )

@@ -11,6 +11,8 @@ from memstrata.testing.store_contract import MemoryStoreContract
 # Which test must see it, besides any others that do.
 SEEN_BY = {
     "Amnesiac": "test_a_write_done_under_a_key_is_found_again",
+    "BlindRenewals": "test_an_entry_is_made_anew_only_of_what_still_stands",
+    "NewsOfRenewals": "test_an_entry_made_anew_changes_nothing_else",
     "ChildlessSettling": "test_who_settles_tells_what_was_derived_elsewhere",
     "DeafToForgetting": "test_forgetting_erases_payloads_and_the_chain_verifies",
     "ForeignEdges": "test_a_memory_is_kept_with_its_parents_of_the_same_owner",

@@ -26,6 +26,7 @@ from memstrata.domain.change import (
     IdempotencyRecord,
     JournalEntry,
     PolicyRecord,
+    Renewed,
     TurnRequest,
 )
 from memstrata.domain.codec import decode
@@ -134,6 +135,24 @@ class StoresInStep(RuleBasedStateMachine):
         restated = [replace(m, status=status, confidence=confidence) for m in memories]
 
         self.commit(owner, self.make.change(restated=restated))
+
+    @rule(
+        owner=owners,
+        wanted=few_ids,
+        back=st.integers(0, 1),
+        before=st.sampled_from((None, b"", b"anew 1")),
+        name=st.sampled_from((b"anew 1", b"anew 2")),
+    )
+    def make_entries_anew(self, owner, wanted, back, before, name):
+        rows = drive(self.reference, self.reference.get(owner, wanted))
+        asked = [
+            Renewed(r.id, r.revision - back, r.entry if before is None else before, name, "a", "e")
+            for r in rows
+        ]
+
+        told = [drive(s, s.renew(owner, asked)) for s in (self.reference, self.tried)]
+
+        assert told[0] == told[1]
 
     @rule(owner=owners, wanted=few_ids)
     def forget(self, owner, wanted):

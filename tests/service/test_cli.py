@@ -333,3 +333,39 @@ def test_a_move_that_is_refused_says_why(cli: Run, tmp_path: Path) -> None:
     assert "holds rows of another store" in refused.stderr
     assert nowhere.returncode == 2
     assert "y" in cli("--store", named[3], "list").stdout
+
+
+def test_entries_are_made_anew_after_a_change_of_model(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "keywords.yaml"
+    config.write_text("embedder: none\n", encoding="utf-8")
+
+    def by_keywords(*words: str) -> Any:
+        command = [sys.executable, "-m", "memstrata", "--store", str(tmp_path / "m.db"), *words]
+        return subprocess.run(
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"MEMSTRATA_CONFIG": str(config)},
+        )
+
+    assert by_keywords("--user", "ana", "remember", "Ana sails").returncode == 0
+    stale = json.loads(cli("--json", "status").stdout)["stale_entries"]
+
+    made = cli("reindex", user=None)
+    again = cli("--json", "reindex", "--scope", "/org/default/user/ana/", user=None)
+    refused = by_keywords("reindex")
+    back = by_keywords("reindex", "--adopt")
+
+    assert stale == 1
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.startswith("1 of 1 entries made anew by analyser 1, static")
+    report = json.loads(again.stdout)
+    assert (report["rows"], report["remade"], report["of"]) == (1, 0, 1)
+    assert refused.returncode == 1
+    assert "--adopt" in refused.stdout
+    assert back.returncode == 0, back.stderr
+    assert "1 of 1 entries made anew by analyser 1, no embedder" in back.stdout
+    assert cli("reindex", "--scope", "nowhere", user=None).returncode == 2

@@ -64,7 +64,7 @@ class Owner:
     """The index of one owner, written to by what candidates come to."""
 
     def __init__(self) -> None:
-        self.index = OwnerIndex(recipe=INDEXER.recipe, dimensions=0, reindex=INDEXER.reindex)
+        self.index = OwnerIndex(recipe=INDEXER.recipe, dimensions=0, remake=INDEXER.readable)
         self.rows: dict[str, StoredRow] = {}
         self._clock, self._ids, self._revision = ManualClock(), CountingIds(), 0
 
@@ -106,7 +106,7 @@ class Owner:
 
     def load_anew(self) -> None:
         """Build the index from its rows, as a cold process does."""
-        self.index = OwnerIndex(recipe=INDEXER.recipe, dimensions=0, reindex=INDEXER.reindex)
+        self.index = OwnerIndex(recipe=INDEXER.recipe, dimensions=0, remake=INDEXER.readable)
         live = tuple(row for row in self.rows.values() if row.state[0] == 0)
         self.index.refresh(Snapshot(head=self._head(), complete=True, rows=live))
 

@@ -74,6 +74,9 @@ def blocking() -> None:
         assert_type(memory.forget(key="deploy_region", scope="user"), memstrata.Outcome)
         assert_type(memory.promote("id", to="org"), memstrata.Outcome)
         assert_type(strata.admin(by="root").grant("alice", "org_write"), memstrata.Grant)
+        report = strata.reindex(scopes=["/org/acme/"], adopt=False, progress=print)
+        assert_type(report, memstrata.ReindexReport)
+        assert_type(report.remade, int)
 
 
 async def awaited() -> None:

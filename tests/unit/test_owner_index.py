@@ -33,7 +33,7 @@ def delta(revision: int, *rows: StoredRow, epoch: int = 0, complete: bool = Fals
 
 @pytest.fixture
 def index() -> OwnerIndex:
-    return OwnerIndex(recipe=INDEXER.recipe, dimensions=0, reindex=INDEXER.reindex)
+    return OwnerIndex(recipe=INDEXER.recipe, dimensions=0, remake=INDEXER.readable)
 
 
 @pytest.fixture
@@ -131,10 +131,30 @@ def test_a_long_tail_and_a_fresh_load_show_the_same_rows(index: OwnerIndex) -> N
 
 
 def test_entries_of_another_recipe_are_made_anew(memory: Memory) -> None:
-    other = OwnerIndex(recipe=12345, dimensions=0, reindex=lambda m: made.append(m.id) or entry)
-    made: list[str] = []
+    other = OwnerIndex(recipe=12345, dimensions=0, remake=lambda ms: made.extend(ms) or [entry])
+    made: list[Memory] = []
     entry = INDEXER.reindex(memory)
 
     other.refresh(delta(1, row(memory, 1), complete=True))
 
-    assert made == [memory.id]
+    assert [each.id for each in made] == [memory.id]
+    assert [*other.stale] == [memory.id]
+
+
+def test_what_was_made_anew_in_the_store_is_stale_no_more(memory: Memory) -> None:
+    recipe = 12345
+    now = recipe.to_bytes(8, "little") + INDEXER.reindex(memory)[8:]
+    bare = (54321).to_bytes(8, "little") + now[8:]
+    index = OwnerIndex(recipe=recipe, dimensions=0, remake=lambda ms: [bare] * len(ms))
+    index.refresh(delta(1, row(memory, 1), complete=True))
+    assert ([*index.stale], index.bare) == ([memory.id], {memory.id})
+    index.freeze()
+
+    index.renewed([row(memory, 2)._replace(entry=now)])
+    assert ([*index.stale], index.bare) == ([], {memory.id}), "of a revision that is not here yet"
+
+    index.apply(head(2), [row(memory, 2)])
+    index.renewed([row(memory, 2)._replace(entry=now)])
+    assert ([*index.stale], index.bare) == ([], set())
+    assert index.freeze().segments[0].rows[0].entry == now
+    assert standing(index) == {memory.id}

@@ -27,6 +27,7 @@ from memstrata.domain.change import (
     NewVersion,
     OutboxItem,
     PolicyRecord,
+    Renewed,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -214,6 +215,19 @@ class Shelf:
         self.head = head
         self._write_rest(change)
         return tuple(kept.row for kept in written)
+
+    def renew(self, entries: Iterable[Renewed]) -> tuple[str, ...]:
+        """Put index entries in the place of others where nothing has changed; return whose."""
+        written = []
+        for each in entries:
+            kept = self.kept.get(each.id)
+            if kept is None or (kept.row.revision, kept.entry) != (each.revision, each.before):
+                continue
+            self.kept[each.id] = kept._replace(
+                entry=each.entry, analyser=each.analyser, embedder=each.embedder
+            )
+            written.append(each.id)
+        return tuple(written)
 
     def derive(self, edges: Sequence[Edge]) -> None:
         """Keep what was derived from the memories of this owner that exist."""

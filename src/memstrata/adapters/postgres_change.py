@@ -22,7 +22,7 @@ from memstrata.adapters.store_tags import (
     subject_tag,
     tombstone_tag,
 )
-from memstrata.domain.change import Change, Head, HeldCandidate, NewVersion, StoredRow
+from memstrata.domain.change import Change, Head, HeldCandidate, NewVersion, Renewed, StoredRow
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.event import CHAIN_START
 from memstrata.domain.memory import Memory
@@ -150,6 +150,18 @@ def _reindexed(entries: Sequence[NewVersion]) -> Iterable[Statement]:
                 "entries": [new.entry for new in entries],
             },
         )
+
+
+def renewed(entries: Sequence[Renewed]) -> Statement:
+    """Return the statement that puts index entries in the place of others, but for the owner."""
+    return "renew", {
+        "ids": [each.id for each in entries],
+        "revisions": [each.revision for each in entries],
+        "befores": [each.before for each in entries],
+        "analysers": [each.analyser for each in entries],
+        "embedders": [each.embedder for each in entries],
+        "entries": [each.entry for each in entries],
+    }
 
 
 def _restated(head: Head, memories: Sequence[Memory]) -> Iterable[Statement]:

@@ -14,6 +14,7 @@ from memstrata.adapters.store_rules import (
     check_chains,
     check_change,
     content_code,
+    is_storable,
     link_events,
 )
 from memstrata.adapters.store_tags import (
@@ -26,7 +27,7 @@ from memstrata.adapters.store_tags import (
     subject_tag,
     tombstone_tag,
 )
-from memstrata.domain.change import Change, Head, NewVersion, StoredRow
+from memstrata.domain.change import Change, Head, NewVersion, Renewed, StoredRow
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope
@@ -115,6 +116,26 @@ def write_change(
     _write_bans(writing, change)
     _write_work(writing, change)
     return head, tuple(sorted(rows))
+
+
+def write_renewed(
+    connection: apsw.Connection, owner: bytes, entries: Sequence[Renewed]
+) -> tuple[str, ...]:
+    """Put index entries in the place of others where nothing has changed; return whose.
+
+    Args:
+        connection: With a transaction that may write.
+        owner: Digest of the owner.
+        entries: What to write.
+    """
+    written = []
+    for each in entries:
+        if is_storable(each.id):
+            bound = _VALUES["renew_index_row"]({**each._asdict(), "owner": owner})
+            connection.execute(SQL["renew_index_row"], bound)
+            if connection.changes() > 0:
+                written.append(each.id)
+    return tuple(written)
 
 
 def _top_version(writing: Writing, root: str) -> int:

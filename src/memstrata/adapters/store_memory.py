@@ -22,6 +22,7 @@ from memstrata.domain.change import (
     HeldCandidate,
     JournalEntry,
     PendingOutbox,
+    Renewed,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -112,6 +113,15 @@ class DictStore(DictMoves):
                 rows = shelf.write(change)
                 self._shelves[owner] = shelf
                 return Committed(shelf.head, rows)
+
+    async def renew(self, owner: Scope, entries: Sequence[Renewed]) -> tuple[str, ...]:
+        """See the port."""
+        with self._open():
+            owner_digest(self._salt, owner)
+            turn = self._turns.setdefault(owner, FifoLock())
+        with turn.turn(), self._open():
+            shelf = self._shelf(owner)
+            return () if shelf is None else shelf.renew(entries)
 
     async def get(self, owner: Scope, ids: Sequence[str]) -> tuple[StoredRow, ...]:
         """See the port."""

@@ -7,7 +7,7 @@ docs/postgres.md.
 from collections.abc import Mapping, Sequence
 
 from memstrata.adapters import postgres_rows as meaning
-from memstrata.adapters.postgres_change import add_edges
+from memstrata.adapters.postgres_change import add_edges, renewed
 from memstrata.adapters.postgres_pool import Row, Statement, bind
 from memstrata.adapters.postgres_turns import PostgresTurns
 from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named, stored_rows
@@ -18,6 +18,7 @@ from memstrata.domain.change import (
     HeldCandidate,
     JournalEntry,
     PendingOutbox,
+    Renewed,
     Snapshot,
     StoredRow,
 )
@@ -69,6 +70,18 @@ class PostgresStore(PostgresTurns):
         """See the port."""
         bound = {"known_at": known_at, "given_way": GIVEN_WAY[superseded], **LIVE}
         return meaning.by_id(await self._ask_of(owner, "rows_as_of", **bound))
+
+    async def renew(self, owner: Scope, entries: Sequence[Renewed]) -> tuple[str, ...]:
+        """See the port."""
+        known = self._owners.of(owner)
+        sent = renewed([each for each in entries if meaning.is_text(each.id)])
+        async with self._turn(known) as line:
+            begun = self._begin_turn(known, rows=False)
+            await line.run(*begun, timeout_s=self._turn_timeout_s)
+            asked: Statement = (sent[0], {**(sent[1] or {}), "owner": known.name})
+            found, _ = await line.run(asked, ("commit", None), timeout_s=self._pool.timeout_s)
+        written = {id for (id,) in found}
+        return tuple(each.id for each in entries if each.id in written)
 
     async def get(self, owner: Scope, ids: Sequence[str]) -> tuple[StoredRow, ...]:
         """See the port."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from memstrata.adapters import sqlite_rows as rows_of
-from memstrata.adapters.sqlite_change import write_change
+from memstrata.adapters.sqlite_change import write_change, write_renewed
 from memstrata.adapters.sqlite_heads import Heads
 from memstrata.adapters.sqlite_moving import SqliteMoves
 from memstrata.adapters.sqlite_schema import SQL
@@ -18,6 +18,7 @@ from memstrata.domain.change import (
     HeldCandidate,
     JournalEntry,
     PendingOutbox,
+    Renewed,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -80,6 +81,11 @@ class SqliteStore(SqliteMoves):
         """See the port."""
         known = self._owners.of(owner)
         return await self._writing(lambda: self._commit(known, request, decide))
+
+    async def renew(self, owner: Scope, entries: Sequence[Renewed]) -> tuple[str, ...]:
+        """See the port."""
+        digest = self._owners.of(owner).digest
+        return await self._writing(lambda: self._renew(digest, entries))
 
     async def get(self, owner: Scope, ids: Sequence[str]) -> tuple[StoredRow, ...]:
         """See the port."""
@@ -225,6 +231,10 @@ class SqliteStore(SqliteMoves):
             if change.forgotten:
                 self._log_holds_forgotten = True
         return Committed(head, rows)
+
+    def _renew(self, owner: bytes, entries: Sequence[Renewed]) -> tuple[str, ...]:
+        with self._turn() as connection, self._translating_writer:
+            return write_renewed(connection, owner, entries)
 
     def _append_journal(self, notes: Mapping[bytes, Sequence[JournalEntry]]) -> None:
         with self._turn() as connection, self._translating_writer:

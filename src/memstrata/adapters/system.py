@@ -85,6 +85,18 @@ class SystemAlarm:
         _bell().ring(time.monotonic() + seconds, call)
 
 
+class PatientAlarm(SystemAlarm):
+    """An alarm for who takes long: each call has a thread of its own; nobody waits behind it."""
+
+    def after(self, seconds: float, call: Callable[[], None]) -> None:
+        """See the port."""
+
+        def start() -> None:
+            threading.Thread(target=call, name="memstrata-reindexing", daemon=True).start()
+
+        super().after(seconds, start)
+
+
 class _Bell:
     """The thread of the alarms of one process."""
 

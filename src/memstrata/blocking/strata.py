@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -14,6 +14,7 @@ from memstrata.blocking.manager import MemoryManager
 from memstrata.domain.decision import Outcome
 from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft
+from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import DEFAULT_ORG, Grant
 from memstrata.manager import AsyncAdmin
 from memstrata.manager.services import Services
@@ -76,6 +77,7 @@ class Strata:
         self._driver = Driver(strata.services)
         # What readers did is written some time later, on a thread that has no loop either.
         strata.services.journal.driven_by(self._driver.run)
+        strata.services.reindexing.driven_by(self._driver.run)
 
     @property
     def services(self) -> Services:
@@ -120,6 +122,17 @@ class Strata:
     def deliver_outbox(self) -> int:
         """See :meth:`memstrata.AsyncStrata.deliver_outbox`."""
         return self._driver.run(self._strata.deliver_outbox())
+
+    def reindex(
+        self,
+        *,
+        scopes: Sequence[str] | None = None,
+        adopt: bool = False,
+        progress: Callable[[ReindexReport], None] | None = None,
+    ) -> ReindexReport:
+        """See :meth:`memstrata.AsyncStrata.reindex`."""
+        work = self._strata.reindex(scopes=scopes, adopt=adopt, progress=progress)
+        return self._driver.run(work)
 
     def close(self) -> None:
         """See :meth:`memstrata.AsyncStrata.close`."""

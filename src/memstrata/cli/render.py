@@ -12,6 +12,7 @@ from memstrata.domain.hindsight import DryRun, Life, Rejudged
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.receipt import Receipt
+from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.value import plain
 
 if TYPE_CHECKING:
@@ -185,6 +186,28 @@ def migration(value: Migration) -> str:
         f"moved {value.moved} owners from {value.source} to {value.target}{before}",
         f"verified: every row, {value.events:,} events, {value.recalls} recalls",
     ]
+    return "\n".join(lines)
+
+
+def reindexed(value: ReindexReport) -> str:
+    """Return what was made anew, and why not all of it if that is so."""
+    if value.newer is not None:
+        return (
+            f"nothing done: entries are made by {value.newer}, which is newer than {value.recipe};"
+            " --adopt goes back to this one"
+        )
+    lines = []
+    if value.failed:
+        lines.append(
+            f"{value.failed:,} entries stay as they were, for the embedder failed"
+            f" ({value.problem}); run it again once it works"
+        )
+    if value.left:
+        lines.append(f"{value.left:,} were changed by others meanwhile and left alone")
+    lines.append(
+        f"{value.remade:,} of {value.rows:,} entries made anew by {value.recipe};"
+        f" {value.owners:,} of {value.of:,} owners"
+    )
     return "\n".join(lines)
 
 

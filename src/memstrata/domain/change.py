@@ -246,6 +246,26 @@ class Change:
 _WRITTEN = attrgetter(*(each.name for each in fields(Change) if each.name != "known_at"))
 
 
+class Renewed(NamedTuple):
+    """An index entry made anew of a memory that has not changed (LT-11).
+
+    Attributes:
+        id: Of the memory.
+        revision: Of the row that it was made of.
+        before: The entry that stood there; empty where nothing was indexed.
+        entry: The new one.
+        analyser: Version of the analyser that made the terms.
+        embedder: Model id of the vector, empty where there is none.
+    """
+
+    id: str
+    revision: int
+    before: bytes
+    entry: bytes
+    analyser: str
+    embedder: str
+
+
 Decide: TypeAlias = Callable[[Snapshot], Change | None]
 """From what stands under the turn to what is to be written; None writes nothing."""
 

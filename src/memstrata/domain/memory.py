@@ -181,7 +181,8 @@ class Memory(Value):
         soft_expires_at: From here on it is down-weighted and due for review.
         hard_expires_at: From this instant on it is never returned.
         known_to: End of this state on the system clock; None while it is in force.
-        embedding_model: Model of its vector, or None.
+        embedding_model: Embedder in force when it was written, or None. Its vector may have been
+            made anew since (LT-11); the index entry says by what.
     """
 
     id: str

@@ -262,6 +262,8 @@ class Reader:
             indexes = [self._services.indexes.of(owner) for owner in owners]
             standing = asked or self._standing(owners, indexes)
             current, degraded = await self._refreshed(owners, indexes, standing)
+            if any(index.bare for index in current):
+                degraded = (*degraded, "vector")
             pairs = zip(owners, current, strict=True)
             frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
             return Sight([*frozen], [*frozen.values()], now, now, degraded)
@@ -309,6 +311,8 @@ class Reader:
             if not isinstance(found, Snapshot):
                 found = await self._services.store.snapshot(owner, since=index.head)
             await self._built(found.rows, partial(_taken_in, index, found))
+        if index.stale:
+            self._services.reindexing.notice(owner, index)
         return index
 
     async def _built(self, rows: Sequence[StoredRow], work: Callable[[], T]) -> T:

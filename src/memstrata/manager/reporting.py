@@ -33,6 +33,7 @@ def status_of(
         "review": sum(memory.status is Status.REVIEW for memory in memories),
         "embedder": services.indexes.indexer.embedder or None,
         "analyser": services.indexes.indexer.analyser,
+        "stale_entries": _stale(services, principal, memories),
         "model": None if model is None else model.model_id,
         "policy": services.policies.policy_for(principal.home.org).version,
         "floors": {**floors},
@@ -40,11 +41,24 @@ def status_of(
     }
 
 
+def _stale(services: Services, principal: Principal, memories: Sequence[Memory]) -> int:
+    """Return of how many of the memories the stored entry is of another model or analyser.
+
+    Their indexes have just been brought up to date and know it: nothing is counted in the store.
+    """
+    owners = {scope.owner for scope in principal.home.lineage}
+    stale = [index.stale for owner in owners if (index := services.indexes.warm(owner))]
+    return sum(any(memory.id in ids for ids in stale) for memory in memories) if any(stale) else 0
+
+
 def _problems(services: Services) -> tuple[str, ...]:
+    failure = services.indexes.indexer.failure
     waiting = {f"undelivered_promotion:{name}" for name in services.undelivered.values()}
     return (
         *services.problems,
         *services.journal.problems,
+        *services.reindexing.problems,
+        *([] if failure is None else [f"embedder:{failure}"]),
         *map(str, services.policies.problems()),
         *sorted(waiting),
     )

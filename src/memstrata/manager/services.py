@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from memstrata.language.tokens import TokenEstimate
+from memstrata.manager.background import Background
 from memstrata.manager.journal import ReadJournal
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import Aside, Clock, Ids, LanguageModel, MemoryStore, TokenCounter
@@ -25,6 +26,7 @@ class Services:
         model: Language model, or None: then rules capture and plan.
         fusion: How recall ranks.
         journal: What readers did, until it is written.
+        reindexing: Makes index entries of another model or analyser anew.
         aside: Where work of more than a millisecond is done.
         tokens: Counts tokens for budgets.
         mode: ``local`` or ``incognito``.
@@ -40,6 +42,7 @@ class Services:
     clock: Clock
     ids: Ids
     journal: ReadJournal
+    reindexing: Background
     aside: Aside
     model: LanguageModel | None = None
     fusion: Fusion = field(default_factory=Fusion)

@@ -51,6 +51,9 @@ from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
 from memstrata.retrieval.owner_index import IndexView, OwnerIndex
 
+VECTOR_MISSING = "vector_missing"
+"""Reason: the embedder failed; the memory is found by its words until its vector is made."""
+
 FEW = 4
 """Candidates that are gated in about a millisecond: one takes .2 to .4."""
 
@@ -182,6 +185,8 @@ class WriteTurn:
         resolution = resolve(verdict, pending, scribe.moment, functional)
         pending.take(resolution)
         memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
+        if resolution.added:
+            reasons = (*reasons, *self._lacking(candidate))
         if resolution.kind is OutcomeKind.DROPPED:
             return Outcome(resolution.kind, memory, reasons)
         concerned = (memory, *resolution.added, *resolution.restated)
@@ -242,7 +247,14 @@ class WriteTurn:
         make = self.services.indexes.indexer
         text = index_text(memory)
         indexed = self.prepared.get(text) or make.prepare([text])[0]
-        return NewVersion(memory, make.entry(memory, indexed), make.analyser, make.embedder)
+        entry = make.entry(memory, indexed)
+        return NewVersion(memory, entry, indexed.analyser, indexed.embedder)
+
+    def _lacking(self, candidate: Candidate) -> tuple[str, ...]:
+        """Return, as a reason, that what is stored has no vector yet (LT-11)."""
+        indexed = self.prepared.get(index_text(candidate))
+        wanted = self.services.indexes.indexer.embedder
+        return (VECTOR_MISSING,) if indexed is not None and indexed.embedder != wanted else ()
 
     def _known(self, snapshot: Snapshot, candidate: Candidate) -> IdempotencyRecord | None:
         name = _write_name(candidate)

@@ -240,8 +240,10 @@ class Writer:
         )
         committed = await services.store.commit(owner, turn.request, turn.decide)
         index.follow(committed)
+        services.reindexing.wrote(owner, index)
         outcomes = await self._with_repeated(owner, turn)
-        return _charged(outcomes, len(prepared))
+        model = services.indexes.indexer.embedder
+        return _charged(outcomes, sum(each.embedder == model for each in prepared.values()))
 
     def _prepare(self, texts: Sequence[str]) -> dict[str, Indexed]:
         distinct = list(dict.fromkeys(texts))

@@ -12,6 +12,7 @@ from memstrata.domain.change import (
     HeldCandidate,
     JournalEntry,
     PendingOutbox,
+    Renewed,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -104,6 +105,18 @@ class MemoryStore(Protocol):
                 restated; a memory's scope lives
                 with another owner; the versions added to a chain do not go on by one from the
                 highest that is left of it; or a value cannot be written as JSON.
+        """
+
+    async def renew(self, owner: Scope, entries: Sequence[Renewed]) -> tuple[str, ...]:
+        """Put index entries in the place of others, and change nothing else (LT-11).
+
+        An entry says nothing that its memory does not say; so no revision is raised, no state
+        begun, no event linked, and no reader need read again. It takes the owner's turn: what is
+        written is all of it or none, and as durable as a commit.
+
+        An entry is written only if its memory stands at ``revision`` and its entry is ``before``.
+        What was changed, forgotten or made anew by another meanwhile is left alone. Each id
+        stands among ``entries`` once. Returns the ids written, in the order given.
         """
 
     async def get(self, owner: Scope, ids: Sequence[str]) -> tuple[StoredRow, ...]:

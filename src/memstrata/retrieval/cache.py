@@ -48,6 +48,10 @@ class IndexCache:
                 self._shrink()
             return index
 
+    def warm(self, owner: Scope) -> OwnerIndex | None:
+        """Return the index of an owner if there is one; that is no use of it."""
+        return self._warm.get(owner)
+
     def clear(self) -> None:
         """Let go of every index."""
         with self._lock:
@@ -65,12 +69,12 @@ class IndexCache:
     def frozen_at(self, rows: Sequence[StoredRow]) -> Frozen:
         """Return columns of rows that belong to no current index, for reads of another time."""
         past = self._new()
-        current = [past.current(row) for row in sorted(rows)]
+        current = past.current(sorted(rows))
         return Frozen((Segment(current, self.indexer.dimensions),), (None,), {})
 
     def _new(self) -> OwnerIndex:
         make = self.indexer
-        return OwnerIndex(recipe=make.recipe, dimensions=make.dimensions, reindex=make.reindex)
+        return OwnerIndex(recipe=make.recipe, dimensions=make.dimensions, remake=make.readable)
 
     def _shrink(self) -> None:
         held = sum(index.nbytes for index in self._warm.values())

@@ -190,6 +190,13 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
     return fixed + vector + struct.pack(f"<{size}Q{size}H", *counts, *times)
 
 
+def widened(entry: bytes, dimensions: int) -> bytes:
+    """Return an entry without a vector with the zero vector in its place: what columns can hold
+    beside entries that have one. Its recipe still says that it has none.
+    """
+    return entry[: ENTRY.size] + bytes(dimensions) + entry[ENTRY.size :]
+
+
 @lru_cache(maxsize=64)
 def recipe(analyser: str, embedder: str) -> int:
     """Return the tag of what made an entry; an entry of another recipe is made anew."""

@@ -9,8 +9,9 @@ reader for no files.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from datetime import datetime
+from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -33,8 +34,9 @@ BASE_BYTES = 2_000
 
 TAIL_SHARE = 0.125
 
-Reindex = Callable[[Memory], bytes]
-"""Makes the entry of a memory by the current recipe."""
+Remake = Callable[[Sequence[Memory]], Sequence[bytes]]
+"""Makes the entries of memories by the current recipe, in their order; one without a vector says so
+by another recipe (:meth:`~memstrata.retrieval.indexer.Indexer.readable`)."""
 
 
 class Frozen(NamedTuple):
@@ -60,17 +62,22 @@ class OwnerIndex:
 
     Attributes:
         head: Where the owner stood when the index was last refreshed; None if never written.
+        stale: Ids of its rows whose stored entries are of another recipe; here they are made
+            anew. Read it, and leave changing it to the index.
+        bare: Ids of those of them that have no vector here: the embedder failed.
     """
 
-    def __init__(self, *, recipe: int, dimensions: int, reindex: Reindex) -> None:
+    def __init__(self, *, recipe: int, dimensions: int, remake: Remake) -> None:
         self.head: Head | None = None
         self._recipe = recipe.to_bytes(8, "little")
         self._dimensions = dimensions
-        self._reindex = reindex
+        self._remake = remake
         self._lock = threading.RLock()
         self._clear()
 
     def _clear(self) -> None:
+        self.stale: dict[str, None] = {}
+        self.bare: set[str] = set()
         self._rows: dict[str, StoredRow] = {}
         self._filing: Filing | None = None
         self._main: Segment | None = None
@@ -141,21 +148,58 @@ class OwnerIndex:
             for row in rows:
                 self._remove(row.id)
                 if status_of(row.state).is_live:
-                    self._add(self.current(row))
+                    self._add(row if row.entry.startswith(self._recipe) else self._remade([row])[0])
             self._frozen = None
             self.head = head
 
     def _load(self, rows: Sequence[StoredRow]) -> None:
-        recipe, current = self._recipe, self.current
-        fresh = [row if row.entry.startswith(recipe) else current(row) for row in rows]
-        self._rows = dict(zip(map(_ID, fresh), fresh, strict=True))
+        recipe = self._recipe
+        old = [row for row in rows if not row.entry.startswith(recipe)]
+        self._rows = dict(zip(map(_ID, rows), rows, strict=True))
+        self._rows.update((row.id, row) for row in self._remade(old))
         self._tail_rows = dict(self._rows)
 
-    def current(self, row: StoredRow) -> StoredRow:
-        """Return a row with an entry of the recipe, made anew if its own is of another."""
-        if row.entry.startswith(self._recipe):
-            return row
-        return row._replace(entry=self._reindex(decode(row)))
+    def _remade(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
+        """Return rows of other recipes with entries of this one, and remember that they were."""
+        made = self.current(rows)
+        self.stale.update(dict.fromkeys(map(_ID, rows)))
+        self.bare.update(row.id for row in made if not row.entry.startswith(self._recipe))
+        return made
+
+    def current(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
+        """Return rows with entries of the recipe, made anew where theirs are of another."""
+        old = [row for row in rows if not row.entry.startswith(self._recipe)]
+        made = iter(self._remake([decode(row) for row in old]) if old else ())
+        return [
+            row if row.entry.startswith(self._recipe) else row._replace(entry=next(made))
+            for row in rows
+        ]
+
+    def renewed(self, rows: Iterable[StoredRow]) -> None:
+        """Take in rows whose stored entries are of the recipe now.
+
+        Where a row's entry was made here already it is the same. One that has changed since comes
+        with the next refresh.
+        """
+        with self._lock:
+            for row in rows:
+                self.stale.pop(row.id, None)
+                mine = self._rows.get(row.id)
+                if row.id in self.bare and mine and mine.revision == row.revision:
+                    self._remove(row.id)
+                    self._add(row)
+                    self._frozen = None
+
+    def some_stale(self, limit: int, *, but: Container[str] = ()) -> list[str]:
+        """Return some ids of :attr:`stale` other than those in ``but``, the longest known first."""
+        with self._lock:
+            return [*islice((id for id in self.stale if id not in but), limit)]
+
+    def gone(self, ids: Iterable[str]) -> None:
+        """Note that the store has no rows of some ids any more; the next refresh removes them."""
+        with self._lock:
+            for id in ids:
+                self.stale.pop(id, None)
 
     def _add(self, row: StoredRow) -> None:
         self._rows[row.id] = row
@@ -168,6 +212,9 @@ class OwnerIndex:
         row = self._rows.pop(id, None)
         if row is None:
             return
+        if self.stale or self.bare:
+            self.stale.pop(id, None)
+            self.bare.discard(id)
         if self._filing is not None:
             self._filing.remove(row)
         if id in self._main_places:

@@ -11,7 +11,7 @@ if "pytest" in sys.modules:
     sys.modules["pytest"].register_assert_rewrite(
         *(
             f"{__name__}.contract_{part}"
-            for part in ("base", "care", "moving", "rows", "turns", "work")
+            for part in ("base", "care", "moving", "renewal", "rows", "turns", "work")
         )
     )
 

@@ -193,6 +193,7 @@ def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
         "snapshots": lambda: store.snapshots({owner: None}),
         "as_of": lambda: store.as_of(owner, 0),
         "commit": lambda: store.commit(owner, TurnRequest(), unwritten(None)),
+        "renew": lambda: store.renew(owner, ()),
         "get": lambda: store.get(owner, ("x",)),
         "history": lambda: store.history(owner, "x"),
         "keyed": lambda: store.keyed(owner, owner, "x"),

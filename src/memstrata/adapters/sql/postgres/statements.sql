@@ -202,6 +202,22 @@ SELECT %(owner)s, i.* FROM unnest(%(ids)s::text[], %(analysers)s::text[], %(embe
 ON CONFLICT (owner, id) DO UPDATE SET analyser = excluded.analyser,
     embedder = excluded.embedder, entry = excluded.entry;
 
+-- name: renew
+-- Only where a memory and its entry stand as they did. Nobody changes either meanwhile: the turn is
+-- held.
+INSERT INTO memstrata.index_rows (owner, id, analyser, embedder, entry)
+SELECT m.owner, m.id, r.analyser, r.embedder, r.entry
+FROM unnest(%(ids)s::text[], %(revisions)s::bigint[], %(befores)s::bytea[],
+    %(analysers)s::text[], %(embedders)s::text[], %(entries)s::bytea[])
+    AS r (id, revision, before, analyser, embedder, entry)
+JOIN memstrata.memories AS m
+ON m.owner = %(owner)s AND m.id = r.id AND m.revision = r.revision
+LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = r.id
+WHERE coalesce(i.entry, '') = r.before
+ON CONFLICT (owner, id) DO UPDATE SET analyser = excluded.analyser,
+    embedder = excluded.embedder, entry = excluded.entry
+RETURNING id;
+
 -- name: restate
 -- The open states end, new ones follow them, and memories repeat those. All parts of a statement
 -- see what stood before it.

@@ -139,6 +139,15 @@ VALUES (:owner, :id, :analyser, :embedder, :entry);
 REPLACE INTO index_rows (owner, id, analyser, embedder, entry)
 VALUES (:owner, :id, :analyser, :embedder, :entry);
 
+-- name: renew_index_row
+-- Only where the memory and its entry stand as they did; the caller counts.
+INSERT INTO index_rows (owner, id, analyser, embedder, entry)
+SELECT m.owner, m.id, :analyser, :embedder, :entry
+FROM memories AS m LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = :id
+WHERE m.owner = :owner AND m.id = :id AND m.revision = :revision AND ifnull(i.entry, x'') = :before
+ON CONFLICT (owner, id) DO UPDATE
+SET analyser = excluded.analyser, embedder = excluded.embedder, entry = excluded.entry;
+
 -- name: add_lookup
 INSERT INTO lookups (owner, tag, place, id) VALUES (:owner, :tag, :place, :id)
 ON CONFLICT DO NOTHING;

@@ -1,0 +1,94 @@
+"""Processes that share a store and not a model, and what they answer."""
+
+from pathlib import Path
+
+from embedders import HashedEmbedder
+from memstrata import Draft
+from memstrata.blocking import Strata
+from memstrata.domain.change import StoredRow
+from memstrata.domain.scope import Scope
+from memstrata.manager.background import BATCH_ROWS, PAUSE_S, START_S
+from memstrata.settings import Settings
+from memstrata.testing import CountingIds, ManualClock
+from memstrata.wiring import IN_MEMORY, assemble
+
+ANA = Scope.of_user("acme", "ana")
+QUERIES = ("where is the boat?", "who sails to the harbour", "red paint", "boat 7")
+
+
+class Shared:
+    """One store, opened by several processes with one clock; their alarms go by it."""
+
+    def __init__(self, target: str | Path, clock: ManualClock | None = None) -> None:
+        self.target = target
+        self.clock = clock or ManualClock()
+        self.ids = CountingIds()
+        self.opened: list[Strata] = []
+
+    def open(self, embedder=None, *, settings: Settings | None = None, **more) -> Strata:
+        made = assemble(
+            self.target,
+            inline=True,
+            clock=self.clock,
+            ids=self.ids,
+            alarm=self.clock,
+            embedder=embedder,
+            settings=settings or Settings(**more),
+        )
+        self.opened.append(Strata(made))
+        return self.opened[-1]
+
+    def close(self) -> None:
+        for strata in self.opened:
+            strata.close()
+
+    def run_background(self, batches: int = 1) -> None:
+        """Let the time pass in which a process begins, and then makes so many batches anew."""
+        self.clock.advance(seconds=START_S)
+        for _ in range(batches - 1):
+            self.clock.advance(seconds=PAUSE_S)
+
+
+def fill(strata: Strata, count: int = BATCH_ROWS * 2 + 10) -> None:
+    colours = ("red", "green", "blue")
+    drafts = [
+        Draft(
+            f"boat {n} in {colours[n % 3]} paint sails to the harbour of place {n % 11}",
+            key=f"boat_{n}",
+            tags=("ship",) if n % 5 == 0 else (),
+        )
+        for n in range(count)
+    ]
+    strata.manager(user="ana", org="acme").remember_many(drafts)
+
+
+def fresh(embedder, *, then=None, count: int = BATCH_ROWS * 2 + 10) -> Strata:
+    """A store in memory that has never known another recipe."""
+    strata = Shared(IN_MEMORY).open(embedder)
+    fill(strata, count)
+    if then is not None:
+        then(strata)
+    return strata
+
+
+def answers(strata: Strata, user: str = "ana", **asked):
+    """What is recalled, with scores and reasons; ids are a store's own."""
+    memory = strata.manager(user=user, org="acme")
+    return [
+        [(h.memory.content, h.memory.version, h.score, dict(h.why)) for h in found]
+        for found in (memory.recall(query, limit=8, **asked) for query in QUERIES)
+    ]
+
+
+def rows_of(strata: Strata, owner: Scope = ANA) -> tuple[StoredRow, ...]:
+    store = strata.services.store
+    return strata._driver.run(store.rows(owner, limit=10_000))
+
+
+def made_by(strata: Strata, by: Strata) -> int:
+    """How many stored entries are of a process's recipe."""
+    return sum(by.services.indexes.indexer.made(row.entry) for row in rows_of(strata))
+
+
+def hashed(dimensions: int = 32) -> HashedEmbedder:
+    return HashedEmbedder(f"hashed-{dimensions}", dimensions)
