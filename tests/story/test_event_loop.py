@@ -10,6 +10,7 @@ import pytest
 
 import memstrata
 from memstrata.manager import reading, writing
+from memstrata.ports import Capability
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.indexer import Indexer
 from memstrata.strata import AsyncStrata
@@ -21,6 +22,7 @@ class Watched:
     model_id = "watched"
     dimensions = 2
     scripts = frozenset({"Latin"})
+    capabilities = frozenset({Capability.INLINE})
 
     def __init__(self) -> None:
         self.threads: list[int] = []

@@ -23,6 +23,7 @@ from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker, between, sequence
 from memstrata.manager.floors import Floors
 from memstrata.manager.reading import Reader, Sight
+from memstrata.manager.reranking import rank_again
 from memstrata.manager.services import Services
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.ranker import Query, Ranked, standing
@@ -127,6 +128,7 @@ class Digester:
         """Return the digest of what was looked at; leaves nothing for the journal."""
         query, lost, fusion = self._query(cue.query, rules, sight)
         ranked = self._reader.rank(sight, query, cue, fusion)
+        ranked, lost = rank_again(self._services, ranked, cue, lost, sight.degraded)
         hits = self._candidates(ranked, cue, rules, trigger)
         count = self._services.tokens.count
         composed = compose(hits, rules, sight.clock, count) if rules.enabled else _OFF
@@ -141,7 +143,7 @@ class Digester:
             composed.chosen,
             [*composed.dropped[:MAX_DROPPED], *dropped],
             lost,
-            self._reader.grounds(query, fusion),
+            self._reader.grounds(query, fusion, reranked=bool(ranked.reranked)),
         )
         counter = self._services.tokens.counter_id
         page = Page(rules, FORMAT, counter, _hash_of(composed.text), trigger)

@@ -19,11 +19,13 @@ from memstrata.domain.receipt import Dropped, Ranking, Receipt, Seen, Shown
 from memstrata.domain.scope import Principal, Right, Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
+from memstrata.manager.completing import EMBEDDER, Completer, ails
+from memstrata.manager.reranking import candidates, has_slow_model, rank_again
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
 from memstrata.ports import Capability
 from memstrata.retrieval.fusion import Fusion
-from memstrata.retrieval.identity import ranking
+from memstrata.retrieval.identity import ranking, with_reranker
 from memstrata.retrieval.owner_index import Frozen, OwnerIndex
 from memstrata.retrieval.pool import gather, newest, unasked
 from memstrata.retrieval.ranker import Query, Ranked, explain, rank
@@ -36,6 +38,9 @@ MANY_READ = 300
 
 RUNNERS_UP = 3
 """How many of those that the limit of a recall cuts off its receipt names; chosen."""
+
+VECTOR = "vector"
+"""What is degraded where the query, or any memory that was read, is without its vector."""
 
 T = TypeVar("T")
 
@@ -79,6 +84,7 @@ class Reader:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        self._completer = Completer(services)
         # A manager asks again and again; what ranks changes with the process only.
         self._rankings: dict[bool, Ranking] = {}
 
@@ -122,7 +128,7 @@ class Reader:
         asked, analysed = self._begun(cue), None
         try:
             # While a store over a network says where the owners stand.
-            analysed = self.query(cue.query)
+            analysed = await self.asked(cue.query)
         finally:
             # What was begun is waited for once, whatever happens.
             if analysed is None and asked is not None:
@@ -133,16 +139,20 @@ class Reader:
 
     async def aside(self, sight: Sight, work: Callable[[], T]) -> T:
         """Return what ranking a sight returns; where there is much to rank others on the caller's
-        event loop go on meanwhile.
+        event loop go on meanwhile; likewise where a model takes part that takes its time.
         """
         rows = sum(len(segment) for frozen in sight.frozen for segment in frozen.segments)
-        return await self._services.aside(work) if rows > MANY_RANKED else work()
+        waits = has_slow_model(self._services) and rows
+        return await self._services.aside(work) if waits or rows > MANY_RANKED else work()
 
     def recalled(self, sight: Sight, cue: Cue, query: Query, lost: Sequence[str] = ()) -> Recall:
         """Rank what was looked at for a cue; see :meth:`query` for the last two."""
-        ranked = self.rank(sight, query, cue, runners_up=RUNNERS_UP)
+        runners_up = max(RUNNERS_UP, candidates(self._services) - cue.limit)
+        ranked = self.rank(sight, query, cue, runners_up=runners_up)
+        ranked, lost = rank_again(self._services, ranked, cue, lost, sight.degraded)
         hits = ranked.hits_at(ranked.order[: cue.limit])
-        given = partial(self._cut_short, sight, cue, ranked, hits, lost, self.grounds(query))
+        grounds = self.grounds(query, reranked=bool(ranked.reranked))
+        given = partial(self._cut_short, sight, cue, ranked, hits, lost, grounds)
         return Recall(hits, _degraded(sight, lost), given)
 
     def _cut_short(
@@ -157,7 +167,7 @@ class Reader:
         """Return the receipt of a recall, which names the next best beyond its limit."""
         dropped = [
             Dropped(ranked.pool.row(slot).id, ranked.score.item(slot), "limit")
-            for slot in ranked.order[cue.limit :].tolist()
+            for slot in ranked.order[cue.limit : cue.limit + RUNNERS_UP].tolist()
         ]
         return self.receipt(sight, cue, ranked, hits, dropped, lost, grounds)
 
@@ -173,7 +183,7 @@ class Reader:
     async def explain(self, memory: Memory, cue: Cue) -> Explanation:
         """Say why a memory is or is not recalled for a cue."""
         sight = await self.sight(cue)
-        query, _ = self.query(cue.query)
+        query, _ = await self.asked(cue.query)
         ranked = await self.aside(sight, partial(self.rank, sight, query, cue))
         return explain(memory, sight.frozen, ranked, query, cue, sight.clock)
 
@@ -252,6 +262,8 @@ class Reader:
             indexes = [self._services.indexes.of(owner) for owner in owners]
             heads = asked or self._services.store.heads(owners)
             current, degraded = await self._refreshed(owners, indexes, heads)
+            if not await self._completer.indexes(current):
+                degraded = (*degraded, VECTOR)
             pairs = zip(owners, current, strict=True)
             frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
             return Sight([*frozen], [*frozen.values()], now, now, degraded)
@@ -269,10 +281,15 @@ class Reader:
         store, indexes = self._services.store, self._services.indexes
         ever = cue.valid_at is not None
         frozen = []
+        degraded: set[str] = set()
         for owner, time in known_at.items():
+            rows: Sequence[StoredRow]
             rows = await store.as_of(owner, to_us(time), superseded=ever)
+            if indexes.indexer.is_slow:
+                rows, whole = await self._completer.rows(rows)
+                degraded |= set() if whole else {VECTOR}
             frozen.append(await self._built(rows, partial(indexes.frozen_at, rows)))
-        return Sight([*known_at], frozen, now, cue.known_at or now, ())
+        return Sight([*known_at], frozen, now, cue.known_at or now, tuple(degraded))
 
     async def _refreshed(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex], asked: Heads
@@ -308,9 +325,20 @@ class Reader:
         if not has_vector:
             return indexer.lexical_query(text), ()
         try:
-            return indexer.query(text), ()
-        except (ModelError, OSError):
-            return indexer.lexical_query(text), ("vector",)
+            query = indexer.query(text)
+        except (ModelError, OSError) as error:
+            ails(self._services, EMBEDDER, error)
+            return indexer.lexical_query(text), (VECTOR,)
+        if query.vector is not None:
+            ails(self._services, EMBEDDER, None)
+        return query, ()
+
+    async def asked(self, text: str, *, has_vector: bool = True) -> tuple[Query, tuple[str, ...]]:
+        """Return what :meth:`query` does; others on the event loop go on where that takes time."""
+        ask = partial(self.query, text, has_vector=has_vector)
+        if not (has_vector and self._services.indexes.indexer.is_slow):
+            return ask()
+        return await self._services.aside(ask)
 
     def rank(
         self,
@@ -360,9 +388,15 @@ class Reader:
         times = zip(sight.owners, newest(pool, sight.frozen), strict=True)
         return tuple(Seen(owner, from_us(time)) for owner, time in times if time is not None)
 
-    def grounds(self, query: Query, fusion: Fusion | None = None) -> Grounds:
+    def grounds(
+        self, query: Query, fusion: Fusion | None = None, *, reranked: bool = False
+    ) -> Grounds:
         """Return on what grounds a query is answered now."""
-        return Grounds(self._ranking(query, fusion), self.policy.hash)
+        ranked_by = self._ranking(query, fusion)
+        if reranked and self._services.reranker is not None:
+            model_id, read = self._services.reranker.model_id, self._services.rerank_candidates
+            ranked_by = with_reranker(ranked_by, model_id, read)
+        return Grounds(ranked_by, self.policy.hash)
 
     def _ranking(self, query: Query, fusion: Fusion | None) -> Ranking:
         indexer, has_vector = self._services.indexes.indexer, query.vector is not None

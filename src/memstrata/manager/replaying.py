@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from memstrata.digest.compose import compose
 from memstrata.domain.codec import decode
@@ -46,7 +47,8 @@ class Replayer:
         shown = self._shown_again(sight, receipt)
         if receipt.policy == self._reader.policy.hash:
             sight = sight._replace(degraded=receipt.degraded)
-            made = self._digester.made(sight, receipt.cue, page.rules, page.trigger)
+            make = partial(self._digester.made, sight, receipt.cue, page.rules, page.trigger)
+            made = await self._reader.aside(sight, make)
             if made.receipt.ranking == receipt.ranking and made.receipt.page == page:
                 return replace(made, receipt=receipt, made=Made.RANKED)
         composed = compose(shown, page.rules, sight.clock, self._services.tokens.count)
@@ -66,8 +68,9 @@ class Replayer:
         if receipt.policy == self._reader.policy.hash:
             sight = sight._replace(degraded=receipt.degraded)
             has_vector = "vector" not in receipt.degraded
-            query, _ = self._reader.query(receipt.query, has_vector=has_vector)
-            found = self._reader.recalled(sight, receipt.cue, query).receipt
+            query, _ = await self._reader.asked(receipt.query, has_vector=has_vector)
+            work = partial(self._reader.recalled, sight, receipt.cue, query)
+            found = (await self._reader.aside(sight, work)).receipt
             if (found.ranking, found.returned) == (receipt.ranking, receipt.returned):
                 made = Made.RANKED
         return Recall(hits, receipt.degraded, receipt, made)

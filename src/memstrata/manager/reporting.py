@@ -32,6 +32,7 @@ def status_of(
         "memories": _counted([memory.kind.value for memory in memories]),
         "review": sum(memory.status is Status.REVIEW for memory in memories),
         "embedder": services.indexes.indexer.embedder or None,
+        "reranker": None if services.reranker is None else services.reranker.model_id,
         "analyser": services.indexes.indexer.analyser,
         "model": None if model is None else model.model_id,
         "policy": services.policies.policy_for(principal.home.org).version,
@@ -44,6 +45,7 @@ def _problems(services: Services) -> tuple[str, ...]:
     waiting = {f"undelivered_promotion:{name}" for name in services.undelivered.values()}
     return (
         *services.problems,
+        *(f"{part}: {problem}" for part, problem in sorted(services.ailing.items())),
         *services.journal.problems,
         *map(str, services.policies.problems()),
         *sorted(waiting),

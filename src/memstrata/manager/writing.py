@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from memstrata.capture.drafts import DraftRules, candidate_of, checked_candidate
 from memstrata.domain.change import Snapshot, TurnRequest
@@ -21,10 +22,11 @@ from memstrata.domain.decision import (
     Repeat,
     Usage,
 )
-from memstrata.domain.errors import InvalidInput, ScopeDenied
+from memstrata.domain.errors import InvalidInput, ModelError, ScopeDenied
 from memstrata.domain.memory import Draft, Memory
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.value import shown
+from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
 from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.services import Services
@@ -36,12 +38,22 @@ from memstrata.retrieval.entry import Indexed, index_text
 FORGOTTEN_SINCE = "forgotten_since"
 """Reason: the write was done under this idempotency key, and what it left was forgotten later."""
 
+VECTOR_MISSING = "vector_missing"
+"""Reason: the embedder failed, and the memory is found by its words until its vector is made."""
+
 MAX_BATCH = 10_000
 """Most drafts of one transaction; chosen: larger imports come in several."""
 
 
 MANY_TEXTS = 30
 """Texts that are analysed and embedded in about a millisecond, measured: 30 µs for a sentence."""
+
+
+class _Prepared(NamedTuple):
+    """Texts of a batch as the index sees them, and why they have no vectors if they have none."""
+
+    by_text: dict[str, Indexed]
+    lost: ModelError | None
 
 
 class Writer:
@@ -221,7 +233,8 @@ class Writer:
         await note_policy(services, owner, policy)
         texts = [index_text(j.candidate) for j in judgements if isinstance(j, Commit)]
         prepare = partial(self._prepare, texts)
-        prepared = await services.aside(prepare) if len(texts) > MANY_TEXTS else prepare()
+        is_long = len(texts) > MANY_TEXTS or (texts and services.indexes.indexer.is_slow)
+        prepared = await services.aside(prepare) if is_long else prepare()
         index = services.indexes.of(owner)
         waits = any(isinstance(judgement, (Hold, Repeat)) for judgement in judgements)
         turn = WriteTurn(
@@ -232,7 +245,7 @@ class Writer:
             policy.hash,
             index,
             judgements,
-            prepared,
+            prepared.by_text,
             standing=standing,
             # A global write goes by grants that stand with another owner than whose turn it is.
             granted=await self._grants_over(owner) if owner.org is None else (),
@@ -241,12 +254,16 @@ class Writer:
         committed = await services.store.commit(owner, turn.request, turn.decide)
         index.follow(committed)
         outcomes = await self._with_repeated(owner, turn)
-        return _charged(outcomes, len(prepared))
+        if prepared.lost is not None:
+            return tuple(map(_without_vector, outcomes))
+        return _charged(outcomes, len(prepared.by_text))
 
-    def _prepare(self, texts: Sequence[str]) -> dict[str, Indexed]:
+    def _prepare(self, texts: Sequence[str]) -> _Prepared:
         distinct = list(dict.fromkeys(texts))
-        prepared = self._services.indexes.indexer.prepare(distinct)
-        return dict(zip(distinct, prepared, strict=True))
+        entries, lost = self._services.indexes.indexer.prepare_anyway(distinct)
+        if distinct:
+            ails(self._services, EMBEDDER, lost)
+        return _Prepared(dict(zip(distinct, entries, strict=True)), lost)
 
     async def _with_repeated(self, owner: Scope, turn: WriteTurn) -> tuple[Outcome, ...]:
         if not turn.repeated:
@@ -269,6 +286,14 @@ def _as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
         return replace(first, memory=memory)
     reasons = (FORGOTTEN_SINCE, f"was:{first.kind}", *first.reasons)
     return replace(first, kind=OutcomeKind.FORGOTTEN, reasons=reasons)
+
+
+def _without_vector(outcome: Outcome) -> Outcome:
+    """Say of what was stored now that its vector is to come."""
+    memory = outcome.memory
+    if memory is None or not outcome.stored or memory.embedding_model is not None:
+        return outcome
+    return replace(outcome, reasons=(*outcome.reasons, VECTOR_MISSING))
 
 
 def _charged(outcomes: tuple[Outcome, ...], embedded: int) -> tuple[Outcome, ...]:

@@ -70,7 +70,12 @@ class IndexCache:
 
     def _new(self) -> OwnerIndex:
         make = self.indexer
-        return OwnerIndex(recipe=make.recipe, dimensions=make.dimensions, reindex=make.reindex)
+        return OwnerIndex(
+            recipe=make.recipe,
+            dimensions=make.dimensions,
+            reindex=make.reindex,
+            waiting=make.waiting_recipe if make.embedder else None,
+        )
 
     def _shrink(self) -> None:
         held = sum(index.nbytes for index in self._warm.values())

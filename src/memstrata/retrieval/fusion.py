@@ -92,7 +92,7 @@ def _conversational(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
     parts = weighed(gather_evidence(pool, signals), fusion.weights_of(form_of(pool, signals)))
     total = _added(parts)
     if signals.question.wants_latest:
-        parts["newest"] = newest_first(pool, total)
+        parts["newest"] = newest_first(pool, total, signals.unrelated)
         total = total + parts["newest"]
     return parts, relevance(pool, signals, total, fusion.calibration)
 

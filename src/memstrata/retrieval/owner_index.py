@@ -62,9 +62,12 @@ class OwnerIndex:
         head: Where the owner stood when the index was last refreshed; None if never written.
     """
 
-    def __init__(self, *, recipe: int, dimensions: int, reindex: Reindex) -> None:
+    def __init__(
+        self, *, recipe: int, dimensions: int, reindex: Reindex, waiting: int | None = None
+    ) -> None:
         self.head: Head | None = None
         self._recipe = recipe.to_bytes(8, "little")
+        self._waiting = None if waiting is None else waiting.to_bytes(8, "little")
         self._dimensions = dimensions
         self._reindex = reindex
         self._lock = threading.RLock()
@@ -79,6 +82,7 @@ class OwnerIndex:
         self._tail_rows: dict[str, StoredRow] = {}
         self._dead: set[str] = set()
         self._frozen: Frozen | None = None
+        self._awaiting: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -149,11 +153,13 @@ class OwnerIndex:
         recipe, current = self._recipe, self.current
         fresh = [row if row.entry.startswith(recipe) else current(row) for row in rows]
         self._rows = dict(zip(map(_ID, fresh), fresh, strict=True))
+        if self._waiting is not None:
+            self._awaiting = {row.id for row in fresh if row.entry.startswith(self._waiting)}
         self._tail_rows = dict(self._rows)
 
     def current(self, row: StoredRow) -> StoredRow:
         """Return a row with an entry of the recipe, made anew if its own is of another."""
-        if row.entry.startswith(self._recipe):
+        if row.entry.startswith(self._recipe) or self._waits(row):
             return row
         return row._replace(entry=self._reindex(decode(row)))
 
@@ -161,19 +167,42 @@ class OwnerIndex:
         self._rows[row.id] = row
         self._tail_rows[row.id] = row
         self._tail = None
+        if self._waits(row):
+            self._awaiting.add(row.id)
         if self._filing is not None:
             self._filing.add(row)
+
+    def _waits(self, row: StoredRow) -> bool:
+        return self._waiting is not None and row.entry.startswith(self._waiting)
 
     def _remove(self, id: str) -> None:
         row = self._rows.pop(id, None)
         if row is None:
             return
+        self._awaiting.discard(id)
         if self._filing is not None:
             self._filing.remove(row)
         if id in self._main_places:
             self._dead.add(id)
         if self._tail_rows.pop(id, None) is not None:
             self._tail = None
+
+    # -- vectors that come later -----------------------------------------------------------
+
+    def awaiting(self, most: int) -> tuple[StoredRow, ...]:
+        """Return some rows whose entries wait for their vectors, by id."""
+        with self._lock:
+            ids = sorted(self._awaiting)[:most] if self._awaiting else ()
+            return tuple(self._rows[id] for id in ids)
+
+    def complete(self, rows: Iterable[StoredRow], entries: Iterable[bytes]) -> None:
+        """Take in the finished entries of rows that waited, unless these changed meanwhile."""
+        with self._lock:
+            for row, entry in zip(rows, entries, strict=True):
+                if self._rows.get(row.id) is row:
+                    self._remove(row.id)
+                    self._add(row._replace(entry=entry))
+            self._frozen = None
 
     # -- columns for a query ---------------------------------------------------------------
 
