@@ -150,6 +150,18 @@ def test_a_model_that_is_exchanged_makes_all_vectors_anew_before_it_ranks(tmp_pa
     ]
 
 
+def test_who_lists_waits_for_no_vectors(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as strata:
+        strata.manager(user="ana").remember_many([memstrata.Draft(fact) for fact in FACTS])
+    embedder = Slow()
+    with opened(tmp_path / "m.db", embedder=embedder) as strata:
+        listed = strata.manager(user="ana").list()
+        strata.manager(user="ana").status()
+
+    assert len(listed) == len(FACTS)
+    assert embedder.asked == []
+
+
 class Late(Slow):
     """Takes as long as a read lets vectors be made, each time."""
 

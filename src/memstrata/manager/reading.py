@@ -262,7 +262,9 @@ class Reader:
             indexes = [self._services.indexes.of(owner) for owner in owners]
             heads = asked or self._services.store.heads(owners)
             current, degraded = await self._refreshed(owners, indexes, heads)
-            if not await self._completer.indexes(current):
+            # Who only lists needs no vectors.
+            waits = cue.query and any(index.is_awaiting for index in current)
+            if waits and not await self._completer.indexes(current):
                 degraded = (*degraded, VECTOR)
             pairs = zip(owners, current, strict=True)
             frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
@@ -285,7 +287,7 @@ class Reader:
         for owner, time in known_at.items():
             rows: Sequence[StoredRow]
             rows = await store.as_of(owner, to_us(time), superseded=ever)
-            if indexes.indexer.is_slow:
+            if indexes.indexer.is_slow and cue.query:
                 rows, whole = await self._completer.rows(rows)
                 degraded |= set() if whole else {VECTOR}
             frozen.append(await self._built(rows, partial(indexes.frozen_at, rows)))
@@ -329,16 +331,15 @@ class Reader:
         except (ModelError, OSError) as error:
             ails(self._services, EMBEDDER, error)
             return indexer.lexical_query(text), (VECTOR,)
-        if query.vector is not None:
+        if self._services.ailing and query.vector is not None:
             ails(self._services, EMBEDDER, None)
         return query, ()
 
     async def asked(self, text: str, *, has_vector: bool = True) -> tuple[Query, tuple[str, ...]]:
         """Return what :meth:`query` does; others on the event loop go on where that takes time."""
-        ask = partial(self.query, text, has_vector=has_vector)
         if not (has_vector and self._services.indexes.indexer.is_slow):
-            return ask()
-        return await self._services.aside(ask)
+            return self.query(text, has_vector=has_vector)
+        return await self._services.aside(partial(self.query, text))
 
     def rank(
         self,
