@@ -291,6 +291,34 @@ def test_a_slow_reranker_works_off_the_event_loop(tmp_path: Path) -> None:
     assert threading.get_ident() not in threads
 
 
+def test_over_a_server_a_slow_model_stops_nobody_elses_call(postgres: Any, database: str) -> None:
+    """Callers without a loop share one there, and the embedder must not hold it."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    class Waiting(Slow):
+        def encode(self, texts: Sequence[str]) -> Any:
+            if texts == ["which boat?"]:
+                asked.set()
+                assert go_on.wait(60)
+            return super().encode(texts)
+
+    url = postgres.url("memstrata_app", database)
+    with memstrata.open(url, embedder=Waiting()) as strata:
+        ana, bob = strata.manager(user="ana"), strata.manager(user="bob")
+        ana.remember(FACTS[0])
+        found: list[Any] = []
+        reading = threading.Thread(target=lambda: found.append(ana.recall("which boat?")))
+        reading.start()
+        assert asked.wait(60)
+        meanwhile = bob.remember(FACTS[1])
+        go_on.set()
+        reading.join()
+
+    assert meanwhile.kind == "created"
+    assert contents(found[0]) == [FACTS[0]]
+    assert found[0].degraded == ()
+
+
 # -- the reranker ----------------------------------------------------------------------------
 
 
