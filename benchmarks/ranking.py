@@ -23,6 +23,7 @@ import pickle
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from harness import MemstrataAdapter
 import memstrata.manager.reading as reading
 from memstrata.domain.value import to_us
 from memstrata.language.questions import Form
+from memstrata.ports import TYPICAL_UNRELATED
 from memstrata.retrieval.cues import said_at
 from memstrata.retrieval.evidence import NAMES, form_of, gather_evidence
 from memstrata.retrieval.fusion import Fusion
@@ -100,6 +102,7 @@ class Asked:
     evidence: np.ndarray
     form: Form
     standing: Standing | None = None
+    unrelated: float = TYPICAL_UNRELATED
     group: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,7 +111,10 @@ class Asked:
 
     def scores(self, weights: Fitted) -> np.ndarray:
         total = self.evidence @ weights[self.form]
-        return total if self.standing is None else total + newest_first(self.standing, total)
+        return total if self.standing is None else total + self._lifts(total)
+
+    def _lifts(self, total: np.ndarray) -> np.ndarray:
+        return newest_first(self.standing, total, self.unrelated)
 
 
 class Watched(MemstrataAdapter):
@@ -131,7 +137,7 @@ class Watched(MemstrataAdapter):
         """Return the signals of the last search."""
         query = self.query
         asked = (query.term_ids, query.vector, query.question)
-        return Signals(self.pool, *asked, to_us(self.clock), 30.0, query.others)
+        return Signals(self.pool, *asked, to_us(self.clock), 30.0, query.unrelated, query.others)
 
 
 # -- gathering -------------------------------------------------------------------------------
@@ -151,10 +157,14 @@ def read_set(data: Path, name: str) -> Iterator[tuple[str, list[Any], list[Any]]
         yield conversation, items[conversation], asked
 
 
-def gather_set(data: Path, name: str) -> Iterator[Asked]:
-    """Write a set, ask its questions, and yield what the ranking saw."""
-    adapter = Watched()
-    for conversation, items, questions in read_set(data, name):
+def gather_set(
+    data: Path, name: str, embedder: str = "static", conversations: int | None = None
+) -> Iterator[Asked]:
+    """Write a set, or its first conversations by name, ask its questions, and yield what the
+    ranking saw.
+    """
+    adapter = Watched(embedder=embedder)
+    for conversation, items, questions in islice(read_set(data, name), conversations):
         written = 0
         last = standing = None
         sessions = {item["item_id"]: item["session_id"] for item in items}
@@ -181,6 +191,7 @@ def gather_set(data: Path, name: str) -> Iterator[Asked]:
                 np.stack(columns, axis=1).astype(np.float32),
                 form_of(pool, signals),
                 standing if signals.question.wants_latest else None,
+                signals.unrelated,
             )
     adapter.close()
 
@@ -358,11 +369,17 @@ def ablate(rows: Sequence[Asked]) -> None:
     print_row("without newest first", means(cross(rows, every)))
 
 
-def gathered(data: Path, names: Sequence[str], cache: Path | None) -> list[Asked]:
+def gathered(
+    data: Path,
+    names: Sequence[str],
+    cache: Path | None,
+    embedder: str = "static",
+    conversations: int | None = None,
+) -> list[Asked]:
     if cache is not None and cache.exists():
         rows: list[Asked] = pickle.loads(cache.read_bytes())
         return rows
-    rows = [row for name in names for row in gather_set(data, name)]
+    rows = [row for name in names for row in gather_set(data, name, embedder, conversations)]
     if cache is not None:
         cache.write_bytes(pickle.dumps(rows))
     return rows
@@ -383,9 +400,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sets", default=",".join(SHARES))
     parser.add_argument("--cache", type=Path)
+    parser.add_argument("--embedder", default="static")
+    parser.add_argument("--conversations", type=int, help="of each set, the first so many by name")
     parser.add_argument("command", choices=sorted(COMMANDS), nargs="+")
     chosen = parser.parse_args()
-    rows = gathered(chosen.data, chosen.sets.split(","), chosen.cache)
+    sets, embedder, most = chosen.sets.split(","), chosen.embedder, chosen.conversations
+    rows = gathered(chosen.data, sets, chosen.cache, embedder, most)
     for command in chosen.command:
         COMMANDS[command](rows)
 

@@ -109,6 +109,12 @@ def pytest_make_collect_report() -> Generator[None, Any, Any]:
     return report
 
 
+@pytest.fixture(scope="session")
+def skip() -> Callable[[str], NoReturn]:
+    """What skips a test for want of something, or fails it where nothing may be skipped."""
+    return _skip
+
+
 def _skip(reason: str) -> NoReturn:
     """Skip a test for want of a server; where nothing may be skipped, fail it."""
     if NO_SKIPS in os.environ:

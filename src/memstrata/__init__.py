@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from memstrata.audit import AuditProblem, AuditReport
     from memstrata.blocking import Admin, MemoryManager, Strata, Triggers
     from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncTriggers, TriggerMode
+    from memstrata.ports import Embedder, Reranker
     from memstrata.settings import Settings
     from memstrata.strata import AsyncStrata
 
@@ -81,6 +82,8 @@ def open(
     *,
     mode: str = "local",
     settings: Settings | None = None,
+    embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
 ) -> Strata:
     """Open a memstrata for callers without an event loop.
 
@@ -90,16 +93,22 @@ def open(
             made if there is none; a database is prepared by ``memstrata db init``.
         mode: ``local``, or ``incognito`` (``guest``), which keeps everything in memory.
         settings: None reads the environment.
+        embedder: A model of your own instead of the settings', see
+            :class:`memstrata.ports.Embedder`; it is yours to close.
+        reranker: Likewise, see :class:`memstrata.ports.Reranker`.
 
     Raises:
-        ConfigurationError: If a setting, the mode or the URL is wrong.
+        ConfigurationError: If a setting, the mode or the URL is wrong, or an extra is missing.
         PolicyInvalid: If the policy file is broken.
         StoreError: If the store cannot be opened.
     """
     from memstrata.blocking import Strata
     from memstrata.wiring import assemble
 
-    return Strata(assemble(target, mode=mode, settings=settings, inline=True))
+    made = assemble(
+        target, mode=mode, settings=settings, inline=True, embedder=embedder, reranker=reranker
+    )
+    return Strata(made)
 
 
 def aopen(
@@ -107,6 +116,8 @@ def aopen(
     *,
     mode: str = "local",
     settings: Settings | None = None,
+    embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
 ) -> AsyncStrata:
     """Open a memstrata for an event loop: ``async with memstrata.aopen("memory.db") as strata``.
 
@@ -114,7 +125,9 @@ def aopen(
     """
     from memstrata.wiring import assemble
 
-    return assemble(target, mode=mode, settings=settings, inline=False)
+    return assemble(
+        target, mode=mode, settings=settings, inline=False, embedder=embedder, reranker=reranker
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -38,7 +38,25 @@ class Settings(BaseSettings):
         busy_timeout_s: Longest wait for another writer, in seconds.
         pool_size: PostgreSQL: most connections of this process at a time.
         call_timeout_s: PostgreSQL: longest wait for a connection, and for each answer, in seconds.
-        embedder: ``static`` for the embedded model, ``none`` for keyword recall only.
+        embedder: ``static`` for the embedded model, ``minilm`` or ``multilingual`` for a larger one
+            on this machine, ``openai`` for an endpoint, ``none`` for keyword recall only.
+        embeddings_model: Endpoint: name of the model.
+        embeddings_dimensions: Endpoint: components of a vector.
+        embeddings_base_url: Endpoint: address, None for the one of the language model.
+        embeddings_api_key: Endpoint: key; where an address of its own is set, the language model's
+            key is not sent there.
+        embeddings_timeout_seconds: Endpoint: longest time for one batch of texts, in seconds.
+        embeddings_scripts: Endpoint: Unicode scripts that the model knows; queries in others are
+            answered by keyword.
+        embeddings_unrelated: Endpoint: cosine that the model gives for texts without anything in
+            common; None has it measured.
+        embeddings_query_prefix: Endpoint: what the model wants before a query.
+        embeddings_passage_prefix: Endpoint: what it wants before what is remembered.
+        rerank_base_url: Address that ``/rerank`` is appended to; None for no reranker.
+        rerank_model: Name of its model.
+        rerank_api_key: Its key.
+        rerank_timeout_seconds: Longest time for reranking one query, in seconds.
+        rerank_candidates: How many of the best memories it reads for a query.
         reindex: ``background`` makes index entries of another model or analyser anew while others
             work; ``manual`` leaves it to ``memstrata reindex``.
         index_budget_mb: Memory for warm owner indexes, in MiB.
@@ -61,7 +79,21 @@ class Settings(BaseSettings):
     busy_timeout_s: float = Field(default=30.0, gt=0)
     pool_size: int = Field(default=10, ge=1)
     call_timeout_s: float = Field(default=10.0, gt=0)
-    embedder: Literal["static", "none"] = "static"
+    embedder: Literal["static", "minilm", "multilingual", "openai", "none"] = "static"
+    embeddings_model: str = "text-embedding-3-small"
+    embeddings_dimensions: int = Field(default=512, ge=1, le=1024)
+    embeddings_base_url: str | None = None
+    embeddings_api_key: SecretStr | None = None
+    embeddings_timeout_seconds: float = Field(default=10.0, gt=0)
+    embeddings_scripts: tuple[str, ...] = ("Latin",)
+    embeddings_unrelated: float | None = Field(default=None, gt=-1, lt=1)
+    embeddings_query_prefix: str = ""
+    embeddings_passage_prefix: str = ""
+    rerank_base_url: str | None = None
+    rerank_model: str = "rerank"
+    rerank_api_key: SecretStr | None = None
+    rerank_timeout_seconds: float = Field(default=5.0, gt=0)
+    rerank_candidates: int = Field(default=30, ge=1, le=1000)
     reindex: Literal["background", "manual"] = "background"
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"

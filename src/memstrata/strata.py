@@ -122,13 +122,15 @@ class AsyncStrata:
         )
 
     async def close(self) -> None:
-        """Write down what readers did, close the store and the model; twice does no harm."""
+        """Write down what readers did, close the store and the models; twice does no harm."""
         await self._services.reindexing.close()
         try:
             await self._services.journal.close()
         finally:
             await self._services.store.close()
         self._services.indexes.clear()  # what is warm must not answer for a store that is gone
+        for close in self._services.closers:
+            close()
         if self._services.model is not None:
             await self._services.model.close()
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from memstrata.adapters.embedding_static import StaticEmbedder
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.adapters.system import (
@@ -20,6 +19,7 @@ from memstrata.adapters.system import (
     on_a_thread,
     on_the_spot,
 )
+from memstrata.choosing import choose_models
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.domain.value import shown
 from memstrata.language.tokens import TokenEstimate
@@ -28,7 +28,17 @@ from memstrata.manager.background import Background
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.reindexing import Remaker
 from memstrata.policy.book import PolicyBook
-from memstrata.ports import Alarm, Clock, Embedder, Ids, LanguageModel, MemoryStore, TokenCounter
+from memstrata.ports import (
+    Alarm,
+    Capability,
+    Clock,
+    Embedder,
+    Ids,
+    LanguageModel,
+    MemoryStore,
+    Reranker,
+    TokenCounter,
+)
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.indexer import Indexer
@@ -54,6 +64,7 @@ def assemble(
     alarm: Alarm | None = None,
     tokens: TokenCounter | None = None,
     embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
     filling: bool = False,
 ) -> AsyncStrata:
     """Open a store and put everything above it together.
@@ -70,13 +81,14 @@ def assemble(
         alarm: Time that comes round; None means the machine's, or none beside a clock that is not:
             the journal of reads is then written before captures and on close.
         tokens: Token counter; None means the estimate of SPEC WM-7.
-        embedder: Embedder to use instead of the settings'.
+        embedder: Embedder to use instead of the settings'; who brings one closes it.
+        reranker: Reranker to use instead of the settings', likewise.
         filling: Whether another store is to be moved here, or on its way here already.
 
     Raises:
-        ConfigurationError: If the mode or the URL is of no known kind, or a database was not
-            prepared for the role.
-        MissingExtra: If the kind of store is not installed.
+        ConfigurationError: If the mode or the URL is of no known kind, a database was not prepared
+            for the role, or an embedder has more dimensions than can be kept.
+        MissingExtra: If the kind of store, the embedder or the reranker is not installed.
         PolicyInvalid: If the policy file is broken.
         StoreError: If the store cannot be opened.
     """
@@ -87,11 +99,14 @@ def assemble(
         raise ConfigurationError(f"mode must be local, incognito or guest, not {shown(mode)}")
     hidden = mode != "local"
     policies = PolicyBook(chosen.policy)
-    if embedder is None and chosen.embedder == "static":
-        embedder = StaticEmbedder()
-    indexes = IndexCache(Indexer(embedder), budget_bytes=chosen.index_budget_mb * _MIB)
+    models = choose_models(chosen, embedder, reranker, hidden=hidden)
+    indexes = IndexCache(Indexer(models.embedder), budget_bytes=chosen.index_budget_mb * _MIB)
     store = DictStore() if hidden else open_store(target, chosen, inline=inline, filling=filling)
-    time, aside = clock or SystemClock(), on_the_spot if inline else on_a_thread
+    shares_a_loop = Capability.INLINE not in store.capabilities
+    # A caller without a loop of his own waits himself. Over a server's store all of them share
+    # one, which a model that takes its time must not stop.
+    waits_himself = inline and not (models.are_slow and shares_a_loop)
+    time, aside = clock or SystemClock(), on_the_spot if waits_himself else on_a_thread
     remaker = Remaker(store, indexes, time, aside)
     found, problems = (None, ()) if hidden or model is not None else _model(chosen)
     services = Services(
@@ -111,7 +126,10 @@ def assemble(
         ),
         tokens=tokens or TokenEstimate(),
         mode="incognito" if hidden else "local",
-        problems=problems,
+        problems=(*problems, *models.problems),
+        reranker=models.reranker,
+        rerank_candidates=chosen.rerank_candidates,
+        closers=models.closers,
     )
     return AsyncStrata(services)
 

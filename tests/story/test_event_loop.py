@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import memstrata
-from memstrata.manager import reading, writing
+from memstrata.manager import reading, sights, writing
+from memstrata.ports import Capability
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.indexer import Indexer
 from memstrata.strata import AsyncStrata
@@ -21,6 +22,7 @@ class Watched:
     model_id = "watched"
     dimensions = 2
     scripts = frozenset({"Latin"})
+    capabilities = frozenset({Capability.INLINE})
 
     def __init__(self) -> None:
         self.threads: list[int] = []
@@ -72,7 +74,7 @@ class Steps:
 
 @pytest.mark.parametrize("verb", ["recall", "digest"])
 def test_reading_and_ranking_many_rows_lets_others_go_on(tmp_path, monkeypatch, verb):
-    monkeypatch.setattr(reading, "MANY_READ", 20)
+    monkeypatch.setattr(sights, "MANY_READ", 20)
     monkeypatch.setattr(reading, "MANY_RANKED", 20)
 
     async def ask(count: int) -> tuple[int, int, object]:

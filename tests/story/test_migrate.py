@@ -269,13 +269,12 @@ def test_a_store_that_answers_otherwise_stays_closed(tmp_path):
 
     def spoil(strata):
         store = strata.services.store
-        whole = store.snapshot
+        whole = store.snapshots
 
-        async def snapshot(owner, *, since=None):
-            seen = await whole(owner, since=since)
-            return replace(seen, rows=seen.rows[:-1])
+        async def snapshots(asked):
+            return tuple(replace(seen, rows=seen.rows[:-1]) for seen in await whole(asked))
 
-        store.snapshot = snapshot
+        store.snapshots = snapshots
 
     with pytest.raises(MoveRefused) as refused:
         asyncio.run(moved_with_recalls(tmp_path / "a.db", tmp_path / "b.db", spoil))

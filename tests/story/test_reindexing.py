@@ -341,7 +341,7 @@ class TestAnEmbedderThatFails:
         assert found.degraded == ("vector",)
         status = ana.status()
         assert status["stale_entries"] == 1
-        assert "embedder:ModelTimeout" in status["problems"]
+        assert "embedder: ModelTimeout: no answer" in status["problems"]
 
         shared.run_background()
         assert "reindexing:ModelTimeout" in ana.status()["problems"]

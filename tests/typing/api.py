@@ -1,9 +1,35 @@
 """The promised API as types: checked by mypy, never run."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import assert_type
 
 import memstrata
+from memstrata.adapters.embedding_minilm import MiniLMEmbedder
+from memstrata.adapters.embedding_multilingual import MultilingualEmbedder
+from memstrata.adapters.embedding_openai import OpenAIEmbedder
+from memstrata.adapters.embedding_static import StaticEmbedder
+from memstrata.adapters.reranking_http import HttpReranker
+from memstrata.ports import Capability, Embedder, QueryEmbedder, Reranker
+
+
+class Words:
+    """A reranker as users write one."""
+
+    model_id = "words"
+    capabilities: frozenset[Capability] = frozenset()
+
+    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        return [float(query in text) for text in texts]
+
+
+def models() -> None:
+    memstrata.open(":memory:", embedder=StaticEmbedder(), reranker=Words())
+    memstrata.aopen(":memory:", embedder=MultilingualEmbedder(), reranker=None)
+    made: Embedder = MiniLMEmbedder()
+    asks: QueryEmbedder = OpenAIEmbedder(model="m", dimensions=512)
+    scores: Reranker = HttpReranker(model="m", base_url="http://localhost/v1")
+    del made, asks, scores
 
 
 def blocking() -> None:

@@ -137,7 +137,7 @@ class Faulty:
 
 
 class FarAway:
-    """A store whose answer about heads takes a round of the loop."""
+    """A store whose answer about where owners stand takes a round of the loop."""
 
     def __init__(self, store, told):
         self._store = store
@@ -148,10 +148,16 @@ class FarAway:
         return getattr(self._store, name)
 
     async def heads(self, owners):
+        return await self._slowly(self._store.heads(owners))
+
+    async def snapshots(self, asked):
+        return await self._slowly(self._store.snapshots(asked))
+
+    async def _slowly(self, call):
         self._told.append("asked")
         await asyncio.sleep(0)
         self._told.append("answered")
-        return await self._store.heads(owners)
+        return await call
 
 
 def test_a_recall_that_fails_leaves_no_question_under_way():

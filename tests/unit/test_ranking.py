@@ -297,7 +297,7 @@ class _Unreachable:
         self.is_cut = False
 
     def __getattr__(self, name: str) -> object:
-        if self.is_cut and name == "heads":
+        if self.is_cut and name in ("heads", "snapshots"):
             return self._unanswered
         return getattr(self._store, name)
 

@@ -14,15 +14,17 @@ import hashlib
 import json
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.adapters.wordpiece import WordPiece
+from memstrata.ports import TYPICAL_UNRELATED, Capability
 
 ARTEFACT = Path(__file__).with_name("static_embedder")
 
@@ -56,9 +58,13 @@ class StaticEmbedder:
         dimensions: Length of every vector.
         scripts: The scripts whose text it places well. Other text gets a vector too, of little
             meaning: gate by script before trusting it.
+        capabilities: ``inline``: 0.15 ms for a short text.
+        unrelated: What ranking is fitted to.
     """
 
     scripts: frozenset[str] = frozenset({"Latin"})
+    capabilities: frozenset[Capability] = frozenset({Capability.INLINE})
+    unrelated: Mapping[str, float] = MappingProxyType({"Latin": TYPICAL_UNRELATED})
 
     def __init__(self, directory: Path = ARTEFACT) -> None:
         """Read the manifest (1 KB); the table and the vocabulary wait for the first `encode`.

@@ -16,12 +16,17 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from memstrata.adapters.http_retry import (
+    DEFAULT_BASE_URL,
+    is_transient,
+    longest_wait_s,
+    retry_after_s,
+    why_refused,
+)
 from memstrata.adapters.json_schema import is_strict
 from memstrata.adapters.model_reply import Reply, checked_json, counted, parse_body, reply_in
 from memstrata.domain.decision import Usage
@@ -38,19 +43,11 @@ from memstrata.ports import Capability, ModelAnswer
 if TYPE_CHECKING:
     import openai
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
-
 MAX_BODY_BYTES = 1024 * 1024
 """Largest HTTP body that is read; chosen: far above any answer that we ask for."""
 MAX_REPAIR_CHARS = 8_000
 """How much of a wrong answer is shown to the model again; chosen, about 2,000 tokens."""
 
-BACKOFF_BASE_S = 0.5
-BACKOFF_CAP_S = 8.0
-"""Upper end of the wait before retry n is ``min(cap, base · 2ⁿ)``, the wait itself uniform below
-it ("full jitter", Brooker 2015); base and cap as the vendor's SDK has them."""
-
-_TRANSIENT = frozenset({408, 409, 429})
 _ABOUT_FORMAT = ("response_format", "json_schema", "json_object", "structured output", "json mode")
 
 
@@ -187,8 +184,7 @@ class OpenAIModel:
             except _Transient as failure:
                 wait_s = failure.after_s
                 if wait_s is None:
-                    longest_s = min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2**attempt)
-                    wait_s = longest_s * self._jitter()
+                    wait_s = longest_wait_s(attempt) * self._jitter()
                 left_s = call.ends_at - self._monotonic()
                 if attempt >= self._max_retries or wait_s >= left_s:
                     raise ModelTimeout(
@@ -288,16 +284,15 @@ class OpenAIModel:
 
     def _translated(self, error: openai.APIStatusError, rung: Rung) -> Exception:
         status = error.status_code
-        if status in _TRANSIENT or status >= 500:
-            return _Transient(f"status {status}", _retry_after_s(error.response.headers))
+        if is_transient(status):
+            return _Transient(f"status {status}", retry_after_s(error.response.headers))
         said = f"{error.param or ''} {error.message}".lower()
         if status in (400, 422):
             if rung is not Rung.PROMPT and any(word in said for word in _ABOUT_FORMAT):
                 return _RungRefused()
             if self._fixed_temperature and "temperature" in said:
                 return _TemperatureRefused()
-        reason = {401: "credentials refused", 403: "access refused", 404: "unknown model or path"}
-        return ModelUnavailable(f"{reason.get(status, 'request refused')} ({status}) by {self!r}")
+        return ModelUnavailable(f"{why_refused(status)} ({status}) by {self!r}")
 
 
 class _Transient(Exception):
@@ -398,18 +393,3 @@ def _capped_transport(limits: Any) -> Any:
             return response
 
     return _Transport(limits=limits)
-
-
-def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return how long a server asks to wait, in seconds or as an HTTP date; None if it does not."""
-    said = headers.get("retry-after", "").strip()
-    try:
-        return max(0.0, float(said)) if said and float(said) < float("inf") else None
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(said)
-    except ValueError:
-        return None
-    aware = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())

@@ -22,8 +22,10 @@ from memstrata.domain.scope import Principal
 from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker, between, sequence
 from memstrata.manager.floors import Floors
-from memstrata.manager.reading import Reader, Sight
+from memstrata.manager.reading import Reader
+from memstrata.manager.reranking import rank_again
 from memstrata.manager.services import Services
+from memstrata.manager.sights import Sight
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.ranker import Query, Ranked, standing
 
@@ -88,7 +90,8 @@ class Digester:
         """
         asked = replace(cue, floor=rules.floor, limit=rules.candidates)
         now = self._reader.now
-        sight = await self._reader.sight(asked) if rules.enabled else Sight((), (), now, now, ())
+        nothing = Sight((), (), now, now, ())
+        sight = await self._reader.sights.of(asked) if rules.enabled else nothing
         made = await self._reader.aside(sight, partial(self.made, sight, asked, rules, trigger))
         self._notes.read(made.items, made.receipt.at)
         self._notes.add(made.receipt)
@@ -127,6 +130,7 @@ class Digester:
         """Return the digest of what was looked at; leaves nothing for the journal."""
         query, lost, fusion = self._query(cue.query, rules, sight)
         ranked = self._reader.rank(sight, query, cue, fusion)
+        ranked, lost = rank_again(self._services, ranked, cue, lost, sight.degraded)
         hits = self._candidates(ranked, cue, rules, trigger)
         count = self._services.tokens.count
         composed = compose(hits, rules, sight.clock, count) if rules.enabled else _OFF
@@ -141,7 +145,7 @@ class Digester:
             composed.chosen,
             [*composed.dropped[:MAX_DROPPED], *dropped],
             lost,
-            self._reader.grounds(query, fusion),
+            self._reader.grounds(query, fusion, reranked=bool(ranked.reranked)),
         )
         counter = self._services.tokens.counter_id
         page = Page(rules, FORMAT, counter, _hash_of(composed.text), trigger)

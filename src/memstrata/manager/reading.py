@@ -2,63 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache, partial
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeVar
 
-from memstrata.domain.change import Head, Snapshot, StoredRow
+from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import decode, decode_all
 from memstrata.domain.cue import Cue
 from memstrata.domain.decision import Candidate
-from memstrata.domain.errors import ModelError, ScopeDenied, StoreUnavailable
+from memstrata.domain.errors import ModelError, ScopeDenied
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Explanation, Hit, Recall
 from memstrata.domain.receipt import Dropped, Ranking, Receipt, Seen, Shown
 from memstrata.domain.scope import Principal, Right, Scope
 from memstrata.domain.value import from_us, to_us
-from memstrata.manager.ahead import Begun
+from memstrata.manager.completing import EMBEDDER, ails
+from memstrata.manager.reranking import candidates, has_slow_model, rank_again
 from memstrata.manager.services import Services
+from memstrata.manager.sights import VECTOR, Sight, Sights, owners_of
 from memstrata.policy.rules import Policy
-from memstrata.ports import Capability
 from memstrata.retrieval.fusion import Fusion
-from memstrata.retrieval.identity import ranking
-from memstrata.retrieval.owner_index import Frozen, OwnerIndex
+from memstrata.retrieval.identity import ranking, with_reranker
 from memstrata.retrieval.pool import gather, newest, unasked
 from memstrata.retrieval.ranker import Query, Ranked, explain, rank
 
 MANY_RANKED = 5_000
 """Rows whose ranking takes about a millisecond, measured: 0.2 µs a row."""
 
-MANY_READ = 300
-"""Rows out of which columns are built in about a millisecond, measured: 3 µs a row."""
-
 RUNNERS_UP = 3
 """How many of those that the limit of a recall cuts off its receipt names; chosen."""
 
 T = TypeVar("T")
-
-Standing: TypeAlias = Awaitable[Sequence[Head | Snapshot | None]]
-"""An answer to where owners stand, or to what they hold."""
-
-
-class Sight(NamedTuple):
-    """What one read looks at.
-
-    Attributes:
-        owners: Whose memories.
-        frozen: Columns of each owner, in their order.
-        now: The clock of the read.
-        clock: Time to rank at: the system time that was asked for, or else ``now``.
-        degraded: Names of what could not be reached.
-    """
-
-    owners: Sequence[Scope]
-    frozen: Sequence[Frozen]
-    now: datetime
-    clock: datetime
-    degraded: tuple[str, ...]
 
 
 class Grounds(NamedTuple):
@@ -74,11 +50,16 @@ class Grounds(NamedTuple):
 
 
 class Reader:
-    """Answers the questions of one principal; writes nothing."""
+    """Answers the questions of one principal; writes nothing.
+
+    Attributes:
+        sights: Brings what is read up to the store.
+    """
 
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        self.sights = Sights(services)
         # A manager asks again and again; what ranks changes with the process only.
         self._rankings: dict[bool, Ranking] = {}
 
@@ -119,30 +100,34 @@ class Reader:
 
     async def recall(self, cue: Cue) -> Recall:
         """Rank what the principal may see for a cue."""
-        asked, analysed = self._begun(cue), None
+        asked, analysed = self.sights.begun(cue), None
         try:
             # While a store over a network says where the owners stand.
-            analysed = self.query(cue.query)
+            analysed = await self.asked(cue.query)
         finally:
             # What was begun is waited for once, whatever happens.
             if analysed is None and asked is not None:
                 await asked.dismiss()
         query, lost = analysed
-        sight = await self.sight(cue, asked)
+        sight = await self.sights.of(cue, asked)
         return await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
 
     async def aside(self, sight: Sight, work: Callable[[], T]) -> T:
         """Return what ranking a sight returns; where there is much to rank others on the caller's
-        event loop go on meanwhile.
+        event loop go on meanwhile; likewise where a model takes part that takes its time.
         """
         rows = sum(len(segment) for frozen in sight.frozen for segment in frozen.segments)
-        return await self._services.aside(work) if rows > MANY_RANKED else work()
+        waits = has_slow_model(self._services) and rows
+        return await self._services.aside(work) if waits or rows > MANY_RANKED else work()
 
     def recalled(self, sight: Sight, cue: Cue, query: Query, lost: Sequence[str] = ()) -> Recall:
         """Rank what was looked at for a cue; see :meth:`query` for the last two."""
-        ranked = self.rank(sight, query, cue, runners_up=RUNNERS_UP)
+        runners_up = max(RUNNERS_UP, candidates(self._services) - cue.limit)
+        ranked = self.rank(sight, query, cue, runners_up=runners_up)
+        ranked, lost = rank_again(self._services, ranked, cue, lost, sight.degraded)
         hits = ranked.hits_at(ranked.order[: cue.limit])
-        given = partial(self._cut_short, sight, cue, ranked, hits, lost, self.grounds(query))
+        grounds = self.grounds(query, reranked=bool(ranked.reranked))
+        given = partial(self._cut_short, sight, cue, ranked, hits, lost, grounds)
         return Recall(hits, _degraded(sight, lost), given)
 
     def _cut_short(
@@ -157,39 +142,20 @@ class Reader:
         """Return the receipt of a recall, which names the next best beyond its limit."""
         dropped = [
             Dropped(ranked.pool.row(slot).id, ranked.score.item(slot), "limit")
-            for slot in ranked.order[cue.limit :].tolist()
+            for slot in ranked.order[cue.limit : cue.limit + RUNNERS_UP].tolist()
         ]
         return self.receipt(sight, cue, ranked, hits, dropped, lost, grounds)
 
-    def _begun(self, cue: Cue) -> Begun[Sequence[Head | Snapshot | None]] | None:
-        """Begin to ask where the owners of a cue stand, if it is about what stands now and the
-        answer may take its time.
-        """
-        store = self._services.store
-        if Capability.INLINE in store.capabilities or not _is_of_now(cue):
-            return None
-        owners = owners_of(cue.scopes)
-        return Begun(self._standing(owners, [self._services.indexes.of(each) for each in owners]))
-
-    async def _standing(
-        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
-    ) -> Sequence[Head | Snapshot | None]:
-        """Ask where owners stand; where the nearest is not in memory yet, for its rows at once."""
-        if indexes and indexes[0].head is None:
-            heads = [index.head for index in indexes]
-            return await self._services.store.snapshots(dict(zip(owners, heads, strict=True)))
-        return await self._services.store.heads(owners)
-
     async def explain(self, memory: Memory, cue: Cue) -> Explanation:
         """Say why a memory is or is not recalled for a cue."""
-        sight = await self.sight(cue)
-        query, _ = self.query(cue.query)
+        sight = await self.sights.of(cue)
+        query, _ = await self.asked(cue.query)
         ranked = await self.aside(sight, partial(self.rank, sight, query, cue))
         return explain(memory, sight.frozen, ranked, query, cue, sight.clock)
 
     async def visible(self, cue: Cue) -> tuple[Memory, ...]:
         """Return everything the cue may see, newest first, then by id."""
-        sight = await self.sight(cue)
+        sight = await self.sights.of(cue)
         pool = gather(sight.frozen, cue, sight.clock)
         memories = decode_all(pool.row(slot) for slot in range(len(pool)))
         return tuple(sorted(memories, key=lambda m: (-to_us(m.created_at), m.id)))
@@ -198,7 +164,7 @@ class Reader:
         """Return what stands under keys in one scope, by key."""
         principal = self._principal
         cue = Cue("", 1, (scope,), agent=principal.agent, purpose=principal.purpose)
-        sight = await self.sight(cue)
+        sight = await self.sights.of(cue)
         return tuple(sorted(gather(sight.frozen, cue, sight.now).keyed(), key=lambda m: str(m.key)))
 
     async def history(
@@ -250,74 +216,6 @@ class Reader:
         """Whether this reader's agent belongs to the audience of what was said (SC-12)."""
         return said.audience is None or self._principal.agent in said.audience
 
-    async def sight(self, cue: Cue, asked: Standing | None = None) -> Sight:
-        """Return what a cue reads: the columns of its owners at the clocks that it names.
-
-        Args:
-            cue: Whose scopes.
-            asked: Where its owners stand, if somebody has begun to ask.
-        """
-        owners, now = owners_of(cue.scopes), self.now
-        if _is_of_now(cue):
-            indexes = [self._services.indexes.of(owner) for owner in owners]
-            standing = asked or self._standing(owners, indexes)
-            current, degraded = await self._refreshed(owners, indexes, standing)
-            if any(index.bare for index in current):
-                degraded = (*degraded, "vector")
-            pairs = zip(owners, current, strict=True)
-            frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
-            return Sight([*frozen], [*frozen.values()], now, now, degraded)
-        if cue.known_at is not None:
-            return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
-        stood = zip(owners, await self._services.store.heads(owners), strict=True)
-        return await self.past(cue, {o: from_us(head.known_at) for o, head in stood if head}, now)
-
-    async def past(self, cue: Cue, known_at: Mapping[Scope, datetime], now: datetime) -> Sight:
-        """Return what a cue reads of each owner as of a system time.
-
-        Versions that gave way are among them where another time of the world is asked for: they
-        may have been true at it.
-        """
-        store, indexes = self._services.store, self._services.indexes
-        ever = cue.valid_at is not None
-        frozen = []
-        for owner, time in known_at.items():
-            rows = await store.as_of(owner, to_us(time), superseded=ever)
-            frozen.append(await self._built(rows, partial(indexes.frozen_at, rows)))
-        return Sight([*known_at], frozen, now, cue.known_at or now, ())
-
-    async def _refreshed(
-        self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex], asked: Standing
-    ) -> tuple[Sequence[OwnerIndex], tuple[str, ...]]:
-        """Bring the owners' indexes up to the store; name what could not be reached.
-
-        Without the store a warm index still answers, and the answer says so (RE-5).
-        """
-        try:
-            pairs = zip(owners, indexes, await asked, strict=True)
-            return [await self._current(*pair) for pair in pairs], ()
-        except StoreUnavailable:
-            if all(index.head is None for index in indexes):
-                raise
-            return indexes, ("store",)
-
-    async def _current(
-        self, owner: Scope, index: OwnerIndex, found: Head | Snapshot | None
-    ) -> OwnerIndex:
-        head = found.head if isinstance(found, Snapshot) else found
-        if head is None:
-            return index if index.head is None else self._services.indexes.renew(owner)
-        if head != index.head:
-            if not isinstance(found, Snapshot):
-                found = await self._services.store.snapshot(owner, since=index.head)
-            await self._built(found.rows, partial(_taken_in, index, found))
-        if index.stale:
-            self._services.reindexing.notice(owner, index)
-        return index
-
-    async def _built(self, rows: Sequence[StoredRow], work: Callable[[], T]) -> T:
-        return await self._services.aside(work) if len(rows) > MANY_READ else work()
-
     def query(self, text: str, *, has_vector: bool = True) -> tuple[Query, tuple[str, ...]]:
         """Return a text as the index sees it, and ``vector`` where its vector is missing against
         the wish.
@@ -326,9 +224,19 @@ class Reader:
         if not has_vector:
             return indexer.lexical_query(text), ()
         try:
-            return indexer.query(text), ()
-        except (ModelError, OSError):
-            return indexer.lexical_query(text), ("vector",)
+            query = indexer.query(text)
+        except (ModelError, OSError) as error:
+            ails(self._services, EMBEDDER, error)
+            return indexer.lexical_query(text), (VECTOR,)
+        if self._services.ailing and query.vector is not None:
+            ails(self._services, EMBEDDER, None)
+        return query, ()
+
+    async def asked(self, text: str, *, has_vector: bool = True) -> tuple[Query, tuple[str, ...]]:
+        """Return what :meth:`query` does; others on the event loop go on where that takes time."""
+        if not (has_vector and self._services.indexes.indexer.is_slow):
+            return self.query(text, has_vector=has_vector)
+        return await self._services.aside(partial(self.query, text))
 
     def rank(
         self,
@@ -378,9 +286,15 @@ class Reader:
         times = zip(sight.owners, newest(pool, sight.frozen), strict=True)
         return tuple(Seen(owner, from_us(time)) for owner, time in times if time is not None)
 
-    def grounds(self, query: Query, fusion: Fusion | None = None) -> Grounds:
+    def grounds(
+        self, query: Query, fusion: Fusion | None = None, *, reranked: bool = False
+    ) -> Grounds:
         """Return on what grounds a query is answered now."""
-        return Grounds(self._ranking(query, fusion), self.policy.hash)
+        ranked_by = self._ranking(query, fusion)
+        if reranked and self._services.reranker is not None:
+            model_id, read = self._services.reranker.model_id, self._services.rerank_candidates
+            ranked_by = with_reranker(ranked_by, model_id, read)
+        return Grounds(ranked_by, self.policy.hash)
 
     def _ranking(self, query: Query, fusion: Fusion | None) -> Ranking:
         indexer, has_vector = self._services.indexes.indexer, query.vector is not None
@@ -397,15 +311,6 @@ class Reader:
         return self._services.policies.policy_for(self._principal.home.org)
 
 
-def _is_of_now(cue: Cue) -> bool:
-    return cue.known_at is None and cue.valid_at is None
-
-
-def _taken_in(index: OwnerIndex, snapshot: Snapshot) -> None:
-    index.refresh(snapshot)
-    index.freeze()
-
-
 def _degraded(sight: Sight, lost: Sequence[str]) -> tuple[str, ...]:
     """Return what the read had to do without, by name."""
     return tuple(sorted({*sight.degraded, *lost})) if sight.degraded or lost else ()
@@ -418,11 +323,6 @@ def _shown(hit: Hit) -> Shown:
 
 # A principal asks for those of its own lineage with every read.
 @lru_cache(maxsize=4096)
-def owners_of(scopes: Sequence[Scope]) -> tuple[Scope, ...]:
-    """Return who owns the memories of scopes, each once, in their order."""
-    return tuple(dict.fromkeys(scope.owner for scope in scopes))
-
-
 def unlimited(cue: Cue) -> Cue:
     """Return the cue without a limit, for explaining."""
     return replace(cue, limit=10**9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from memstrata.digest.compose import compose
 from memstrata.domain.codec import decode
@@ -16,8 +17,9 @@ from memstrata.domain.receipt import Made, Receipt
 from memstrata.domain.scope import Principal
 from memstrata.manager.asking import Asker
 from memstrata.manager.digesting import Digester
-from memstrata.manager.reading import Reader, Sight, owners_of
+from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
+from memstrata.manager.sights import Sight, owners_of
 
 
 class Replayer:
@@ -46,7 +48,8 @@ class Replayer:
         shown = self._shown_again(sight, receipt)
         if receipt.policy == self._reader.policy.hash:
             sight = sight._replace(degraded=receipt.degraded)
-            made = self._digester.made(sight, receipt.cue, page.rules, page.trigger)
+            make = partial(self._digester.made, sight, receipt.cue, page.rules, page.trigger)
+            made = await self._reader.aside(sight, make)
             if made.receipt.ranking == receipt.ranking and made.receipt.page == page:
                 return replace(made, receipt=receipt, made=Made.RANKED)
         composed = compose(shown, page.rules, sight.clock, self._services.tokens.count)
@@ -66,8 +69,9 @@ class Replayer:
         if receipt.policy == self._reader.policy.hash:
             sight = sight._replace(degraded=receipt.degraded)
             has_vector = "vector" not in receipt.degraded
-            query, _ = self._reader.query(receipt.query, has_vector=has_vector)
-            found = self._reader.recalled(sight, receipt.cue, query).receipt
+            query, _ = await self._reader.asked(receipt.query, has_vector=has_vector)
+            work = partial(self._reader.recalled, sight, receipt.cue, query)
+            found = (await self._reader.aside(sight, work)).receipt
             if (found.ranking, found.returned) == (receipt.ranking, receipt.returned):
                 made = Made.RANKED
         return Recall(hits, receipt.degraded, receipt, made)
@@ -94,7 +98,7 @@ class Replayer:
         if any(seen.owner not in owners for seen in receipt.seen):
             raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
         seen = {one.owner: one.known_at for one in receipt.seen}
-        return await self._reader.past(receipt.cue, seen, receipt.at)
+        return await self._reader.sights.past(receipt.cue, seen, receipt.at)
 
     def _shown_again(self, sight: Sight, receipt: Receipt) -> Sequence[Hit]:
         """Return what was shown as it was then, in the order of the receipt.

@@ -32,6 +32,7 @@ def status_of(
         "memories": _counted([memory.kind.value for memory in memories]),
         "review": sum(memory.status is Status.REVIEW for memory in memories),
         "embedder": services.indexes.indexer.embedder or None,
+        "reranker": None if services.reranker is None else services.reranker.model_id,
         "analyser": services.indexes.indexer.analyser,
         "stale_entries": _stale(services, principal, memories),
         "model": None if model is None else model.model_id,
@@ -52,13 +53,12 @@ def _stale(services: Services, principal: Principal, memories: Sequence[Memory])
 
 
 def _problems(services: Services) -> tuple[str, ...]:
-    failure = services.indexes.indexer.failure
     waiting = {f"undelivered_promotion:{name}" for name in services.undelivered.values()}
     return (
         *services.problems,
+        *(f"{part}: {problem}" for part, problem in sorted(services.ailing.items())),
         *services.journal.problems,
         *services.reindexing.problems,
-        *([] if failure is None else [f"embedder:{failure}"]),
         *map(str, services.policies.problems()),
         *sorted(waiting),
     )

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
 from memstrata.manager.journal import ReadJournal
 from memstrata.policy.book import PolicyBook
-from memstrata.ports import Aside, Clock, Ids, LanguageModel, MemoryStore, TokenCounter
+from memstrata.ports import (
+    Aside,
+    Clock,
+    Ids,
+    LanguageModel,
+    MemoryStore,
+    Reranker,
+    TokenCounter,
+)
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion
 
@@ -34,6 +43,10 @@ class Services:
         undelivered: Work between owners that could not be carried out when last tried: id of the
             item to the name of the error. No content, no scope: everybody may see ``status``.
         noted: Hash of the policy that this process has seen on record, by org.
+        reranker: Reads the best again, or None.
+        rerank_candidates: How many of them.
+        ailing: Which models failed when they were last asked, and why.
+        closers: What lets go of connections that the parts hold.
     """
 
     store: MemoryStore
@@ -51,3 +64,7 @@ class Services:
     problems: tuple[str, ...] = ()
     undelivered: dict[str, str] = field(default_factory=dict)
     noted: dict[str, str] = field(default_factory=dict)
+    reranker: Reranker | None = None
+    rerank_candidates: int = 30
+    ailing: dict[str, str] = field(default_factory=dict)
+    closers: tuple[Callable[[], None], ...] = ()

@@ -14,8 +14,9 @@ from memstrata.domain.errors import InvalidInput, StoreUnavailable
 from memstrata.domain.given import enum_member
 from memstrata.domain.memory import Status
 from memstrata.domain.scope import Principal
-from memstrata.manager.reading import Reader, owners_of
+from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
+from memstrata.manager.sights import owners_of
 from memstrata.manager.supplying import Supplier
 
 

@@ -132,7 +132,7 @@ class WriteTurn:
             outcome = self._settle(judgement, snapshot, pending, scribe)
             self._remember_key(judgement.candidate, outcome)
             self.outcomes.append(outcome)
-        added = tuple(self._new_version(memory) for memory in pending.added)
+        added = tuple(self._first_entry(memory) for memory in pending.added)
         final = {memory.id: memory for memory in pending.restated}
         final |= {new.memory.id: new.memory for new in added}
         self.outcomes[:] = [_settled(outcome, final) for outcome in self.outcomes]
@@ -243,12 +243,21 @@ class WriteTurn:
         named = {"key": candidate.key, "category": candidate.category}
         return {**named, "policy": self.policy_hash, **how_proposed(candidate)}
 
+    def _first_entry(self, memory: Memory) -> NewVersion:
+        """Return a version that is new, which says whose vector it has."""
+        make, new = self.services.indexes.indexer, self._new_version(memory)
+        if new.embedder == make.embedder:
+            return new
+        return new._replace(memory=replace(memory, embedding_model=None))
+
     def _new_version(self, memory: Memory) -> NewVersion:
         make = self.services.indexes.indexer
         text = index_text(memory)
-        indexed = self.prepared.get(text) or make.prepare([text])[0]
-        entry = make.entry(memory, indexed)
-        return NewVersion(memory, entry, indexed.analyser, indexed.embedder)
+        indexed = self.prepared.get(text)
+        if indexed is None:
+            # Nothing slow waits inside the turn: a vector that takes time is made later.
+            (indexed,) = make.bare([text]) if make.is_slow else make.prepare_anyway([text]).entries
+        return NewVersion(memory, make.entry(memory, indexed), indexed.analyser, indexed.embedder)
 
     def _lacking(self, candidate: Candidate) -> tuple[str, ...]:
         """Return, as a reason, that what is stored has no vector yet (LT-11)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from memstrata.capture.drafts import DraftRules, candidate_of, checked_candidate
 from memstrata.domain.change import Snapshot, TurnRequest
@@ -25,6 +26,7 @@ from memstrata.domain.errors import InvalidInput, ScopeDenied
 from memstrata.domain.memory import Draft, Memory
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.value import shown
+from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
 from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.services import Services
@@ -42,6 +44,13 @@ MAX_BATCH = 10_000
 
 MANY_TEXTS = 30
 """Texts that are analysed and embedded in about a millisecond, measured: 30 µs for a sentence."""
+
+
+class _Prepared(NamedTuple):
+    """Texts of a batch as the index sees them, and why they have no vectors if they have none."""
+
+    by_text: dict[str, Indexed]
+    lost: Exception | None
 
 
 class Writer:
@@ -221,7 +230,8 @@ class Writer:
         await note_policy(services, owner, policy)
         texts = [index_text(j.candidate) for j in judgements if isinstance(j, Commit)]
         prepare = partial(self._prepare, texts)
-        prepared = await services.aside(prepare) if len(texts) > MANY_TEXTS else prepare()
+        is_long = len(texts) > MANY_TEXTS or (texts and services.indexes.indexer.is_slow)
+        prepared = await services.aside(prepare) if is_long else prepare()
         index = services.indexes.of(owner)
         waits = any(isinstance(judgement, (Hold, Repeat)) for judgement in judgements)
         turn = WriteTurn(
@@ -232,7 +242,7 @@ class Writer:
             policy.hash,
             index,
             judgements,
-            prepared,
+            prepared.by_text,
             standing=standing,
             # A global write goes by grants that stand with another owner than whose turn it is.
             granted=await self._grants_over(owner) if owner.org is None else (),
@@ -242,13 +252,14 @@ class Writer:
         index.follow(committed)
         services.reindexing.wrote(owner, index)
         outcomes = await self._with_repeated(owner, turn)
-        model = services.indexes.indexer.embedder
-        return _charged(outcomes, sum(each.embedder == model for each in prepared.values()))
+        return _charged(outcomes, 0 if prepared.lost else len(prepared.by_text))
 
-    def _prepare(self, texts: Sequence[str]) -> dict[str, Indexed]:
+    def _prepare(self, texts: Sequence[str]) -> _Prepared:
         distinct = list(dict.fromkeys(texts))
-        prepared = self._services.indexes.indexer.prepare(distinct)
-        return dict(zip(distinct, prepared, strict=True))
+        entries, lost = self._services.indexes.indexer.prepare_anyway(distinct)
+        if distinct:
+            ails(self._services, EMBEDDER, lost)
+        return _Prepared(dict(zip(distinct, entries, strict=True)), lost)
 
     async def _with_repeated(self, owner: Scope, turn: WriteTurn) -> tuple[Outcome, ...]:
         if not turn.repeated:

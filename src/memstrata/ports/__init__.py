@@ -6,10 +6,19 @@ in ``capabilities``, never found out by trying.
 
 from memstrata.ports.capability import Capability
 from memstrata.ports.host import Alarm, Aside, Clock, Ids
-from memstrata.ports.models import Embedder, LanguageModel, ModelAnswer, TokenCounter
+from memstrata.ports.models import (
+    TYPICAL_UNRELATED,
+    Embedder,
+    LanguageModel,
+    ModelAnswer,
+    QueryEmbedder,
+    Reranker,
+    TokenCounter,
+)
 from memstrata.ports.stores import MemoryStore, MovableStore, OwnerView, SessionStore
 
 __all__ = [
+    "TYPICAL_UNRELATED",
     "Alarm",
     "Aside",
     "Capability",
@@ -21,6 +30,8 @@ __all__ = [
     "ModelAnswer",
     "MovableStore",
     "OwnerView",
+    "QueryEmbedder",
+    "Reranker",
     "SessionStore",
     "TokenCounter",
 ]

@@ -14,25 +14,78 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+TYPICAL_UNRELATED = 0.18
+"""The cosine of unrelated texts that ranking is fitted to: the embedded embedder's, measured as the
+mean over pairs of eight everyday sentences on different subjects."""
+
+
 class Embedder(Protocol):
     """Texts to unit vectors.
+
+    ``encode`` may be called on any thread, and on several at once. Where :data:`Capability.INLINE`
+    is not declared it is called neither on an event loop nor under an owner's turn.
 
     Attributes:
         model_id: Changes whenever the vector of any text would.
         dimensions: Length of a vector, at most 1,024 (so that int8 dot products stay exact).
         scripts: Unicode scripts that the model knows, for example ``Latin``; recall leaves the
             dense part out for texts mainly in others.
+        capabilities: What it can do beyond this port; an embedder may leave it out that can
+            nothing.
+        unrelated: For each script, the cosine of two texts in it that have nothing to do with each
+            other, on average, under 1. Models differ in it, from 0 to .8 and more; what ranks and
+            tells relevance sees cosines as if it were :data:`TYPICAL_UNRELATED`, which is meant
+            where a script, or all of it, is left out. May be known from the first query on only.
     """
 
     model_id: str
     dimensions: int
     scripts: frozenset[str]
+    capabilities: frozenset[Capability]
+    unrelated: Mapping[str, float]
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32 unit vectors of shape (len(texts), dimensions).
 
         A text with nothing in it that the model knows gives the zero vector. The vector of a
         text does not depend on what is encoded beside it. Any text is accepted.
+
+        Raises:
+            ModelError: If the model gave no usable vectors; what asked goes on without.
+        """
+
+
+class QueryEmbedder(Embedder, Protocol):
+    """An embedder that must know what is asked from what is remembered.
+
+    It declares :data:`Capability.QUERIES`; ``encode`` is then for what is remembered.
+    """
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of queries; else as :meth:`encode`."""
+
+
+class Reranker(Protocol):
+    """Reads a query and the texts that ranking found, and says which serve it better (RE-10).
+
+    ``score`` may be called on any thread, and on several at once. Where
+    :data:`Capability.INLINE` is not declared it is not called on an event loop.
+
+    Attributes:
+        model_id: Changes whenever the order of any texts would; receipts name it.
+        capabilities: What it can do beyond this port; may be left out where that is nothing.
+    """
+
+    model_id: str
+    capabilities: frozenset[Capability]
+
+    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return one finite number for each text, higher for what serves the query better.
+
+        Only the order of numbers counts, on any scale. Any text is accepted.
+
+        Raises:
+            ModelError: If the model gave no usable scores; the order then stays as it was.
         """
 
 

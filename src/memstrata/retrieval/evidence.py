@@ -23,7 +23,7 @@ from memstrata.retrieval.cues import (
 from memstrata.retrieval.meaning import apart
 from memstrata.retrieval.naming import named
 from memstrata.retrieval.pool import Floats, Pool
-from memstrata.retrieval.scoring import Signals, bm25, spread, z_scores
+from memstrata.retrieval.scoring import MIN_ROWS_FOR_Z, Signals, bm25, spread, z_scores
 from memstrata.retrieval.talk import answers, best_of_session, neighbours, whole_sessions
 
 # Typical mean and deviation of each signal on development conversations, for pools too small to
@@ -117,7 +117,9 @@ def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
         found["aliases"] = bm25(pool, signals.matches, others_only=True) / deviation
         found["bm25"] = lexical - found["aliases"]
     if signals.has_dense and signals.vector is not None:
-        meaning = apart(pool, signals.dense, signals.vector)
+        # Few rows have no mean to be seen from, and are told by the scale of the prior.
+        few = len(pool) < MIN_ROWS_FOR_Z
+        meaning = apart(pool, signals.dense if few else signals.cosines, signals.vector)
         found["vector"] = z_scores(meaning, DENSE_PRIOR, 1.0)
     if form is Form.REMARK:
         return found | {"reasons": own_reasons(pool)}

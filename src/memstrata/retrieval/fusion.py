@@ -98,7 +98,7 @@ def _conversational(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
         parts["linked"] = step * weights.linked
         total = total + parts["linked"]
     if signals.question.wants_latest:
-        parts["newest"] = newest_first(pool, total)
+        parts["newest"] = newest_first(pool, total, signals.unrelated)
         total = total + parts["newest"]
     return parts, relevance(pool, signals, total, fusion.calibration)
 

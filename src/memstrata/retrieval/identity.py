@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import lru_cache
 
 from memstrata.domain.codec import canonical_json
@@ -26,6 +26,11 @@ def ranking(indexer: Indexer, fusion: Fusion, *, has_vector: bool) -> Ranking:
         analyser=indexer.analyser,
         embedder=indexer.embedder if has_vector else None,
     )
+
+
+def with_reranker(ranked_by: Ranking, model_id: str, candidates: int) -> Ranking:
+    """Return what ranks where a reranker orders so many of the best after it."""
+    return replace(ranked_by, ranker=f"{ranked_by.ranker}, {candidates} by {model_id}")
 
 
 # Every read asks for the same one.

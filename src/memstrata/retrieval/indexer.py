@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memstrata.domain.change import Renewed, StoredRow
 from memstrata.domain.codec import decode
@@ -14,7 +14,7 @@ from memstrata.domain.memory import Memory
 from memstrata.language.analyser import ANALYSER_VERSION, analyse, main_script, query_terms, term_id
 from memstrata.language.names import others
 from memstrata.language.questions import read_question
-from memstrata.ports import Embedder
+from memstrata.ports import TYPICAL_UNRELATED, Capability, Embedder
 from memstrata.retrieval.entry import Indexed, index_text, pack, quantise, recipe, widened
 from memstrata.retrieval.ranker import Query
 
@@ -30,9 +30,28 @@ embedded model, what others of a process wait for anyhow, and one request for mo
 FAILURES = ModelError, OSError
 """What an embedder raises that cannot do its work now."""
 
+# What an embedder means that leaves a declaration out.
+_NOTHING: frozenset[Capability] = frozenset()
+_UNKNOWN: Mapping[str, float] = {}
+
+
+class Prepared(NamedTuple):
+    """Texts as the index sees them, with vectors or without.
+
+    Attributes:
+        entries: In the order of the texts.
+        lost: Why their vectors are missing against the wish; None where they are there.
+    """
+
+    entries: list[Indexed]
+    lost: Exception | None
+
 
 class Indexer:
     """Makes entries and queries by one analyser and one embedder.
+
+    Args:
+        embedder: Model, or None for keywords only.
 
     Attributes:
         recipe: Tag that entries carry; entries of another recipe are made anew when read.
@@ -41,7 +60,8 @@ class Indexer:
         dimensions: Length of the vectors, 0 without an embedder.
         embedder: Model id, empty without an embedder.
         analyser: Version of the analyser.
-        failure: Why the last texts have no vectors, by the error's name; None if they have.
+        is_slow: Whether the embedder may take its time. It is then asked neither on an event loop
+            nor under an owner's turn, and an entry may have to wait for its vector.
     """
 
     def __init__(self, embedder: Embedder | None) -> None:
@@ -51,42 +71,46 @@ class Indexer:
         self.dimensions = 0 if embedder is None else embedder.dimensions
         self.recipe = recipe(self.analyser, self.embedder)
         self.bare_recipe = recipe(self.analyser, "")
-        self.failure: str | None = None
         self._prefix = self.recipe.to_bytes(8, "little")
+        able: frozenset[Capability] = getattr(embedder, "capabilities", _NOTHING)
+        self.is_slow = embedder is not None and Capability.INLINE not in able
+        asks: Any = embedder
+        self._encode_queries = None
+        if embedder is not None:
+            is_told = Capability.QUERIES in able
+            self._encode_queries = asks.encode_queries if is_told else embedder.encode
 
     def prepare(self, texts: Sequence[str]) -> list[Indexed]:
         """Analyse and embed texts, in their order.
 
-        Where the embedder fails none of them has a vector, and says so: what is written then is
-        found by its words, and its vector is made later (LT-11).
+        Raises:
+            ModelError: If the embedder fails; or ``OSError``.
         """
-        try:
-            return self._embedded(texts)
-        except FAILURES:
-            return self._unembedded(texts)
-
-    def _embedded(self, texts: Sequence[str]) -> list[Indexed]:
-        """Analyse and embed texts, or raise what the embedder raises."""
-        vectors: list[tuple[bytes, float]] = [(b"", 0.0)] * len(texts)
-        if self._model is not None and texts:
-            vectors = [(v.tobytes(), scale) for v, scale in map(quantise, self._encode(texts))]
+        if self._model is None:
+            return self.bare(texts)
+        if not texts:
+            return []
+        rows = self._model.encode(texts)
+        vectors = [(v.tobytes(), scale) for v, scale in map(quantise, rows)]
         return [
             Indexed(analyse(text), vector, scale, self.analyser, self.embedder)
             for text, (vector, scale) in zip(texts, vectors, strict=True)
         ]
 
-    def _unembedded(self, texts: Sequence[str]) -> list[Indexed]:
+    def bare(self, texts: Sequence[str]) -> list[Indexed]:
+        """Analyse texts, in their order, without vectors: as where there is no embedder, which is
+        what entries are that wait for theirs (LT-11).
+        """
         return [Indexed(analyse(text), b"", 0.0, self.analyser, "") for text in texts]
 
-    def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        assert self._model is not None  # noqa: S101 - only asked where there is one
+    def prepare_anyway(self, texts: Sequence[str]) -> Prepared:
+        """Analyse and embed texts, or only analyse them where the embedder fails: what was said is
+        not lost with its vector.
+        """
         try:
-            rows = self._model.encode(texts)
+            return Prepared(self.prepare(texts), None)
         except FAILURES as error:
-            self.failure = type(error).__name__
-            raise
-        self.failure = None
-        return rows
+            return Prepared(self.bare(texts), error)
 
     def made(self, entry: bytes) -> bool:
         """Return whether an entry is of this recipe, its vector included."""
@@ -99,7 +123,7 @@ class Indexer:
             ModelError: If the embedder fails; or ``OSError``.
         """
         memories = [decode(row) for row in rows]
-        indexed = self._embedded([index_text(memory) for memory in memories])
+        indexed = self.prepare([index_text(memory) for memory in memories])
         made = [self.entry(*pair) for pair in zip(memories, indexed, strict=True)]
         return [
             Renewed(row.id, row.revision, row.entry, entry, self.analyser, self.embedder)
@@ -107,17 +131,14 @@ class Indexer:
         ]
 
     def readable(self, memories: Sequence[Memory]) -> list[bytes]:
-        """Return entries of memories that columns of this recipe can hold, in their order.
-
-        While the embedder fails they come without vectors. It is then not asked here: a
-        reader would wait for its time-out once for each owner; whoever embeds a query, writes,
-        or makes entries anew finds out when it works again.
+        """Return entries of memories that columns of this recipe can hold, in their order; without
+        vectors where these take time, or the embedder fails.
         """
         entries = []
+        make = self.bare if self.is_slow else lambda texts: self.prepare_anyway(texts).entries
         for first in range(0, len(memories), TEXTS_AT_ONCE):
             some = memories[first : first + TEXTS_AT_ONCE]
-            texts = [index_text(memory) for memory in some]
-            indexed = self._unembedded(texts) if self.failure else self.prepare(texts)
+            indexed = make([index_text(memory) for memory in some])
             entries += [self._held(self.entry(*pair)) for pair in zip(some, indexed, strict=True)]
         return entries
 
@@ -143,7 +164,7 @@ class Indexer:
         cut = text[:MAX_QUERY_CHARS]
         terms = query_terms(cut)
         ids = tuple(map(term_id, terms))
-        return Query(terms, ids, None, read_question(cut), others(cut, terms))
+        return Query(terms, ids, None, read_question(cut), others=others(cut, terms))
 
     def query(self, text: str) -> Query:
         """Return a query with terms and, where the embedder knows the script, a vector.
@@ -152,8 +173,12 @@ class Indexer:
             ModelError: If the embedder fails.
         """
         query = self.lexical_query(text)
-        if self._model is None or not query.terms or not self.knows_script(text):
+        if self._model is None or self._encode_queries is None or not query.terms:
             return query
-        rows = self._encode([text[:MAX_QUERY_CHARS]])
-        vector, _ = quantise(np.asarray(rows[0]))
-        return Query(query.terms, query.term_ids, vector, query.question, query.others)
+        script = main_script(text)
+        if script not in self._model.scripts:
+            return query
+        vector, _ = quantise(np.asarray(self._encode_queries([text[:MAX_QUERY_CHARS]])[0]))
+        known: Mapping[str, float] = getattr(self._model, "unrelated", _UNKNOWN)
+        unrelated = known.get(script, TYPICAL_UNRELATED)
+        return Query(query.terms, query.term_ids, vector, query.question, unrelated, query.others)

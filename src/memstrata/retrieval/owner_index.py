@@ -64,7 +64,7 @@ class OwnerIndex:
         head: Where the owner stood when the index was last refreshed; None if never written.
         stale: Ids of its rows whose stored entries are of another recipe; here they are made
             anew. Read it, and leave changing it to the index.
-        bare: Ids of those of them that have no vector here: the embedder failed.
+        bare: Ids of those of them that have no vector here: the embedder failed, or takes its time.
     """
 
     def __init__(self, *, recipe: int, dimensions: int, remake: Remake) -> None:
@@ -221,6 +221,29 @@ class OwnerIndex:
             self._dead.add(id)
         if self._tail_rows.pop(id, None) is not None:
             self._tail = None
+
+    # -- vectors that come later -----------------------------------------------------------
+
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether any entry waits for its vector."""
+        return bool(self.bare)
+
+    def awaiting(self, most: int) -> tuple[StoredRow, ...]:
+        """Return some rows whose entries wait for their vectors, by id."""
+        with self._lock:
+            return tuple(self._rows[id] for id in sorted(self.bare)[:most])
+
+    def complete(self, rows: Iterable[StoredRow], entries: Iterable[bytes]) -> None:
+        """Take in the finished entries of rows that waited, unless these changed meanwhile."""
+        with self._lock:
+            for row, entry in zip(rows, entries, strict=True):
+                if self._rows.get(row.id) is row:
+                    self._remove(row.id)
+                    self._add(row._replace(entry=entry))
+                    # What is stored is without its vector as before.
+                    self.stale[row.id] = None
+            self._frozen = None
 
     # -- columns for a query ---------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from memstrata.domain.recall import Explanation, Hit
 from memstrata.domain.value import to_us
 from memstrata.language.names import Other
 from memstrata.language.questions import Question
+from memstrata.ports import TYPICAL_UNRELATED
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.filtering import Columns, holds, passing
 from memstrata.retrieval.fusion import Fusion, fuse
@@ -36,6 +38,8 @@ class Query:
         term_ids: Their 64-bit ids.
         vector: int8 vector, or None where no vector takes part.
         question: What it asks for beside its words.
+        unrelated: What the embedder gives for texts of its script that have nothing to do with each
+            other.
         others: What its terms are called otherwise.
     """
 
@@ -43,6 +47,7 @@ class Query:
     term_ids: tuple[int, ...]
     vector: NDArray[np.int8] | None
     question: Question = field(default_factory=Question)
+    unrelated: float = TYPICAL_UNRELATED
     others: tuple[Other, ...] = ()
 
 
@@ -57,6 +62,7 @@ class Ranked:
         relevance: Per pool place, what a floor tests; 0 to 1.
         parts: Per component and pool place, its contribution.
         now: The clock.
+        reranked: By pool place, what a reranker said of it.
     """
 
     pool: Pool
@@ -65,6 +71,7 @@ class Ranked:
     relevance: Floats
     parts: Mapping[str, Floats]
     now: datetime
+    reranked: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
 
     def hits(self) -> tuple[Hit, ...]:
         """Return what is recalled, best first."""
@@ -76,6 +83,8 @@ class Ranked:
 
     def _hit(self, slot: int) -> Hit:
         why = {name: values.item(slot) for name, values in self.parts.items()}
+        if slot in self.reranked:
+            why["rerank"] = self.reranked[slot]
         return Hit(self.pool.memory(slot), self.score.item(slot), why, self.now)
 
 
@@ -106,7 +115,7 @@ def rank(
     """
     clock = to_us(now)
     asked = (query.term_ids, query.vector, query.question)
-    signals = Signals(pool, *asked, clock, fusion.half_life_days, query.others)
+    signals = Signals(pool, *asked, clock, fusion.half_life_days, query.unrelated, query.others)
     biased = _biased(pool, cue)
     structured = pool.once(_pinned) if biased is None else biased | pool.once(_pinned)
     if query.term_ids:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from memstrata.domain.codec import IMPORTANCE_CODES, NEVER
 from memstrata.language.names import Other
 from memstrata.language.questions import Question
+from memstrata.ports import TYPICAL_UNRELATED
 from memstrata.retrieval.naming import look_up
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool
 from memstrata.retrieval.segment import STALE, Counts
@@ -47,6 +48,7 @@ class Signals:
         now_us: The clock.
         half_life_days: Of recency.
         others: What the query's terms are called otherwise.
+        unrelated: Cosine of texts that have nothing to do with each other, as the embedder says.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Signals:
         question: Question,
         now_us: int,
         half_life_days: float,
+        unrelated: float = TYPICAL_UNRELATED,
         others: Sequence[Other] = (),
     ) -> None:
         self._pool = pool
@@ -66,6 +69,7 @@ class Signals:
         self.question = question
         self.now_us = now_us
         self._half_life_days = half_life_days
+        self.unrelated = unrelated
         self.has_dense = vector is not None and np.count_nonzero(vector) > 0
 
     @cached_property
@@ -84,9 +88,17 @@ class Signals:
         return pairs(self._pool, self.matches)
 
     @cached_property
-    def dense(self) -> Floats:
+    def cosines(self) -> Floats:
         """Cosine of the int8 vectors, -1 to 1; all 0 where no vector takes part."""
         return cosine(self._pool, self.vector)
+
+    @cached_property
+    def dense(self) -> Floats:
+        """The cosine as the embedded embedder might give it; 0 where no vector takes part."""
+        if self.unrelated == TYPICAL_UNRELATED or not self.has_dense:
+            return self.cosines
+        has_vector = self._pool.once(_scales) > 0.0
+        return np.where(has_vector, as_typical(self.cosines, self.unrelated), 0.0)
 
     @cached_property
     def recency(self) -> Floats:
@@ -193,6 +205,22 @@ def cosine(pool: Pool, vector: NDArray[np.int8] | None) -> Floats:
     # Rows are unit vectors before quantisation, so scale · norm of the int8 row is 1 to within
     # the quantisation step; multiplying by the scale spares a norm per row.
     return np.asarray(pool.dots(query) * pool.once(_scales) / own, np.float64)
+
+
+def as_typical(cosines: Floats, unrelated: float) -> Floats:
+    """Return cosines on the scale that weights, thresholds and calibration are fitted to.
+
+    What means nothing is :data:`~memstrata.ports.TYPICAL_UNRELATED` there and what is the same
+    text is 1, which leaves one straight line.
+
+    Args:
+        cosines: As an embedder gives them.
+        unrelated: What it gives for texts that have nothing to do with each other.
+    """
+    if unrelated == TYPICAL_UNRELATED:
+        return cosines
+    stretch = (1.0 - TYPICAL_UNRELATED) / (1.0 - unrelated)
+    return np.asarray(1.0 - (1.0 - cosines) * stretch, np.float64)
 
 
 def _scales(pool: Pool) -> Floats:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from memstrata.ports import TYPICAL_UNRELATED
 from memstrata.retrieval.cues import said_at
 from memstrata.retrieval.pool import Floats, Ints, Pool
+from memstrata.retrieval.scoring import as_typical
 
 BEST = 8
 """Rows that are compared: the best ones, and those that tie with the last."""
@@ -22,12 +24,13 @@ MAX_LIFT = 3.0
 STEP = 0.001
 
 
-def newest_first(pool: Pool, scores: Floats) -> Floats:
+def newest_first(pool: Pool, scores: Floats, unrelated: float = TYPICAL_UNRELATED) -> Floats:
     """Return what to add to each score, 0 for all but a few.
 
     Args:
         pool: Visible rows.
         scores: What would order them, in log-odds.
+        unrelated: Cosine of texts that have nothing to do with each other.
     """
     lift = np.zeros(len(pool))
     if len(pool) < 2 or not pool.dimensions:
@@ -35,7 +38,7 @@ def newest_first(pool: Pool, scores: Floats) -> Floats:
     best = _best(scores)
     if len(best) > MAX_BEST:
         return lift
-    alike = _likeness(pool, best) >= LIKENESS
+    alike = as_typical(_likeness(pool, best), unrelated) >= LIKENESS
     speaker = pool.entry["speaker"][best]
     said, turn = pool.once(said_at)[best], pool.entry["turn"][best]
     newer = (said[:, None] > said) | ((said[:, None] == said) & (turn[:, None] > turn))

@@ -5,14 +5,16 @@ with ModelServer([failing(500), well({"items": []})]) as server:
     model = OpenAIModel(model="test", api_key="any", base_url=server.base_url)
 ```
 
-It answers one reply of the script per request, in order, and keeps what it was sent.
+It answers one reply of the script per request, in order, and keeps what it was sent. What comes
+after the script may be answered by a function of the request: ``answers=embedding_by(embedder)`` is
+an endpoint for embeddings, ``answers=reranking_by(score)`` one for reranking.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -141,6 +143,34 @@ def cut() -> Reply:
     return Reply(body=well({}).body, fault=Fault.CUT)
 
 
+def embeddings(rows: Iterable[Sequence[float]]) -> Reply:
+    """Answer with these vectors, numbered in their order."""
+    data = [
+        {"object": "embedding", "index": place, "embedding": [*map(float, row)]}
+        for place, row in enumerate(rows)
+    ]
+    return Reply(body=json.dumps({"object": "list", "data": data, "model": "scripted"}).encode())
+
+
+def ranks(scores: Iterable[float]) -> Reply:
+    """Answer with these relevance scores, best first, as rerankers do."""
+    numbered = sorted(enumerate(scores), key=lambda pair: -pair[1])
+    results = [{"index": place, "relevance_score": score} for place, score in numbered]
+    return Reply(body=json.dumps({"results": results}).encode())
+
+
+def embedding_by(encode: Callable[[Sequence[str]], Any]) -> Callable[[Received], Reply]:
+    """Return what answers ``/embeddings`` with the vectors that an encoder gives."""
+    return lambda received: embeddings(encode(received.body["input"]))
+
+
+def reranking_by(
+    score: Callable[[str, Sequence[str]], Iterable[float]],
+) -> Callable[[Received], Reply]:
+    """Return what answers ``/rerank`` with the scores that a function gives."""
+    return lambda received: ranks(score(received.body["query"], received.body["documents"]))
+
+
 class ModelServer:
     """The endpoint, from entering the context to leaving it.
 
@@ -148,17 +178,26 @@ class ModelServer:
         received: Every request, in order.
     """
 
-    def __init__(self, script: Iterable[Reply] = (), *, refuses: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        script: Iterable[Reply] = (),
+        *,
+        refuses: Iterable[str] = (),
+        answers: Callable[[Received], Reply] | None = None,
+    ) -> None:
         """Write the script.
 
         Args:
-            script: One reply per request; after the last every request gets status 418.
+            script: One reply per request; after the last every request gets status 418, or
+                what ``answers`` says.
             refuses: Kinds of ``response_format`` that are answered with 400 before the script is
                 looked at.
+            answers: Answers what comes after the script.
         """
         self.received: list[Received] = []
         self._script = list(script)
         self._refuses = frozenset(refuses)
+        self._answers = answers
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._server: _Server | None = None
@@ -201,7 +240,11 @@ class ModelServer:
             kind = received.format
             if kind in self._refuses:
                 return failing(400, f"'response_format' of type '{kind}' is not supported")
-            return self._script.pop(0) if self._script else failing(418, "the script is over")
+            if self._script:
+                return self._script.pop(0)
+        return (
+            failing(418, "the script is over") if self._answers is None else self._answers(received)
+        )
 
     def wait(self, seconds: float | None) -> bool:
         """Wait, but not beyond the server's end; return whether it is ending."""

@@ -1,0 +1,133 @@
+"""Which embedder and which reranker take part: a part of the composition root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memstrata.adapters.embedding_static import StaticEmbedder
+from memstrata.domain.errors import ConfigurationError
+from memstrata.ports import Capability, Embedder, Reranker
+
+if TYPE_CHECKING:
+    from memstrata.settings import Settings
+
+MAX_DIMENSIONS = 1_024
+"""Up to here dot products of int8 vectors are exact in float32; see the embedder's port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that a read or a write may ask.
+
+    Attributes:
+        embedder: Texts to vectors, or None.
+        reranker: Orders the best again, or None.
+        problems: What was asked for and is left out, for ``status``.
+        closers: What lets go of connections; of those that were not handed in.
+    """
+
+    embedder: Embedder | None
+    reranker: Reranker | None
+    problems: tuple[str, ...] = ()
+    closers: tuple[Callable[[], None], ...] = ()
+
+    @property
+    def are_slow(self) -> bool:
+        """Whether one of them may take its time."""
+        asked = [model for model in (self.embedder, self.reranker) if model is not None]
+        return any(Capability.INLINE not in getattr(model, "capabilities", ()) for model in asked)
+
+
+def choose_models(
+    settings: Settings, embedder: Embedder | None, reranker: Reranker | None, *, hidden: bool
+) -> Models:
+    """Return the models that were handed in, else those of the settings.
+
+    What is hidden (incognito) touches no socket and keeps to the embedded embedder (MO-1).
+
+    Raises:
+        ConfigurationError: If the embedder's dimensions, or an address, cannot be.
+        MissingExtra: If a model of the settings is not installed.
+    """
+    if hidden:
+        return _hidden(settings, embedder, reranker)
+    closers: list[Callable[[], None]] = []
+    if embedder is None:
+        embedder = _embedder(settings, closers)
+    if reranker is None:
+        reranker = _reranker(settings, closers)
+    if embedder is not None and not 1 <= embedder.dimensions <= MAX_DIMENSIONS:
+        raise ConfigurationError(
+            f"embedder {embedder.model_id}: has {embedder.dimensions} dimensions; shorten its"
+            f" vectors to 1 to {MAX_DIMENSIONS:,}"
+        )
+    return Models(embedder, reranker, closers=tuple(closers))
+
+
+def _hidden(settings: Settings, embedder: Embedder | None, reranker: Reranker | None) -> Models:
+    left_out = []
+    if embedder is not None or settings.embedder not in ("static", "none"):
+        left_out.append("incognito: the embedded embedder works instead of the one asked for")
+    if reranker is not None or settings.rerank_base_url is not None:
+        left_out.append("incognito: no reranker takes part")
+    own = None if settings.embedder == "none" and embedder is None else StaticEmbedder()
+    return Models(own, None, tuple(left_out))
+
+
+def _embedder(settings: Settings, closers: list[Callable[[], None]]) -> Embedder | None:
+    # An extra is imported when it is asked for.
+    match settings.embedder:
+        case "static":
+            return StaticEmbedder()
+        case "minilm":
+            from memstrata.adapters.embedding_minilm import MiniLMEmbedder
+
+            return MiniLMEmbedder()
+        case "multilingual":
+            from memstrata.adapters.embedding_multilingual import MultilingualEmbedder
+
+            return MultilingualEmbedder()
+        case "openai":
+            return _embeddings_endpoint(settings, closers)
+        case "none":
+            return None
+
+
+def _embeddings_endpoint(settings: Settings, closers: list[Callable[[], None]]) -> Embedder:
+    from memstrata.adapters.embedding_openai import OpenAIEmbedder
+
+    own = settings.embeddings_base_url is not None
+    # The language model's key is for the language model's endpoint.
+    shared = None if own else settings.openai_api_key
+    key = settings.embeddings_api_key or shared
+    made = OpenAIEmbedder(
+        model=settings.embeddings_model,
+        dimensions=settings.embeddings_dimensions,
+        base_url=settings.embeddings_base_url if own else settings.openai_base_url,
+        api_key="" if key is None else key.get_secret_value(),
+        timeout_s=settings.embeddings_timeout_seconds,
+        scripts=settings.embeddings_scripts,
+        unrelated=settings.embeddings_unrelated,
+        query_prefix=settings.embeddings_query_prefix,
+        passage_prefix=settings.embeddings_passage_prefix,
+    )
+    closers.append(made.close)
+    return made
+
+
+def _reranker(settings: Settings, closers: list[Callable[[], None]]) -> Reranker | None:
+    if settings.rerank_base_url is None:
+        return None
+    from memstrata.adapters.reranking_http import HttpReranker
+
+    key = settings.rerank_api_key
+    made = HttpReranker(
+        model=settings.rerank_model,
+        base_url=settings.rerank_base_url,
+        api_key="" if key is None else key.get_secret_value(),
+        timeout_s=settings.rerank_timeout_seconds,
+    )
+    closers.append(made.close)
+    return made
