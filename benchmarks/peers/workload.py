@@ -3,8 +3,7 @@
 Each round asks both sides the same, one after the other and in turns of who is first, so that a
 slow moment of the machine hits both; ratios are of the medians, and of the means beside them.
 Writes are also taken in blocks of fifty, as many per second as each side does when it is not
-interrupted: alternating by one, each pays for what the other left in the processor's caches and
-in the file system's journal.
+interrupted: alternating by one, each pays for what the other left in the processor's caches.
 """
 
 from __future__ import annotations

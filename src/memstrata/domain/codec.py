@@ -195,7 +195,16 @@ def status_of(state: bytes) -> Status:
 
 # Hits of one principal lie in a handful of scopes; parsing checks every character of every id.
 _scope = lru_cache(maxsize=4096)(Scope.parse)
-_parse = json.JSONDecoder().decode
+_read_json = json.JSONDecoder().raw_decode
+
+
+def _parse(text: str) -> Any:
+    # What encoders here wrote has no blanks around it, which others look for before and behind.
+    found, end = _read_json(text)
+    if end != len(text):
+        raise ValueError(f"more follows at character {end}")
+    return found
+
 
 # Name in the body: field, and what makes its value; None where JSON's is the value itself.
 _BODY: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {

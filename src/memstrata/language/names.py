@@ -225,6 +225,8 @@ def _chunk(chunk: str) -> _Chunk:
 @lru_cache(maxsize=_KEPT_CHUNKS)
 def _kind(chunk: str) -> int:
     """Whether a query with a chunk may look for other forms of it: most have none."""
+    if chunk.isdigit():
+        return 0
     seen = _chunk(chunk)
     return _ASKS if seen.asks else _CAPITAL if seen.has_capital else 0
 

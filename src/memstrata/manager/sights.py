@@ -68,7 +68,7 @@ class Sights:
         if Capability.INLINE in store.capabilities or not _is_of_now(cue):
             return None
         owners = owners_of(cue.scopes)
-        return Begun(self._standing(owners, [self._services.indexes.of(each) for each in owners]))
+        return Begun(self._standing(owners, self._services.indexes.of_all(owners)))
 
     async def of(self, cue: Cue, asked: Standing | None = None) -> Sight:
         """Return what a cue reads: the columns of its owners at the clocks that it names.
@@ -79,11 +79,11 @@ class Sights:
         """
         owners, now = owners_of(cue.scopes), self.now
         if _is_of_now(cue):
-            indexes = [self._services.indexes.of(owner) for owner in owners]
+            indexes = self._services.indexes.of_all(owners)
             standing = asked or self._standing(owners, indexes)
             current, degraded = await self._refreshed(owners, indexes, standing)
             # Who only lists needs no vectors.
-            waits = cue.query and any(index.is_awaiting for index in current)
+            waits = cue.query and any(index.bare for index in current)
             if waits and not await self._completer.indexes(current):
                 degraded = (*degraded, VECTOR)
             pairs = zip(owners, current, strict=True)

@@ -36,17 +36,25 @@ class IndexCache:
 
     def of(self, owner: Scope) -> OwnerIndex:
         """Return the index of an owner; a cold one is empty and has no head yet."""
+        (index,) = self.of_all((owner,))
+        return index
+
+    def of_all(self, owners: Sequence[Scope]) -> list[OwnerIndex]:
+        """Return the indexes of some owners, in their order."""
+        found, warm = [], self._warm
         with self._lock:
-            index = self._warm.get(owner)
-            if index is None:
-                index = self._warm[owner] = self._new()
-            else:
-                self._warm.move_to_end(owner)
+            for owner in owners:
+                index = warm.get(owner)
+                if index is None:
+                    index = warm[owner] = self._new()
+                else:
+                    warm.move_to_end(owner)
+                found.append(index)
             self._calls += 1
-            if self._calls >= CALLS_PER_SIZE * len(self._warm):
+            if self._calls >= CALLS_PER_SIZE * len(warm):
                 self._calls = 0
                 self._shrink()
-            return index
+        return found
 
     def warm(self, owner: Scope) -> OwnerIndex | None:
         """Return the index of an owner if there is one; that is no use of it."""

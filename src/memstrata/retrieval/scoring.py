@@ -7,9 +7,8 @@ which rows lie in a store (FX-14).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +34,26 @@ STEP_BITS = 21
 # Below 2^-900 a signal is nothing; without a limit the scale would overflow.
 LEAST_EXPONENT = -900
 DAY_US = 86_400_000_000
+
+
+T = TypeVar("T")
+
+
+class once(Generic[T]):  # noqa: N801 - used like a decorator of functools
+    """``cached_property`` without the lock that it has before Python 3.12 and that costs more than
+    some signals: those of a query are asked for on one thread.
+    """
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make = make
+        self._name = make.__name__
+        self.__doc__ = make.__doc__
+
+    def __get__(self, signals: Any, kind: type | None = None) -> T:
+        """Make the signal and leave it where it is found from now on."""
+        found: T = self._make(signals)
+        signals.__dict__[self._name] = found
+        return found
 
 
 class Signals:
@@ -72,27 +91,27 @@ class Signals:
         self.unrelated = unrelated
         self.has_dense = vector is not None and np.count_nonzero(vector) > 0
 
-    @cached_property
+    @once
     def matches(self) -> Matches:
         """Where the query's terms stand."""
         return find(self._pool, self.terms, self._others)
 
-    @cached_property
+    @once
     def lexical(self) -> Floats:
         """BM25 score, 0 and up."""
         return bm25(self._pool, self.matches)
 
-    @cached_property
+    @once
     def pairs(self) -> Floats:
         """What rows gain that hold several of the rarest terms at once, 0 and up."""
         return pairs(self._pool, self.matches)
 
-    @cached_property
+    @once
     def cosines(self) -> Floats:
         """Cosine of the int8 vectors, -1 to 1; all 0 where no vector takes part."""
         return cosine(self._pool, self.vector)
 
-    @cached_property
+    @once
     def dense(self) -> Floats:
         """The cosine as the embedded embedder might give it; 0 where no vector takes part."""
         if self.unrelated == TYPICAL_UNRELATED or not self.has_dense:
@@ -100,12 +119,12 @@ class Signals:
         has_vector = self._pool.once(_scales) > 0.0
         return np.where(has_vector, as_typical(self.cosines, self.unrelated), 0.0)
 
-    @cached_property
+    @once
     def recency(self) -> Floats:
         """1 for an update at the clock, falling by half each half-life."""
         return recency(self._pool, self.now_us, self._half_life_days)
 
-    @cached_property
+    @once
     def importance(self) -> Floats:
         """0.5, 0.8 or 1."""
         return importance(self._pool)
