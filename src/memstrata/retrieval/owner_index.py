@@ -55,6 +55,8 @@ class Frozen(NamedTuple):
 
 
 _ID = itemgetter(StoredRow._fields.index("id"))
+_ENTRY = itemgetter(StoredRow._fields.index("entry"))
+_RECIPE = itemgetter(slice(8))
 
 
 class OwnerIndex:
@@ -81,7 +83,7 @@ class OwnerIndex:
         self._rows: dict[str, StoredRow] = {}
         self._filing: Filing | None = None
         self._main: Segment | None = None
-        self._main_places: dict[str, int] = {}
+        self._main_places: dict[str, int] | None = None
         self._tail: Segment | None = None
         self._tail_rows: dict[str, StoredRow] = {}
         self._dead: set[str] = set()
@@ -96,7 +98,7 @@ class OwnerIndex:
         with self._lock:
             built = sum(s.nbytes for s in (self._main, self._tail) if s is not None)
             # A row not yet in columns: its blobs and its places in the maps, measured ~1.2 kB.
-            return BASE_BYTES + built + 1200 * (len(self._rows) - len(self._main_places))
+            return BASE_BYTES + built + 1200 * max(len(self._rows) - len(self._main or ()), 0)
 
     # -- following the store ---------------------------------------------------------------
 
@@ -154,7 +156,9 @@ class OwnerIndex:
 
     def _load(self, rows: Sequence[StoredRow]) -> None:
         recipe = self._recipe
-        old = [row for row in rows if not row.entry.startswith(recipe)]
+        # One look for all: they are seldom of different recipes.
+        same = set(map(_RECIPE, map(_ENTRY, rows))) <= {recipe}
+        old = [] if same else [row for row in rows if not row.entry.startswith(recipe)]
         self._rows = dict(zip(map(_ID, rows), rows, strict=True))
         self._rows.update((row.id, row) for row in self._remade(old))
         self._tail_rows = dict(self._rows)
@@ -217,7 +221,7 @@ class OwnerIndex:
             self.bare.discard(id)
         if self._filing is not None:
             self._filing.remove(row)
-        if id in self._main_places:
+        if self._main is not None and id in self._places_in(self._main):
             self._dead.add(id)
         if self._tail_rows.pop(id, None) is not None:
             self._tail = None
@@ -260,16 +264,23 @@ class OwnerIndex:
         if self._main is None or worn > bearable:
             ordered = sorted(self._rows.values(), key=_ID)
             self._main = Segment(ordered, self._dimensions)
-            self._main_places = dict(zip(map(_ID, ordered), range(len(ordered)), strict=True))
+            self._main_places = None
             self._tail, self._tail_rows, self._dead = None, {}, set()
         alive = np.ones(len(self._main), np.bool_) if self._dead else None
         if alive is not None:
-            alive[[self._main_places[id] for id in self._dead]] = False
+            places = self._places_in(self._main)
+            alive[[places[id] for id in self._dead]] = False
         if not self._tail_rows:
             return Frozen((self._main,), (alive,), {})
         if self._tail is None:
             self._tail = Segment(list(self._tail_rows.values()), self._dimensions)
         return Frozen((self._main, self._tail), (alive, None), {})
+
+    def _places_in(self, main: Segment) -> dict[str, int]:
+        """Return where rows stand in the main segment; made when the first of them changes."""
+        if self._main_places is None:
+            self._main_places = {row.id: place for place, row in enumerate(main.rows)}
+        return self._main_places
 
     # -- what gates ask --------------------------------------------------------------------
 
