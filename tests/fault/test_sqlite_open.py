@@ -56,6 +56,7 @@ def public_directory():
     path = Path(tempfile.mkdtemp())
     path.chmod(0o755)
     yield path
+    path.chmod(0o755)
     shutil.rmtree(path)
 
 
@@ -72,7 +73,9 @@ def files_in(directory):
 
 
 def without_rights(attempt):
-    """Return a number that a function gives in a process that may write nothing of root's."""
+    """Return a number that a function gives in a process that may write nothing of root's, and of
+    its own what its mode allows.
+    """
 
     def lowered():
         if os.geteuid() == 0:
@@ -268,6 +271,7 @@ def test_a_directory_is_no_store(tmp_path):
 
 def test_a_place_that_may_not_be_written_is_read_only(public_directory):
     database = public_directory / "new.db"
+    public_directory.chmod(0o555)
 
     assert without_rights(lambda: opening_fails_with(database, StoreReadOnly))
     assert list(public_directory.iterdir()) == []
@@ -289,6 +293,7 @@ def test_a_directory_that_may_not_be_written_is_read_only(public_directory):
     for path in public_directory.iterdir():
         path.chmod(0o666)
     (public_directory / "m.db-turn").unlink()
+    public_directory.chmod(0o555)
 
     assert without_rights(lambda: opening_fails_with(database, StoreReadOnly))
 
