@@ -365,8 +365,6 @@ class TestAnEmbedderThatFails:
         fill(one, 10)
         embedder.fails = ModelTimeout("no answer")
         one.manager(user="ana", org="acme").remember("the red boat sank")
-        down = watching.services.indexes.indexer
-        down.failure = "ModelTimeout"
         bare = watching._strata._services.indexes.of(ANA)
         run = watching._driver.run
         bare.refresh(run(watching.services.store.snapshot(ANA)))

@@ -101,7 +101,7 @@ class Owner:
 
     def _row(self, memory: Memory) -> StoredRow:
         body, state = encode_body(memory), encode_state(memory)
-        since, entry = to_us(memory.known_from), INDEXER.reindex(memory)
+        since, entry = to_us(memory.known_from), INDEXER.readable([memory])[0]
         return StoredRow(memory.id, self._revision, body, state, entry, since, None)
 
     def load_anew(self) -> None:

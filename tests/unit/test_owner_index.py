@@ -24,7 +24,7 @@ def row(memory: Memory, revision: int) -> StoredRow:
     state = encode_state(memory)
     since = to_us(memory.known_from)
     body = encode_body(memory)
-    return StoredRow(memory.id, revision, body, state, INDEXER.reindex(memory), since, None)
+    return StoredRow(memory.id, revision, body, state, INDEXER.readable([memory])[0], since, None)
 
 
 def delta(revision: int, *rows: StoredRow, epoch: int = 0, complete: bool = False) -> Snapshot:
@@ -133,7 +133,7 @@ def test_a_long_tail_and_a_fresh_load_show_the_same_rows(index: OwnerIndex) -> N
 def test_entries_of_another_recipe_are_made_anew(memory: Memory) -> None:
     other = OwnerIndex(recipe=12345, dimensions=0, remake=lambda ms: made.extend(ms) or [entry])
     made: list[Memory] = []
-    entry = INDEXER.reindex(memory)
+    entry = INDEXER.readable([memory])[0]
 
     other.refresh(delta(1, row(memory, 1), complete=True))
 
@@ -143,7 +143,7 @@ def test_entries_of_another_recipe_are_made_anew(memory: Memory) -> None:
 
 def test_what_was_made_anew_in_the_store_is_stale_no_more(memory: Memory) -> None:
     recipe = 12345
-    now = recipe.to_bytes(8, "little") + INDEXER.reindex(memory)[8:]
+    now = recipe.to_bytes(8, "little") + INDEXER.readable([memory])[0][8:]
     bare = (54321).to_bytes(8, "little") + now[8:]
     index = OwnerIndex(recipe=recipe, dimensions=0, remake=lambda ms: [bare] * len(ms))
     index.refresh(delta(1, row(memory, 1), complete=True))

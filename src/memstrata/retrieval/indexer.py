@@ -149,16 +149,6 @@ class Indexer:
         """Return the packed entry of a memory whose text was prepared before."""
         return pack(memory, indexed, [term_id(term) for term in indexed.terms])
 
-    def reindex(self, memory: Memory) -> bytes:
-        """Return the packed entry of a memory."""
-        return self.entry(memory, self.prepare([index_text(memory)])[0])
-
-    def knows_script(self, text: str) -> bool:
-        """Return whether the embedder knows the script that a text is mainly in; the dense part
-        of ranking is left out otherwise.
-        """
-        return self._model is not None and main_script(text) in self._model.scripts
-
     def lexical_query(self, text: str) -> Query:
         """Return a query without a vector."""
         cut = text[:MAX_QUERY_CHARS]

@@ -228,11 +228,6 @@ class OwnerIndex:
 
     # -- vectors that come later -----------------------------------------------------------
 
-    @property
-    def is_awaiting(self) -> bool:
-        """Whether any entry waits for its vector."""
-        return bool(self.bare)
-
     def awaiting(self, most: int) -> tuple[StoredRow, ...]:
         """Return some rows whose entries wait for their vectors, by id."""
         with self._lock:
