@@ -111,8 +111,10 @@ def compare(
             first = [(user, sentence(rng)) for user in said]
             report("first recall of an owner", peer, *interleaved(first, ours, search))
             users = list(said)
-            warm = [(rng.choice(users), sentence(rng)) for _ in range(chosen.queries)]
-            report("recall, warm", peer, *interleaved(warm, ours, search))
+            for what, block in (("by turns", 1), ("in blocks", BLOCK)):
+                warm = [(rng.choice(users), sentence(rng)) for _ in range(chosen.queries)]
+                spent = interleaved(warm, ours, search, block=block)
+                report(f"recall, warm, {what}", peer, *spent)
             keep = lambda user, text: managers[user].remember(text)  # noqa: E731
             for what, block in (("write, by turns", 1), ("writes, in blocks", BLOCK)):
                 written = [(rng.choice(users), sentence(rng)) for _ in range(chosen.writes)]
