@@ -15,7 +15,7 @@ from memstrata.testing.store_contract import drive
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
-ROUNDS = 50
+ROUNDS = int(os.environ.get("KILL_POINTS", "100"))
 OPENINGS = 25
 
 # Written by the survivor after its companion was killed, to show that the turn goes on.
@@ -27,7 +27,7 @@ STEP_S = 130e-6
 STEPS = 17
 
 
-def test_writers_killed_at_fifty_points_lose_nothing_acknowledged(tmp_path):
+def test_writers_killed_at_many_points_lose_nothing_acknowledged(tmp_path):
     database = tmp_path / "m.db"
     acknowledged = []
 

@@ -25,25 +25,6 @@ TURNS = [
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Run:
-    """The command line over one store, as user ana unless told otherwise."""
-
-    def run(*words: str, user: str | None = "ana", stdin: str = "") -> Any:
-        named = [] if user is None else ["--user", user]
-        return subprocess.run(
-            [sys.executable, "-m", "memstrata", "--store", str(tmp_path / "m.db"), *named, *words],
-            check=False,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            input=stdin,
-            env={k: v for k, v in os.environ.items() if not k.startswith(("OPENAI", "MEMSTRATA"))},
-        )
-
-    return run
-
-
-@pytest.fixture
 def transcript(tmp_path: Path) -> Path:
     """A file of three turns in two sessions."""
     file = tmp_path / "turns.jsonl"
@@ -51,10 +32,10 @@ def transcript(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_fact_remembered_in_one_process_is_recalled_in_another(cli: Run) -> None:
-    stored = cli("remember", "Always deploy to us-east-1", "--key", "deploy_region")
+def test_a_fact_remembered_in_one_process_is_recalled_in_another(cli_process: Run) -> None:
+    stored = cli_process("remember", "Always deploy to us-east-1", "--key", "deploy_region")
 
-    found = cli("recall", "where do I deploy?")
+    found = cli_process("recall", "where do I deploy?")
 
     assert stored.returncode == 0, stored.stderr
     assert stored.stdout.startswith("created ")
@@ -200,8 +181,8 @@ def test_status_and_version_answer(cli: Run) -> None:
     assert cli("--version").stdout.strip().count(".") == 2
 
 
-def test_the_demo_plays_both_sessions(cli: Run) -> None:
-    done = cli("demo")
+def test_the_demo_plays_both_sessions(cli_process: Run) -> None:
+    done = cli_process("demo")
 
     assert done.returncode == 0, done.stdout + done.stderr
     for shown in ("written    language", "key_denied_execution", "applied    update_channel"):

@@ -2,44 +2,25 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture
-def cli(tmp_path: Path) -> Run:
-    """The command line over one store, as user ana."""
-
-    def run(*words: str) -> Any:
-        store = str(tmp_path / "m.db")
-        return subprocess.run(
-            [sys.executable, "-m", "memstrata", "--store", store, "--user", "ana", *words],
-            check=False,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-        )
-
-    return run
-
-
-def test_a_digest_is_checked_and_shown_again_in_other_processes(cli: Run, tmp_path: Path) -> None:
-    cli("remember", "Always deploy to us-east-1", "--key", "deploy_region")
-    shown = cli("digest", "where do I deploy?")
+def test_a_digest_is_checked_and_shown_again_in_other_processes(
+    cli_process: Run, tmp_path: Path
+) -> None:
+    cli_process("remember", "Always deploy to us-east-1", "--key", "deploy_region")
+    shown = cli_process("digest", "where do I deploy?")
     kept = tmp_path / "digest.json"
-    kept.write_text(cli("--json", "digest", "where do I deploy?").stdout, encoding="utf-8")
+    kept.write_text(cli_process("--json", "digest", "where do I deploy?").stdout, encoding="utf-8")
     (item,) = json.loads(kept.read_text(encoding="utf-8"))["items"]
-    cli("correct", "deploy_region", "eu-west-1")
+    cli_process("correct", "deploy_region", "eu-west-1")
 
-    again = cli("replay", str(kept))
-    honest = cli("verify", str(kept), f"To us-east-1 ({item['memory']['id']}).")
-    lying = cli("verify", str(kept), "To us-east-1 (01a20124-7cc0-7a14-aeec-827020b593cb).")
+    again = cli_process("replay", str(kept))
+    honest = cli_process("verify", str(kept), f"To us-east-1 ({item['memory']['id']}).")
+    lying = cli_process("verify", str(kept), "To us-east-1 (01a20124-7cc0-7a14-aeec-827020b593cb).")
 
     assert shown.stdout.startswith("Memory digest:\n")
     assert again.stdout == json.loads(kept.read_text(encoding="utf-8"))["text"] + "\n"
