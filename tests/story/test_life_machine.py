@@ -1,0 +1,254 @@
+"""Whole lives in any order, on every store, end where a dictionary would end.
+
+Two users and a task of one of them write, correct, confirm, promote and forget, time passes, and
+processes end well or not. After each step every face shows what the model says, of each scope its
+own and nothing of another's. ``LIFE_STEPS`` sets how many steps are played on SQLite and in memory,
+``LIFE_SEED`` where they begin.
+"""
+
+import os
+import tempfile
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+from lives import Shelf
+
+from memstrata.blocking import Strata
+from memstrata.domain.value import from_us
+from memstrata.settings import Settings
+from memstrata.testing import CountingIds, ManualClock
+from memstrata.wiring import IN_MEMORY, assemble
+
+STEPS = int(os.environ.get("LIFE_STEPS", "10000"))
+SEED = int(os.environ.get("LIFE_SEED", "5"))
+STEPS_OF_A_LIFE = 50
+
+NAMES = ("region", "language", "Team-2", "a.b")
+KEYS = st.sampled_from(NAMES)
+VALUES = st.sampled_from(["one", "two", "ONE ", "three", "vier", "五"])
+SOURCES = st.sampled_from(["user_stated", "agent_inferred", "tool_verified", "external"])
+PLACES = ("ana", "bob", "ana/task")
+WHO = st.sampled_from(PLACES)
+
+
+@dataclass
+class Believed:
+    """What stood in one place at some time."""
+
+    at: datetime
+    place: str
+    values: dict[str, str] = field(default_factory=dict)
+
+
+class Lives(RuleBasedStateMachine):
+    """Plays the verbs of two users against a shelf for each scope."""
+
+    settings = Settings(embedder="none")
+    lived = 0
+
+    @initialize(on_disk=st.booleans())
+    def open(self, on_disk: bool) -> None:
+        Lives.lived += 1
+        self.number = Lives.lived
+        self.clock, self.ids = ManualClock(), CountingIds()
+        self.place = tempfile.TemporaryDirectory()
+        self.target = self.new_target(on_disk)
+        self.shelves = {name: Shelf() for name in PLACES}
+        self.past: list[Believed] = []
+        self.abandoned: list[Strata] = []
+        self.strata = self._opened()
+
+    def new_target(self, on_disk: bool) -> str:
+        return str(Path(self.place.name) / "m.db") if on_disk else IN_MEMORY
+
+    def _opened(self) -> Strata:
+        given: dict[str, Any] = {"settings": Lives.settings, "clock": self.clock, "ids": self.ids}
+        strata = Strata(assemble(self.target, inline=True, **given))
+        org = f"life-{self.number}"
+        self.managers = {
+            "ana": strata.manager(user="ana", org=org),
+            "bob": strata.manager(user="bob", org=org),
+            "ana/task": strata.manager(user="ana", org=org, task="t1"),
+        }
+        return strata
+
+    def teardown(self) -> None:
+        if hasattr(self, "strata"):
+            try:
+                self.the_trail_holds()
+            finally:
+                for strata in (*self.abandoned, self.strata):
+                    strata.close()
+                self.place.cleanup()
+
+    def the_trail_holds(self) -> None:
+        report = self.strata.verify_audit()
+        assert report.ok, report.problems
+
+    @property
+    def now(self) -> datetime:
+        return from_us(self.clock.now_us())
+
+    def tick(self) -> datetime:
+        self.clock.advance(us=10)
+        return self.now
+
+    @rule(who=WHO, key=KEYS, value=VALUES, source=SOURCES, days=st.sampled_from([None, 1, 3]))
+    def remember(self, who: str, key: str, value: str, source: str, days: int | None) -> None:
+        expected = self.shelves[who].told(key, value, source, self.tick(), days)
+        outcome = self.managers[who].remember(value, key=key, source=source, ttl_days=days)
+
+        assert outcome.kind == expected
+        assert outcome.memory is not None
+        assert outcome.memory.content == self.shelves[who].facts[key].value
+
+    @rule(who=WHO, key=KEYS, value=VALUES)
+    def correct(self, who: str, key: str, value: str) -> None:
+        expected = self.shelves[who].corrected(key, value, self.tick())
+        outcome = self.managers[who].correct(key, value)
+
+        assert outcome.kind == expected
+
+    @rule(who=WHO, key=KEYS)
+    def confirm(self, who: str, key: str) -> None:
+        stood = self.standing(who).get(key)
+        self.tick()
+        id = self._id(who, key)
+        if id is not None:
+            assert stood is not None
+            assert self.managers[who].confirm(id).kind == "bumped"
+
+    @rule(who=WHO, key=KEYS)
+    def forget(self, who: str, key: str) -> None:
+        self.tick()
+        gone = self.shelves[who].facts.pop(key, None)
+        outcome = self.managers[who].forget(key=key)
+
+        assert outcome.kind == ("dropped" if gone is None else "forgotten")
+        self._forgotten(who, [key])
+
+    @rule(who=WHO)
+    def forget_all_of_a_scope(self, who: str) -> None:
+        self.tick()
+        gone = self.shelves[who].facts
+        self.shelves[who].facts = {}
+        outcome = self.managers[who].forget(scope="task" if "/" in who else "user")
+
+        assert outcome.kind == ("forgotten" if gone else "dropped")
+        self._forgotten(who, [*gone])
+
+    def _forgotten(self, who: str, keys: list[str]) -> None:
+        for believed in self.past:
+            for key in keys if believed.place == who else ():
+                believed.values.pop(key, None)
+
+    @rule(days=st.sampled_from([0.5, 1, 2, 365]))
+    def wait(self, days: float) -> None:
+        self.clock.advance(days=days)
+
+    @rule(who=WHO)
+    def look_back_later(self, who: str) -> None:
+        values = {key: fact.value for key, fact in self.standing(who).items()}
+        self.past = [*self.past[-3:], Believed(self.now, who, values)]
+        self.tick()
+
+    @rule()
+    def the_past_stays_as_it_was_believed(self) -> None:
+        for believed in self.past:
+            manager, level = self.managers[believed.place], believed.place.count("/")
+            found: dict[Any, str] = {}
+            for key in NAMES:
+                scopes = ["task" if level else "user"]
+                hits = manager.recall(key, known_at=believed.at, filter={"key": key}, scopes=scopes)
+                found |= {hit.memory.key: hit.memory.content for hit in hits}
+            assert found == believed.values
+
+    @rule()
+    def reopen(self) -> None:
+        if self.target != IN_MEMORY:
+            self.strata.close()
+            self.strata = self._opened()
+
+    @rule()
+    def open_again_beside_one_that_nobody_closed(self) -> None:
+        if self.target != IN_MEMORY and len(self.abandoned) < 2:
+            self.abandoned.append(self.strata)
+            self.strata = self._opened()
+
+    def standing(self, who: str) -> dict[str, Any]:
+        return self.shelves[who].standing(self.now)
+
+    def _id(self, who: str, key: str) -> str | None:
+        scope = "task" if "/" in who else "user"
+        found = self.managers[who].list(filter={"key": key}, scopes=[scope])
+        return found[0].id if found else None
+
+    @invariant()
+    def every_face_shows_the_same_facts(self) -> None:
+        for who in getattr(self, "shelves", ()):
+            scope = "task" if "/" in who else "user"
+            listed = {m.key: m for m in self.managers[who].list(scopes=[scope])}
+            facts = self.standing(who)
+            assert {key: m.content for key, m in listed.items()} == {
+                key: fact.value for key, fact in facts.items()
+            }
+            for key, fact in facts.items():
+                memory = listed[key]
+                assert (memory.source, memory.confidence) == (fact.source, fact.confidence)
+                assert memory.hard_expires_at == fact.expires
+                # History leaves out what has expired, so that it may have gaps here.
+                assert memory.versions == fact.versions
+
+    @rule(who=WHO, key=KEYS)
+    def a_chain_has_its_versions_in_order(self, who: str, key: str) -> None:
+        memory = self._id(who, key)
+        if memory is not None:
+            chain = [m.version for m in self.managers[who].history(memory)]
+            assert chain == sorted(set(chain))
+            assert chain[-1] <= self.standing(who)[key].versions
+
+
+def played(lives: type[Lives], steps: int) -> None:
+    """Play so many steps, in lives of :data:`STEPS_OF_A_LIFE`."""
+    chosen = settings(
+        max_examples=max(steps // STEPS_OF_A_LIFE, 1),
+        stateful_step_count=STEPS_OF_A_LIFE,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        database=None,
+    )
+    run_state_machine_as_test(seed(SEED)(lives), settings=chosen)
+
+
+@pytest.mark.slow
+def test_lives_end_where_a_dictionary_would() -> None:
+    played(Lives, STEPS)
+
+
+@pytest.mark.slow
+def test_lives_on_a_server_end_where_a_dictionary_would(postgres: Any, database: str) -> None:
+    """All in one database, each life in an org of its own."""
+
+    class OnServer(Lives):
+        def new_target(self, on_disk: bool) -> str:
+            del on_disk
+            return str(postgres.url("memstrata_app", database))
+
+        def the_trail_holds(self) -> None:
+            # Of every life so far; once is enough.
+            if self.number % 10 == 0:
+                super().the_trail_holds()
+
+    played(OnServer, STEPS // 20)
