@@ -36,16 +36,12 @@ def main() -> None:
                 metadatas=[{"user": user} for _ in lines],
             )
 
-        def fill(said: dict[str, list[str]]) -> None:
-            for user, lines in said.items():
-                add(user, lines)
-
         def search(user: str, text: str) -> object:
             return space.query(
                 query_embeddings=embedder.encode([text]), n_results=5, where={"user": user}
             )
 
-        compare("chroma", chosen, fill, search, lambda user, text: add(user, [text]))
+        compare("chroma", chosen, search, lambda user, text: add(user, [text]), add)
 
 
 if __name__ == "__main__":

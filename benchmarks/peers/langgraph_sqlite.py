@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 import pysqlite3
+from langgraph.store.base import PutOp
 from langgraph.store.sqlite import SqliteStore
 from workload import arguments, compare
 
@@ -42,15 +43,19 @@ def main() -> None:
         def put(user: str, text: str) -> None:
             store.put(("users", user), f"m{next(number)}", {"text": text})
 
-        def fill(said: dict[str, list[str]]) -> None:
-            for user, lines in said.items():
-                for line in lines:
-                    put(user, line)
+        def put_many(user: str, lines: list[str]) -> None:
+            spaces, names = ("users", user), (f"m{next(number)}" for _ in lines)
+            store.batch(
+                [
+                    PutOp(spaces, name, {"text": line})
+                    for name, line in zip(names, lines, strict=True)
+                ]
+            )
 
         def search(user: str, text: str) -> object:
             return store.search(("users", user), query=text, limit=5)
 
-        compare("langgraph", chosen, fill, search, put)
+        compare("langgraph", chosen, search, put, put_many)
         connection.close()
 
 

@@ -55,15 +55,14 @@ def main() -> None:
         def put(user: str, text: str) -> None:
             memory.add(text, user_id=user, infer=False)
 
-        def fill(said: dict[str, list[str]]) -> None:
-            for user, lines in said.items():
-                for line in lines:
-                    put(user, line)
+        def put_many(user: str, lines: list[str]) -> None:
+            for line in lines:
+                put(user, line)
 
         def search(user: str, text: str) -> object:
             return memory.search(query=text, filters={"user_id": user}, top_k=5)
 
-        compare("mem0", chosen, fill, search, put)
+        compare("mem0", chosen, search, put, put_many)
 
 
 if __name__ == "__main__":

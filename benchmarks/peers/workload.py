@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import memstrata
 
@@ -24,9 +25,16 @@ THINGS = "green tea|a blue bicycle|the payment service|an old piano|two tickets"
 PLACES = "in Lisbon|near the lake|on Tuesday|for the launch|after the outage".split("|")
 
 BLOCK = 50
+MANY = 100
+"""Texts of a batch."""
 
 Ask = Callable[[str, str], object]
 """From a user and a text to anything."""
+
+AskMany = Callable[[str, list[str]], object]
+"""From a user and texts to anything."""
+
+T = TypeVar("T")
 
 
 def sentence(rng: random.Random) -> str:
@@ -48,9 +56,13 @@ def conversations(users: int, memories: int, rng: random.Random) -> dict[str, li
 
 
 def interleaved(
-    rounds: list[tuple[str, str]], ours: Ask, theirs: Ask, *, block: int = 1
+    rounds: list[tuple[str, T]],
+    ours: Callable[[str, T], object],
+    theirs: Callable[[str, T], object],
+    *,
+    block: int = 1,
 ) -> tuple[list[float], list[float]]:
-    """Return the seconds that each side took for each round of user and text.
+    """Return the seconds that each side took for each round of user and what is asked or written.
 
     Args:
         rounds: What is asked.
@@ -58,7 +70,7 @@ def interleaved(
         theirs: Asks the peer.
         block: Rounds that one side answers before it is the other's turn.
     """
-    spent: dict[Ask, list[float]] = {ours: [], theirs: []}
+    spent: dict[Callable[[str, T], object], list[float]] = {ours: [], theirs: []}
     for number, start in enumerate(range(0, len(rounds), block)):
         for ask in (ours, theirs) if number % 2 else (theirs, ours):
             for user, text in rounds[start : start + block]:
@@ -82,18 +94,18 @@ def report(name: str, peer: str, ours: list[float], theirs: list[float]) -> None
 def compare(
     peer: str,
     chosen: argparse.Namespace,
-    fill: Callable[[dict[str, list[str]]], None],
     search: Ask,
     put: Ask,
+    put_many: AskMany,
 ) -> None:
-    """Fill both sides with the same, then ask for first and warm recalls and for writes.
+    """Fill both sides with the same, then ask for first and warm recalls, for writes and batches.
 
     Args:
         peer: Its name.
         chosen: From :func:`arguments`.
-        fill: Puts everything into the peer.
         search: Asks the peer for five.
         put: Writes one to the peer.
+        put_many: Writes several to the peer, as it is meant to be given them.
     """
     rng = random.Random(7)
     said = conversations(chosen.users, chosen.memories, rng)
@@ -103,7 +115,8 @@ def compare(
             for user, lines in said.items():
                 drafts = [memstrata.Draft(line) for line in lines]
                 strata.manager(user=user).remember_many(drafts)
-        fill(said)
+        for user, lines in said.items():
+            put_many(user, lines)
         # Opened anew: nothing of ours is warm.
         with memstrata.open(path) as strata:
             managers = {user: strata.manager(user=user) for user in said}
@@ -120,3 +133,13 @@ def compare(
                 written = [(rng.choice(users), sentence(rng)) for _ in range(chosen.writes)]
                 spent = interleaved(written, keep, put, block=block)
                 report(f"single durable {what}", peer, *spent)
+            batches = [(rng.choice(users), lines) for lines in _batches(rng)]
+            keep_all = lambda user, lines: managers[user].remember_many(  # noqa: E731
+                [memstrata.Draft(line) for line in lines]
+            )
+            spent = interleaved(batches, keep_all, put_many)
+            report(f"batch of {MANY} durable writes", peer, *spent)
+
+
+def _batches(rng: random.Random) -> list[list[str]]:
+    return [[sentence(rng) for _ in range(MANY)] for _ in range(30)]
