@@ -22,7 +22,15 @@ class Fact:
     source: str
     confidence: float
     expires: datetime
+    made: datetime
     versions: int = 1
+    verified: bool = False
+
+    def left(self, now: datetime) -> float:
+        """Return what is left of its confidence (LT-7)."""
+        if self.source != "agent_inferred" or self.verified:
+            return self.confidence
+        return max(self.confidence - 0.05 * ((now - self.made) / timedelta(days=30)), 0.0)
 
     def says(self, value: str) -> bool:
         return self.value.strip().casefold() == value.strip().casefold()
@@ -45,15 +53,15 @@ class Shelf:
         known = self.facts.get(key)
         if known is None or now >= known.expires:
             versions = 1 if known is None else known.versions + 1
-            self.facts[key] = Fact(value, source, confidence, end, versions)
+            self.facts[key] = Fact(value, source, confidence, end, now, versions)
             return "created"
         if known.says(value):
             return self._repeated(known, source, confidence, end)
         outside = source == "external" and known.source != "external"
-        if source != "user_correction" and (outside or confidence < known.confidence):
+        if source != "user_correction" and (outside or confidence < known.left(now)):
             known.versions += 1
             return "touched"
-        self.facts[key] = Fact(value, source, confidence, end, known.versions + 1)
+        self.facts[key] = Fact(value, source, confidence, end, now, known.versions + 1)
         return "superseded"
 
     def _repeated(self, known: Fact, source: str, confidence: float, end: datetime) -> str:
@@ -64,7 +72,10 @@ class Shelf:
         if confidence > known.confidence:
             known.source, known.confidence = source, confidence
         same_user = TRUST[source] == TRUST[stood] == TRUST["user_stated"]
-        return "refreshed" if source == stood or same_user else "bumped"
+        if source == stood or same_user:
+            return "refreshed"
+        known.verified = True
+        return "bumped"
 
     def corrected(self, key: str, value: str, now: datetime) -> str:
         """Take in a correction by name: whatever stands gives way, be it to the same words in other
@@ -74,5 +85,5 @@ class Shelf:
         if stood is None or stood.value == value:
             return self.told(key, value, "user_correction", now, None)
         end = now + timedelta(days=FACT_DAYS)
-        self.facts[key] = Fact(value, "user_correction", 1.0, end, stood.versions + 1)
+        self.facts[key] = Fact(value, "user_correction", 1.0, end, now, stood.versions + 1)
         return "superseded"

@@ -129,6 +129,7 @@ class Lives(RuleBasedStateMachine):
         if id is not None:
             assert stood is not None
             assert self.managers[who].confirm(id).kind == "bumped"
+            stood.verified = True
 
     @rule(who=WHO, key=KEYS)
     def forget(self, who: str, key: str) -> None:
@@ -206,7 +207,8 @@ class Lives(RuleBasedStateMachine):
             }
             for key, fact in facts.items():
                 memory = listed[key]
-                assert (memory.source, memory.confidence) == (fact.source, fact.confidence)
+                assert memory.source == fact.source
+                assert memory.confidence == pytest.approx(fact.left(self.now), abs=1e-4)
                 assert memory.hard_expires_at == fact.expires
                 # History leaves out what has expired, so that it may have gaps here.
                 assert memory.versions == fact.versions

@@ -25,6 +25,7 @@ from memstrata.policy.rules import DEFAULT_POLICY
 from memstrata.retrieval.indexer import Indexer
 from memstrata.retrieval.owner_index import IndexView, OwnerIndex
 from memstrata.testing import ALICE, CountingIds, ManualClock
+from memstrata.testing.clocks import START
 
 KEY = "deploy_region"
 TEA = "I like tea"
@@ -420,7 +421,7 @@ def test_what_is_derived_is_no_more_than_its_parents(owner: Owner) -> None:
     read = replace(read, label=Label(Trust.TOOL, audience=frozenset({"a", "b"})))
     parents = tuple(each.memory.id for each in owner.write(said, read))
 
-    derived = inherited(candidate("Both", parents=parents), owner.view)
+    derived = inherited(candidate("Both", parents=parents), owner.view, START)
 
     assert derived.label == Label(Trust.TOOL, Sensitivity.SENSITIVE, frozenset({"a", "b"}))
     assert derived.confidence == 0.9
@@ -431,19 +432,19 @@ def test_a_derivation_is_never_raised_by_its_parents(owner: Owner) -> None:
     (parent,) = owner.write(candidate("Said by Ana"))
     weak = candidate("A guess", source=Source.AGENT_INFERRED, parents=(parent.memory.id,))
 
-    assert inherited(weak, owner.view) == weak
+    assert inherited(weak, owner.view, START) == weak
 
 
 def test_a_parent_that_is_not_seen_is_an_unknown_origin(owner: Owner) -> None:
     (parent,) = owner.write(candidate("Said by Ana"))
     mixed = candidate("Derived", parents=(parent.memory.id, "unknown"))
 
-    assert inherited(mixed, owner.view).label.trust is Trust.EXTERNAL
+    assert inherited(mixed, owner.view, START).label.trust is Trust.EXTERNAL
 
 
 def test_a_promoted_copy_and_what_has_no_parents_keep_their_label(owner: Owner) -> None:
     copy = candidate("Copied", parents=("elsewhere",), origin=Origin(memory="elsewhere"))
 
-    assert inherited(copy, owner.view) is copy
+    assert inherited(copy, owner.view, START) is copy
     plain = candidate("Plain")
-    assert inherited(plain, owner.view) is plain
+    assert inherited(plain, owner.view, START) is plain

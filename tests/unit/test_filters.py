@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstrata import Importance, InvalidInput, Kind, Memory, Origin, Scope, Status
+from memstrata.domain.ageing import seen_at
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import encode_body, encode_state
 from memstrata.domain.filters import MAX_DEPTH, Filter, parse_filter, spelled
-from memstrata.domain.trust import Sensitivity, Source
+from memstrata.domain.trust import Sensitivity, Source, Trust
 from memstrata.domain.value import to_us
 from memstrata.retrieval.entry import Indexed, pack
 from memstrata.retrieval.filtering import Columns, decided, holds, passing
@@ -23,6 +24,7 @@ from memstrata.retrieval.segment import Segment
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TIMES = [START + timedelta(days=days) for days in range(3)]
+LATER = [START + timedelta(days=days) for days in (0, 40, 300)]
 HOME = Scope.of_user("acme", "ana")
 SCOPES = [HOME, Scope.of_org("acme"), Scope.of_task("acme", "ana", "t")]
 NAMES = ["a", "A", "ab", "b"]
@@ -68,6 +70,12 @@ MEMORIES = st.builds(
     updated_at=st.sampled_from(TIMES),
     valid_from=st.none() | st.sampled_from(TIMES),
     valid_to=st.none() | st.sampled_from(TIMES),
+    trust=st.sampled_from(list(Trust)),
+    timeless=st.booleans(),
+    verified_at=st.none() | st.sampled_from(TIMES),
+    last_accessed_at=st.none() | st.sampled_from(TIMES),
+    soft_expires_at=st.none() | st.sampled_from(TIMES),
+    hard_expires_at=st.none() | st.sampled_from(LATER),
 )
 
 
@@ -124,14 +132,17 @@ FILTERS = st.recursive(
 )
 
 
-@given(st.lists(MEMORIES, min_size=1, max_size=6), FILTERS)
-def test_columns_and_memories_give_the_same_answer(memories: list[Memory], raw: Any) -> None:
+@given(st.lists(MEMORIES, min_size=1, max_size=6), FILTERS, st.sampled_from([*TIMES, *LATER]))
+def test_columns_and_memories_give_the_same_answer(
+    memories: list[Memory], raw: Any, now: datetime
+) -> None:
     filter = parsed(raw)
     segment = segment_of(memories)
+    columns = Columns(segment.entry, segment.state, to_us(now))
 
-    passed = passing(filter, Columns(segment.entry, segment.state), segment.rows.__getitem__)
+    passed = passing(filter, columns, segment.rows.__getitem__)
 
-    assert passed.tolist() == [holds(filter, memory) for memory in memories]
+    assert passed.tolist() == [holds(filter, seen_at(memory, now)) for memory in memories]
 
 
 @given(FILTERS)
@@ -161,7 +172,8 @@ def test_columns_decide_alone_where_they_can(field: str) -> None:
         **dict.fromkeys(("created_at", "updated_at", "valid_from", "valid_to", "at"), START),
     }[field]  # fmt: skip
 
-    surely, perhaps = decided(parsed({field: value}), Columns(segment.entry, segment.state))
+    columns = Columns(segment.entry, segment.state, to_us(START))
+    surely, perhaps = decided(parsed({field: value}), columns)
 
     assert surely.tolist() == perhaps.tolist()
 

@@ -32,10 +32,12 @@ from memstrata.domain.value import from_us, to_us
 NEVER = -(2**63)
 """Stands for an absent time in packed columns; no clock reaches it."""
 
-STATE = struct.Struct("<5B3xI4xdqqqqq")
-"""status, source, trust, importance, pinned, versions, confidence, then the times updated, soft
-expiry, hard expiry, verified and valid_to in µs; 64 bytes. A JSON tail with tags and
-superseded_by follows where there are any."""
+STATE = struct.Struct("<6B2xIIdqqqqq")
+"""status, source, trust, importance, pinned, timeless, versions, the last read in whole minutes
+since 1970 (0 for none), confidence, then the times updated, soft expiry, hard expiry, verified and
+valid_to in µs; 64 bytes. A JSON tail with tags and superseded_by follows where there are any."""
+
+MINUTE_US = 60_000_000
 
 # Places in these tuples are written to disk: append, never reorder.
 STATUS_CODES: tuple[Status, ...] = (
@@ -150,7 +152,10 @@ def encode_state(memory: Memory) -> bytes:
         code_of(TRUST_CODES, memory.trust),
         code_of(IMPORTANCE_CODES, memory.importance),
         memory.pinned,
+        # Of the content version, and here as well, for columns that say how memories age.
+        memory.timeless,
         memory.versions,
+        0 if memory.last_accessed_at is None else to_us(memory.last_accessed_at) // MINUTE_US,
         memory.confidence,
         to_us(memory.updated_at),
         encode_time(memory.soft_expires_at),
@@ -244,8 +249,8 @@ def _read_body(fields: dict[str, Any], body: Mapping[str, Any]) -> None:
 
 def _read_state(fields: dict[str, Any], state: bytes) -> None:
     fixed = STATE.unpack_from(state)
-    status, source, trust, importance, pinned, versions, confidence = fixed[:7]
-    updated, soft, hard, verified, valid_to = fixed[7:]
+    status, source, trust, importance, pinned, _, versions, read, confidence = fixed[:9]
+    updated, soft, hard, verified, valid_to = fixed[9:]
     fields["status"] = STATUS_CODES[status]
     fields["source"] = SOURCE_CODES[source]
     fields["trust"] = TRUST_CODES[trust]
@@ -253,6 +258,8 @@ def _read_state(fields: dict[str, Any], state: bytes) -> None:
     fields["pinned"] = bool(pinned)
     fields["versions"] = versions
     fields["confidence"] = confidence
+    if read:
+        fields["last_accessed_at"] = from_us(read * MINUTE_US)
     fields["updated_at"] = from_us(updated)
     fields["soft_expires_at"] = decode_time(soft)
     fields["hard_expires_at"] = decode_time(hard)

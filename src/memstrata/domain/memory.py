@@ -31,6 +31,9 @@ NEEDS_VERIFICATION_BELOW = 0.7
 """Confidence under which a memory counts as unverified until confirmed (ME-2)."""
 
 
+VERIFY_WITHIN = timedelta(hours=1)
+"""How long after it was recorded somebody is asked to verify an unverified memory (ME-2)."""
+
 STALE_AFTER = timedelta(days=7)
 STALE_BELOW = 0.8
 """Age from which, and confidence under which, a memory is shown as possibly stale (ME-6)."""
@@ -151,7 +154,8 @@ class Memory(Value):
         source: Where it came from, with the trust label that follows from it.
         trust: Label of the lattice (FX-5).
         created_at: When it was recorded.
-        updated_at: When its state last changed.
+        updated_at: When it was last said, confirmed or changed; ageing and what is collected do
+            not count.
         known_from: Start of this state on the system clock, strictly increasing per owner.
         key: Name of the fact within its scope, or None for free text.
         triple: Subject, predicate, object, where known.
@@ -172,9 +176,10 @@ class Memory(Value):
         supersedes: Id of the version that it replaced.
         superseded_by: Id of the version that replaced it.
         versions: Highest version of its chain that is known to this state.
-        last_accessed_at: Last recall, folded in from the read journal.
-        access_count: Recalls so far, folded in from the read journal.
-        reads_30d: Recalls in the last 30 days, folded in from the read journal.
+        last_accessed_at: Last recall that ranking knows of, to the minute: folded in from the read
+            journal where a memory would count as stale without it.
+        access_count: Recalls so far; the journal has them, and ``accesses`` fills them in.
+        reads_30d: Recalls in the last 30 days, likewise.
         verified_at: When it was last confirmed.
         valid_from: Since when the fact is true in the world.
         valid_to: Until when the fact is true in the world, exclusive.
@@ -254,6 +259,10 @@ class Memory(Value):
     def needs_verification(self) -> bool:
         """Whether it is still unconfirmed and below the confidence of ME-2."""
         return self.confidence < NEEDS_VERIFICATION_BELOW and self.verified_at is None
+
+    def asks_to_be_verified(self, now: datetime) -> bool:
+        """Whether somebody should be asked now: the flag stays, the asking ends after an hour."""
+        return self.needs_verification and now < self.created_at + VERIFY_WITHIN
 
     def warnings(self, now: datetime) -> tuple[str, ...]:
         """Return what a reader should know before relying on it: ``unverified`` (ME-2), ``stale?``

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
+from memstrata.domain.ageing import confidence_at
 from memstrata.domain.decision import Candidate
 from memstrata.domain.trust import Label, Trust, join
 from memstrata.ports import OwnerView
@@ -12,7 +14,7 @@ _UNKNOWN = Label(Trust.EXTERNAL)
 """Label of a parent that does not stand in the owner's view: of unknown origin."""
 
 
-def inherited(candidate: Candidate, view: OwnerView) -> Candidate:
+def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate:
     """Return a candidate with the label that its parents leave it.
 
     It has the least trust, the strictest sensitivity and the narrowest audience of itself and its
@@ -23,12 +25,13 @@ def inherited(candidate: Candidate, view: OwnerView) -> Candidate:
     Args:
         candidate: What is proposed.
         view: What stands, what this turn has resolved so far included.
+        now: When: what is left of the parents' confidence counts (LT-7).
     """
     if not candidate.parents or candidate.origin.memory is not None:
         return candidate
     parents = [view.by_id(id) for id in candidate.parents]
     labels = [_UNKNOWN if parent is None else parent.label for parent in parents]
-    seen = [parent.confidence for parent in parents if parent is not None]
+    seen = [confidence_at(parent, now) for parent in parents if parent is not None]
     return replace(
         candidate,
         label=join((candidate.label, *labels)),

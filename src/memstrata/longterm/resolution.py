@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from memstrata.domain.ageing import confidence_at
 from memstrata.domain.decision import Approved, Candidate, OutcomeKind
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.trust import Trust
@@ -74,7 +75,7 @@ def resolve(
         return _turn(approved, view, moment)
     if candidate.key is not None:
         return _keyed(approved, view, moment, candidate.key)
-    rivals = _rivals(candidate, view, functional)
+    rivals = _rivals(candidate, view, moment, functional)
     if rivals:
         return _slotted(approved, rivals, moment)
     return _free_text(approved, view, moment)
@@ -122,13 +123,16 @@ def _named_anew(approved: Approved, view: OwnerView, moment: Moment) -> Resoluti
     return None
 
 
-def _rivals(candidate: Candidate, view: OwnerView, functional: frozenset[str]) -> Sequence[Memory]:
+def _rivals(
+    candidate: Candidate, view: OwnerView, moment: Moment, functional: frozenset[str]
+) -> Sequence[Memory]:
     """What stands in the functional slot of a candidate, the strongest and newest first."""
     triple = candidate.triple
     if triple is None or normalise(triple.predicate) not in map(normalise, functional):
         return ()
     found = [m for m in view.by_slot(candidate.place, triple) if m.kind is candidate.kind]
-    return sorted(found, key=lambda memory: (memory.confidence, memory.known_from), reverse=True)
+    now = moment.now
+    return sorted(found, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True)
 
 
 def _slotted(approved: Approved, rivals: Sequence[Memory], moment: Moment) -> Resolution:
@@ -155,7 +159,7 @@ def _conflict(approved: Approved, standing: Memory, moment: Moment) -> Resolutio
         return _supersede(approved, standing, moment, "correction")
     if candidate.label.trust is Trust.EXTERNAL and standing.trust is not Trust.EXTERNAL:
         return _touch(approved, standing, moment, "less_trusted")
-    if candidate.confidence >= standing.confidence:
+    if candidate.confidence >= confidence_at(standing, moment.now):
         return _supersede(approved, standing, moment, "newer_and_as_confident")
     return _touch(approved, standing, moment, "less_confident")
 

@@ -116,6 +116,7 @@ def renewed(standing: Memory, approved: Approved, moment: Moment) -> Memory:
     levels = list(Importance)
     return replace(
         standing,
+        status=_awake(standing),
         updated_at=moment.now,
         known_from=moment.now,
         soft_expires_at=_expiry(moment, approved.category_ttl[0]),
@@ -147,9 +148,30 @@ def touched(standing: Memory, by: Memory, moment: Moment) -> Memory:
     return replace(standing, versions=by.version, updated_at=moment.now, known_from=moment.now)
 
 
-def confirmed(standing: Memory, moment: Moment) -> Memory:
-    """Return the state of a memory that was confirmed: verified now (LT-7)."""
-    return replace(standing, verified_at=moment.now, updated_at=moment.now, known_from=moment.now)
+def confirmed(standing: Memory, moment: Moment, soft_days: float | None) -> Memory:
+    """Return the state of a memory that was confirmed: verified now (LT-7).
+
+    It is due for review again a soft life later, if it has one; its hard end stays where it was.
+
+    Args:
+        standing: As it was.
+        moment: When.
+        soft_days: Soft life of its category, None for no end.
+    """
+    soft, ends = _expiry(moment, soft_days), standing.hard_expires_at
+    return replace(
+        standing,
+        status=_awake(standing),
+        verified_at=moment.now,
+        updated_at=moment.now,
+        known_from=moment.now,
+        soft_expires_at=None if soft is None or (ends is not None and soft >= ends) else soft,
+    )
+
+
+def _awake(standing: Memory) -> Status:
+    """Return the status of a memory that somebody vouches for: not stale any more (LT-6)."""
+    return Status.ACTIVE if standing.status is Status.STALE else standing.status
 
 
 def _version(

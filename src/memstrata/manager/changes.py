@@ -110,7 +110,8 @@ class _Confirmation:
         standing = self.index.by_id(self.id, scribe.moment.now)
         if standing is None:
             return None
-        memory = confirmed(standing, scribe.moment)
+        policy = self.services.policies.policy_for(self.principal.home.org)
+        memory = confirmed(standing, scribe.moment, policy.ttl_for(standing.category)[0])
         scribe.record(EventType.CONFIRMED, memory.scope, subjects=(memory.id,))
         self.outcome = Outcome(OutcomeKind.BUMPED, memory, ("confirmed",), scribe.events)
         return Change(known_at=scribe.moment.known_at, restated=(memory,), events=scribe.events)

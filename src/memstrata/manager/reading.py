@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
+from memstrata.domain.ageing import SUMMARY_CATEGORY, seen_at
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import decode, decode_all
 from memstrata.domain.cue import Cue
@@ -23,6 +24,7 @@ from memstrata.manager.reranking import candidates, has_slow_model, rank_again
 from memstrata.manager.services import Services
 from memstrata.manager.sights import VECTOR, Sight, Sights, owners_of
 from memstrata.policy.rules import Policy
+from memstrata.retrieval.enduring import enduring
 from memstrata.retrieval.fusion import Fusion
 from memstrata.retrieval.identity import ranking, with_reranker
 from memstrata.retrieval.pool import gather, newest, unasked
@@ -157,15 +159,17 @@ class Reader:
         """Return everything the cue may see, newest first, then by id."""
         sight = await self.sights.of(cue)
         pool = gather(sight.frozen, cue, sight.clock)
-        memories = decode_all(pool.row(slot) for slot in range(len(pool)))
-        return tuple(sorted(memories, key=lambda m: (-to_us(m.created_at), m.id)))
+        return tuple(
+            sorted(pool.everything(sight.clock), key=lambda m: (-to_us(m.created_at), m.id))
+        )
 
     async def keyed(self, scope: Scope) -> tuple[Memory, ...]:
         """Return what stands under keys in one scope, by key."""
         principal = self._principal
         cue = Cue("", 1, (scope,), agent=principal.agent, purpose=principal.purpose)
         sight = await self.sights.of(cue)
-        return tuple(sorted(gather(sight.frozen, cue, sight.now).keyed(), key=lambda m: str(m.key)))
+        keyed = gather(sight.frozen, cue, sight.now).keyed(sight.now)
+        return tuple(sorted(keyed, key=lambda memory: str(memory.key)))
 
     async def history(
         self, which: str, look_in: Sequence[Scope], readable: Sequence[Scope]
@@ -181,7 +185,7 @@ class Reader:
             if memory is None:
                 return ()
             rows = await self._services.store.history(memory.scope.owner, memory.root)
-        chain = [memory for memory in decode_all(rows) if self.admits(memory)]
+        chain = [await self._as_seen(memory) for memory in decode_all(rows) if self.admits(memory)]
         return tuple(sorted(chain, key=lambda m: (to_us(m.created_at), m.version)))
 
     async def known(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
@@ -196,8 +200,18 @@ class Reader:
             for row in await self._services.store.get(owner, ids):
                 memory = decode(row)
                 if memory.scope in scopes and self.hears(memory):
-                    found.setdefault(memory.id, memory)
+                    found.setdefault(memory.id, await self._as_seen(memory))
         return tuple(found.values())
+
+    async def _as_seen(self, memory: Memory) -> Memory:
+        """Return a memory as it is seen now; only a session summary takes a look at others."""
+        seen = seen_at(memory, self.now)
+        if seen is memory or memory.category != SUMMARY_CATEGORY:
+            return seen
+        sight = await self.sights.of(Cue("", 1, (memory.scope,)))
+        latest = [where for index in sight.frozen for where in enduring(index)]
+        endures = any(segment.rows[place].id == memory.id for segment, place in latest)
+        return seen_at(memory, self.now, endures=endures)
 
     async def one(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
         """Return a memory by id, whatever its status, if it lies in one of the scopes, has not

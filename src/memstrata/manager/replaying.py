@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from memstrata.digest.compose import compose
+from memstrata.domain.ageing import seen_at
 from memstrata.domain.codec import decode
 from memstrata.domain.cue import Cue
 from memstrata.domain.digest import Digest
@@ -20,6 +21,7 @@ from memstrata.manager.digesting import Digester
 from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
 from memstrata.manager.sights import Sight, owners_of
+from memstrata.retrieval.enduring import enduring
 
 
 class Replayer:
@@ -113,7 +115,12 @@ class Replayer:
         gone = tuple(shown.id for shown in receipt.returned if shown.id not in found)
         if gone:
             raise NotReplayable(gone)
-        then = {id: _as_of_then(memory, receipt) for id, memory in found.items()}
+        latest = [where for index in sight.frozen for where in enduring(index)]
+        lasting = {segment.rows[place].id for segment, place in latest}
+        then = {
+            id: seen_at(_as_of_then(memory, receipt), sight.clock, endures=id in lasting)
+            for id, memory in found.items()
+        }
         return [Hit(then[s.id], s.score, s.why, sight.clock) for s in receipt.returned]
 
     def _may_see(self, memory: Memory, cue: Cue) -> bool:

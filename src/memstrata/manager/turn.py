@@ -9,8 +9,10 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
+from memstrata.domain.ageing import seen_at
 from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
 from memstrata.domain.change import (
     Change,
@@ -135,7 +137,8 @@ class WriteTurn:
         added = tuple(self._first_entry(memory) for memory in pending.added)
         final = {memory.id: memory for memory in pending.restated}
         final |= {new.memory.id: new.memory for new in added}
-        self.outcomes[:] = [_settled(outcome, final) for outcome in self.outcomes]
+        now = scribe.moment.now
+        self.outcomes[:] = [_settled(outcome, final, now) for outcome in self.outcomes]
         change = Change(
             known_at=scribe.moment.known_at,
             added=added,
@@ -165,7 +168,7 @@ class WriteTurn:
     def _commit(
         self, judgement: Commit, snapshot: Snapshot, pending: Pending, scribe: Scribe
     ) -> Outcome:
-        candidate = inherited(judgement.candidate, pending)
+        candidate = inherited(judgement.candidate, pending, scribe.moment.now)
         if candidate is not judgement.candidate:
             judgement = replace(judgement, candidate=candidate)
         buried = snapshot.tombstoned and snapshot.tombstoned.intersection(marks_of(candidate))
@@ -296,9 +299,11 @@ class WriteTurn:
         self._records[name] = IdempotencyRecord(name, _request(candidate), canonical_json(answer))
 
 
-def _settled(outcome: Outcome, final: Mapping[str, Memory]) -> Outcome:
-    """Show the memory as the whole batch leaves it."""
-    memory = None if outcome.memory is None else final.get(outcome.memory.id, outcome.memory)
+def _settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:
+    """Show the memory as the whole batch leaves it, and as readers see it."""
+    if outcome.memory is None:
+        return outcome
+    memory = seen_at(final.get(outcome.memory.id, outcome.memory), now)
     return outcome if memory is outcome.memory else replace(outcome, memory=memory)
 
 

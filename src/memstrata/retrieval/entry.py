@@ -74,6 +74,8 @@ STATE_COLUMNS = np.dtype(
             "trust",
             "importance",
             "pinned",
+            "timeless",
+            "read",
             "confidence",
             "updated",
             "soft",
@@ -81,8 +83,8 @@ STATE_COLUMNS = np.dtype(
             "verified",
             "valid_to",
         ],
-        "formats": ["u1"] * 5 + ["<f8"] + ["<i8"] * 5,
-        "offsets": [0, 1, 2, 3, 4, 16, 24, 32, 40, 48, 56],
+        "formats": ["u1"] * 6 + ["<u4", "<f8"] + ["<i8"] * 5,
+        "offsets": [0, 1, 2, 3, 4, 5, 12, 16, 24, 32, 40, 48, 56],
         "itemsize": 64,
     }
 )

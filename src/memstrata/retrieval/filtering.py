@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.domain.ageing import seen_at
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import (
     IMPORTANCE_CODES,
@@ -38,7 +39,8 @@ from memstrata.domain.filters import (
 )
 from memstrata.domain.memory import Importance, Memory
 from memstrata.domain.trust import Sensitivity
-from memstrata.domain.value import to_us
+from memstrata.domain.value import from_us, to_us
+from memstrata.retrieval import ageing
 from memstrata.retrieval.entry import scope_tag, tag
 
 Bools = NDArray[np.bool_]
@@ -50,10 +52,19 @@ class Columns(NamedTuple):
     Attributes:
         entry: Of :data:`~memstrata.retrieval.entry.ENTRY_COLUMNS`.
         state: Of :data:`~memstrata.retrieval.entry.STATE_COLUMNS`.
+        now_us: The clock: a filter asks for what readers see of a memory at a time.
+        endures: Which rows do not expire; None for none.
     """
 
     entry: NDArray[np.void]
     state: NDArray[np.void]
+    now_us: int
+    endures: Bools | None = None
+
+    def seen(self, place: int, row: StoredRow) -> Memory:
+        """Return the memory of a row of these as readers see it."""
+        lasts = self.endures is not None and bool(self.endures[place])
+        return seen_at(decode(row), from_us(self.now_us), endures=lasts)
 
 
 class Decided(NamedTuple):
@@ -79,7 +90,7 @@ def passing(filter: Filter, columns: Columns, row: Callable[[int], StoredRow]) -
     surely, perhaps = decided(filter, columns)
     passed = surely.copy()
     for place in np.flatnonzero(perhaps & ~surely).tolist():
-        passed[place] = holds(filter, decode(row(place)))
+        passed[place] = holds(filter, columns.seen(place, row(place)))
     return passed
 
 
@@ -162,12 +173,15 @@ _COLUMNS: Mapping[str, _Column] = {
         lambda c: c.entry["sensitivity"], lambda level: code_of(SENSITIVITY_CODES, level)
     ),
     "source": _Column(lambda c: c.state["source"], lambda name: code_of(SOURCE_CODES, name)),
-    "status": _Column(lambda c: c.state["status"], lambda name: code_of(STATUS_CODES, name)),
+    "status": _Column(
+        lambda c: ageing.status(c.state, c.now_us, c.endures),
+        lambda name: code_of(STATUS_CODES, name),
+    ),
     "importance": _Column(
         lambda c: c.state["importance"], lambda level: code_of(IMPORTANCE_CODES, level)
     ),
     "pinned": _Column(lambda c: c.state["pinned"], int),
-    "confidence": _Column(lambda c: c.state["confidence"], float),
+    "confidence": _Column(lambda c: ageing.confidence(c.entry, c.state, c.now_us), float),
     "created_at": _Column(lambda c: c.entry["created"], to_us),
     "updated_at": _Column(lambda c: c.state["updated"], to_us),
     "valid_from": _Column(lambda c: c.entry["valid_from"], to_us, NEVER),

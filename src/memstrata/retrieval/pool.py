@@ -17,15 +17,18 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.domain.ageing import seen_at
 from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import KIND_CODES, NEVER, code_of
+from memstrata.domain.codec import KIND_CODES, NEVER, code_of, decode
 from memstrata.domain.cue import Cue
 from memstrata.domain.memory import Memory
 from memstrata.domain.value import to_us
+from memstrata.retrieval.ageing import LATEST
+from memstrata.retrieval.enduring import Enduring, enduring
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.filtering import Columns, passing
 from memstrata.retrieval.owner_index import Frozen
-from memstrata.retrieval.segment import EVER_TRUE, LATEST, RECALLED, Counts, Places, Segment
+from memstrata.retrieval.segment import EVER_TRUE, RECALLED, Counts, Places, Segment
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -78,20 +81,23 @@ class Pool:
         state: Likewise.
         has_turns: Whether there may be verbatim turns among them.
         ages_at: Earliest time from which any of them may count less, µs.
+        decays: Whether any of them may lose confidence with time.
         nearest: Tag of a key to the place, among the cue's scopes, of the nearest that holds it;
             empty where one scope is read.
 
     The same pool serves many queries, possibly at once: whatever a query makes is its own.
     """
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[Part], enduring: Enduring = ()) -> None:
         self.parts = tuple(parts)
+        self._enduring = enduring
         whole = slice(None)
         taken = [(p.segment, whole if p.is_whole else p.places) for p in parts]
         self.entry = _gather([segment.entry[places] for segment, places in taken])
         self.state = _gather([segment.state[places] for segment, places in taken])
         self.nearest: Mapping[int, int] = {}
         self.ages_at = min((part.segment.ages_at for part in parts), default=LATEST)
+        self.decays = any(part.segment.decays for part in parts)
         self.has_turns = any(part.segment.has_turns for part in parts)
         self._starts = [0, *accumulate(len(part.places) for part in parts)]
         self._made: dict[Hashable, Any] = {}
@@ -118,15 +124,48 @@ class Pool:
         return part.segment.rows[place]
 
     def memory(self, slot: int) -> Memory:
-        """Return the memory at a place of the pool."""
+        """Return the memory at a place of the pool, as its state says."""
         part, place = self._at(slot)
         return part.segment.memory(place)
 
-    def keyed(self) -> list[Memory]:
-        """Return the memories that have a key, in the order of the pool."""
+    def seen(self, slot: int, now: datetime) -> Memory:
+        """Return the memory at a place of the pool as readers see it at a time."""
+        return self._as_seen(slot, self.memory(slot), now)
+
+    def keyed(self, now: datetime) -> list[Memory]:
+        """Return the memories that have a key as readers see them, in the order of the pool."""
         if not len(self):
             return []
-        return [self.memory(slot) for slot in np.flatnonzero(self.entry["key"]).tolist()]
+        return [self.seen(slot, now) for slot in np.flatnonzero(self.entry["key"]).tolist()]
+
+    def everything(self, now: datetime) -> list[Memory]:
+        """Return all memories as readers see them, in the order of the pool; none is kept open."""
+        return [self._as_seen(slot, decode(self.row(slot)), now) for slot in range(len(self))]
+
+    def _as_seen(self, slot: int, memory: Memory, now: datetime) -> Memory:
+        if not self.decays and to_us(now) < self.ages_at:
+            return memory
+        return seen_at(memory, now, endures=slot in self.once(_enduring_slots))
+
+    def weak_from(self) -> Ints:
+        """Return for each row from when on it counts half, µs."""
+        found = [
+            part.segment.weak_from if part.is_whole else part.segment.weak_from[part.places]
+            for part in self.parts
+        ]
+        times = np.concatenate([np.zeros(0, np.int64), *found])
+        times[list(self.once(_enduring_slots))] = LATEST
+        return times
+
+    def enduring_slots(self) -> frozenset[int]:
+        """Return where the rows stand that do not expire though they say that they do."""
+        found = (
+            int(part.slots[place])
+            for segment, place in self._enduring
+            for part in self.parts
+            if part.segment is segment
+        )
+        return frozenset(slot for slot in found if slot >= 0)
 
     def dots(self, query: NDArray[np.float32]) -> Floats:
         """Return the dot product of each row's vector with a query's, both of whole numbers."""
@@ -214,6 +253,10 @@ def _newest(pool: Pool) -> tuple[int, ...]:
     return tuple(part.segment.newest(part.places) for part in pool.parts)
 
 
+def _enduring_slots(pool: Pool) -> frozenset[int]:
+    return pool.enduring_slots()
+
+
 def _selected(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     pool = _gathered(frozen, cue, now)
     if len(cue.scopes) > 1:
@@ -232,15 +275,16 @@ def _changes_at(pool: Pool, clock: int) -> int:
 
 def _gathered(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     parts: list[Part] = []
+    lasting = [where for index in frozen for where in enduring(index)]
     start = 0
     for index in frozen:
         for segment, alive in zip(index.segments, index.alive, strict=True):
             if len(segment):
-                part = _part(segment, alive, cue, now, start)
+                part = _part(segment, alive, cue, now, start, lasting)
                 if len(part.places):
                     parts.append(part)
                     start += len(part.places)
-    return Pool(parts)
+    return Pool(parts, lasting)
 
 
 def unasked(cue: Cue) -> Cue:
@@ -262,14 +306,22 @@ def _nearest(pool: Pool, cue: Cue) -> dict[int, int]:
     return nearest
 
 
-def _part(segment: Segment, alive: Bools | None, cue: Cue, now: datetime, start: int) -> Part:
+def _part(
+    segment: Segment,
+    alive: Bools | None,
+    cue: Cue,
+    now: datetime,
+    start: int,
+    lasting: Enduring,
+) -> Part:
     if _is_all_visible(segment, alive, cue, now):
         every = segment.everywhere
         return Part(segment, every, every if start == 0 else every + start, is_whole=True)
     mask = visible(segment, cue, now)
     if alive is not None:
         mask &= alive
-    places = _admitted(segment, np.flatnonzero(mask), cue)
+    endures = [place for other, place in lasting if other is segment]
+    places = _admitted(segment, np.flatnonzero(mask), cue, now, endures)
     slots = np.full(len(segment), -1, np.int64)
     slots[places] = np.arange(start, start + len(places))
     return Part(segment, places, slots, is_whole=len(places) == len(segment))
@@ -328,14 +380,17 @@ def _any_equal(column: NDArray[Any], wanted: Sequence[int]) -> Bools:
     return found
 
 
-def _admitted(segment: Segment, places: Ints, cue: Cue) -> Ints:
+def _admitted(
+    segment: Segment, places: Ints, cue: Cue, now: datetime, endures: Sequence[int]
+) -> Ints:
     if segment.restricted:
         admitted = [segment.admits(place, cue.agent) for place in places.tolist()]
         places = places[np.array(admitted, np.bool_)]
     if cue.filter is None or not len(places):
         return places
-    rows, columns = segment.rows, Columns(segment.entry[places], segment.state[places])
-    return places[passing(cue.filter, columns, lambda place: rows[places[place]])]
+    lasting = np.isin(places, np.array(endures, np.int64)) if endures else None
+    columns = Columns(segment.entry[places], segment.state[places], to_us(now), lasting)
+    return places[passing(cue.filter, columns, lambda place: segment.rows[places[place]])]
 
 
 def _dot(part: Part, query: NDArray[np.float32]) -> Floats:

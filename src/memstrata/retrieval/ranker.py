@@ -85,7 +85,7 @@ class Ranked:
         why = {name: values.item(slot) for name, values in self.parts.items()}
         if slot in self.reranked:
             why["rerank"] = self.reranked[slot]
-        return Hit(self.pool.memory(slot), self.score.item(slot), why, self.now)
+        return Hit(self.pool.seen(slot, self.now), self.score.item(slot), why, self.now)
 
 
 def rank(
@@ -128,7 +128,7 @@ def rank(
     else:
         parts, relevance = {"importance": signals.importance}, 0.5 * signals.importance
         eligible = structured
-    sure, fresh = pool.once(certainty, fusion.confidence_share), down_weight(pool, clock)
+    sure, fresh = certainty(pool, fusion.confidence_share, clock), down_weight(pool, clock)
     score = relevance * sure * fresh
     parts |= {"relevance": relevance, "confidence": sure, "freshness": fresh}
     if biased is not None:
@@ -149,7 +149,10 @@ def standing(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
     pool = ranked.pool
     if not len(pool):
         return ()
-    found = passing(wanted, Columns(pool.entry, pool.state), pool.row)
+    lasting = pool.enduring_slots()
+    endures = np.isin(np.arange(len(pool)), list(lasting)) if lasting else None
+    columns = Columns(pool.entry, pool.state, to_us(ranked.now), endures)
+    found = passing(wanted, columns, pool.row)
     if pool.nearest:
         found &= ~_shadowed(pool, cue)
     return ranked.hits_at(_ordered(pool, ranked.score, found, cue.limit))

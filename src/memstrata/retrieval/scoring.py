@@ -13,13 +13,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memstrata.domain.codec import IMPORTANCE_CODES, NEVER
+from memstrata.domain.codec import IMPORTANCE_CODES
 from memstrata.language.names import Other
 from memstrata.language.questions import Question
 from memstrata.ports import TYPICAL_UNRELATED
+from memstrata.retrieval import ageing
 from memstrata.retrieval.naming import look_up
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool
-from memstrata.retrieval.segment import STALE, Counts
+from memstrata.retrieval.segment import Counts
 
 # Robertson and Zaragoza 2009; the same values as the baseline that recall is measured against.
 BM25_K1 = 1.2
@@ -260,8 +261,14 @@ def importance(pool: Pool) -> Floats:
     return weights[pool.state["importance"]] if len(pool) else np.zeros(0)
 
 
-def certainty(pool: Pool, share: float) -> Floats:
-    """Return ``1 - share · (1 - confidence)`` for each row."""
+def certainty(pool: Pool, share: float, now_us: int) -> Floats:
+    """Return ``1 - share · (1 - confidence)`` for each row, by what is left of its confidence."""
+    if not pool.decays:
+        return pool.once(_certainty, share)
+    return 1.0 - share * (1.0 - ageing.confidence(pool.entry, pool.state, now_us))
+
+
+def _certainty(pool: Pool, share: float) -> Floats:
     return 1.0 - share * (1.0 - pool.state["confidence"]) if len(pool) else np.zeros(0)
 
 
@@ -269,9 +276,11 @@ def down_weight(pool: Pool, now_us: int) -> Floats:
     """Return 0.5 for stale and soft-expired rows and 1 for others (LT-5, HY-4)."""
     if now_us < pool.ages_at:
         return pool.once(_ones)
-    stale = pool.state["status"] == STALE
-    soft = (pool.state["soft"] != NEVER) & (pool.state["soft"] <= now_us)
-    return np.where(stale | soft, 0.5, 1.0)
+    return np.where(pool.once(_weak_from) <= now_us, 0.5, 1.0)
+
+
+def _weak_from(pool: Pool) -> Ints:
+    return pool.weak_from()
 
 
 def _ones(pool: Pool) -> Floats:

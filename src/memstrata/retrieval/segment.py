@@ -17,9 +17,10 @@ from memstrata.domain.codec import NEVER, STATE, STATUS_CODES, code_of, decode
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.trust import Audience
 from memstrata.language.names import LEAST_NAME_ID
+from memstrata.retrieval import ageing
+from memstrata.retrieval.ageing import LATEST
 from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, VERBATIM
 
-STALE = code_of(STATUS_CODES, Status.STALE)
 RECALLED = np.array([status.is_live for status in STATUS_CODES])
 """By status code, whether recall may return it; a look-up in a table is the cheapest test."""
 
@@ -28,9 +29,6 @@ Counts: TypeAlias = NDArray[np.uint16]
 
 EVER_TRUE = RECALLED | (np.arange(len(STATUS_CODES)) == code_of(STATUS_CODES, Status.SUPERSEDED))
 """By status code, whether a row may have been true at some time of the world (ME-5)."""
-
-LATEST = 2**63 - 1
-"""Stands for no end at all."""
 
 MAX_RUNS = 4096
 """Terms whose places a segment remembers; chosen: about 1 MB, and the words of a busy owner fit."""
@@ -56,7 +54,10 @@ class Segment:
         everywhere: The places of all rows, 0 to n - 1.
         has_turns: Whether any row is a verbatim turn.
         ends_at: Earliest hard expiry or end of validity of any row, µs.
-        ages_at: Earliest time from which any row counts less, µs: its soft expiry, or always.
+        weak_from: For each row, from when on it counts half; µs.
+        ages_at: The earliest of these times.
+        decays: Whether any row loses confidence with time.
+        summaries: Places of session summaries, of which the latest does not expire.
         scopes: Tags of the scopes that its rows lie in.
         is_readable: Whether every row has a status that recall returns.
         restricted: Whether any row has an audience or a purpose.
@@ -73,6 +74,7 @@ class Segment:
         "_runs",
         "_terms",
         "ages_at",
+        "decays",
         "ends_at",
         "entry",
         "everywhere",
@@ -83,7 +85,9 @@ class Segment:
         "rows",
         "scopes",
         "state",
+        "summaries",
         "vectors",
+        "weak_from",
     )
 
     def __init__(self, rows: Sequence[StoredRow], dimensions: int) -> None:
@@ -105,8 +109,10 @@ class Segment:
         self.has_turns = bool((self.entry["marks"] & VERBATIM).any())
         ends = [_earliest(self.state["hard"]), _earliest(self.state["valid_to"])]
         self.ends_at = min(ends)
-        stale = (self.state["status"] == STALE).any()
-        self.ages_at = NEVER if stale else _earliest(self.state["soft"])
+        self.weak_from = ageing.weak_from(self.state)
+        self.ages_at = int(self.weak_from.min(initial=LATEST))
+        self.decays = bool(ageing.decaying(self.state).any())
+        self.summaries = ageing.summaries(self.entry, self.state)
         self.scopes = frozenset(np.unique(self.entry["scope"]).tolist())
         self.is_readable = bool(RECALLED[self.state["status"]].all())
         closed = (self.entry["purpose"] != 0) | (self.entry["restricted"] != 0)
@@ -124,7 +130,7 @@ class Segment:
             self.vectors = np.zeros((len(rows), 0), np.float32)
         self._index_terms(entries, start + dimensions)
         bodies = sum(map(len, map(_BODY_OF, rows)))
-        packed_bytes = len(fixed) + len(states) + self._terms.nbytes
+        packed_bytes = len(fixed) + len(states) + self._terms.nbytes + self.weak_from.nbytes
         self.nbytes = bodies + self.vectors.nbytes + 2 * packed_bytes
 
     def _index_terms(self, entries: Sequence[bytes], start: int) -> None:

@@ -1,0 +1,204 @@
+"""What readers see of a memory as time passes, and what brings it back (LT-5, LT-7, HY-4, ME-2)."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from conftest import World
+from memstrata import Draft, Made, Status
+from memstrata.domain.value import from_us
+
+QUERY = "which database is in use?"
+
+
+def guess(world: World, user: str = "ana") -> str:
+    manager = world.strata.manager(user=user)
+    outcome = manager.remember(
+        "The database in use is Postgres", source="agent_inferred", category="entity_fact"
+    )
+    assert outcome.memory is not None
+    return outcome.memory.id
+
+
+def test_every_face_shows_what_is_left_of_an_inference(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), guess(world)
+    fresh = ana.recall(QUERY)[0]
+    world.clock.advance(days=60)
+
+    (hit,) = ana.recall(QUERY)
+
+    assert hit.memory.confidence == pytest.approx(0.5)
+    assert hit.why["confidence"] == pytest.approx(fresh.why["confidence"] - 0.2 * 0.1)
+    assert ana.get(id) == hit.memory
+    assert ana.list() == (hit.memory,)
+    assert [m.confidence for m in ana.history(id)] == [hit.memory.confidence]
+    assert " 0.50; unverified" in ana.digest(QUERY, floor=0).text
+    assert ana.list(filter={"confidence": {"$gt": 0.51}}) == ()
+    assert len(ana.list(filter={"confidence": {"$lte": 0.5}})) == 1
+
+
+def test_confirming_restores_and_ends_the_decay(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), guess(world)
+    world.clock.advance(days=60)
+
+    outcome = ana.confirm(id)
+    assert outcome.memory is not None
+    assert outcome.memory.confidence == 0.6
+    world.clock.advance(days=60)
+
+    assert ana.recall(QUERY)[0].memory.confidence == 0.6
+    assert not ana.recall(QUERY)[0].memory.needs_verification
+
+
+def test_the_past_shows_what_was_left_then_and_receipts_give_it_again(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), guess(world)
+    world.clock.advance(days=30)
+    then, found = from_us(world.clock.now_us()), ana.recall(QUERY)
+    text = ana.digest(QUERY, floor=0)
+    world.clock.advance(days=200)
+    ana.confirm(id)
+    ana = world.reopen().manager(user="ana")
+
+    assert ana.recall(QUERY, known_at=then)[0].memory.confidence == pytest.approx(0.55)
+    again = ana.replay_recall(found.receipt)
+    assert again.made is Made.RANKED
+    assert [h.to_dict() | {"known_to": None} for h in again] == [
+        h.to_dict() | {"known_to": None} for h in found
+    ]
+    assert ana.replay(text.receipt).text == text.text
+
+
+def test_a_decayed_guess_gives_way_to_a_fresh_one(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    said = {"key": "database", "source": "agent_inferred", "category": "entity_fact"}
+    ana.remember("Postgres", confidence=0.8, **said)
+    assert ana.remember("MySQL", confidence=0.75, **said).kind == "touched"
+    world.clock.advance(days=60)
+
+    assert ana.remember("Oracle", confidence=0.75, **said).kind == "superseded"
+
+
+def test_a_derivation_is_no_surer_than_its_parent_is_by_then(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), guess(world)
+    world.clock.advance(days=60)
+
+    (outcome,) = ana.remember_many(
+        [Draft("Backups need pg_dump", source="tool_verified", parents=(id,))]
+    )
+
+    assert outcome.memory is not None
+    assert outcome.memory.confidence == pytest.approx(0.5)
+
+
+def test_past_its_soft_expiry_a_preference_counts_half_and_is_up_for_review(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    outcome = ana.remember("Prefers tabs over spaces", key="tabs", category="preference")
+    assert outcome.memory is not None
+    world.clock.advance(days=90, us=-1)
+    assert ana.recall("tabs")[0].why["freshness"] == 1.0
+
+    world.clock.advance(us=1)
+    (hit,) = ana.recall("tabs")
+
+    assert (hit.why["freshness"], hit.memory.status) == (0.5, Status.REVIEW)
+    assert [m.key for m in ana.list(filter={"status": "review"})] == ["tabs"]
+    assert ana.list(filter={"status": "active"}) == ()
+
+    ana.confirm(outcome.memory.id)
+    assert ana.recall("tabs")[0].why["freshness"] == 1.0
+    world.clock.advance(days=90)
+    assert ana.recall("tabs")[0].memory.status is Status.REVIEW
+
+
+def test_confirming_does_not_move_a_hard_end(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    outcome = ana.remember("The build is green", category="tool_result", source="tool_verified")
+    assert outcome.memory is not None
+    world.clock.advance(days=6)
+    ana.confirm(outcome.memory.id)
+
+    world.clock.advance(days=1, us=-1)
+    assert len(ana.recall("build")) == 1
+    world.clock.advance(us=1)
+    assert len(ana.recall("build")) == 0
+
+
+def test_what_nobody_reads_is_stale_after_half_a_year(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.remember("Ana lives in Berlin", category="entity_fact")
+    days = 0.475 * 365
+    world.clock.advance(days=days, seconds=-1)
+    assert ana.recall("Berlin")[0].why["freshness"] == 1.0
+
+    world.clock.advance(seconds=2)
+    (hit,) = ana.recall("Berlin")
+
+    assert (hit.why["freshness"], hit.memory.status) == (0.5, Status.STALE)
+    assert "stale?" in hit.warnings
+    assert len(ana.list(filter={"status": "stale"})) == 1
+
+
+def test_the_latest_session_summary_of_a_user_does_not_expire(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    summary = {"kind": "episodic", "category": "session_summary"}
+    first = ana.remember("Session about the harbour", **summary).memory
+    world.clock.advance(days=1)
+    second = ana.remember("Session about the harbour and boats", **summary).memory
+    assert first is not None
+    assert second is not None
+    world.clock.advance(days=300)
+
+    hits = {hit.memory.id: hit for hit in ana.recall("harbour session")}
+
+    assert hits[second.id].why["freshness"] == 1.0
+    assert hits[second.id].memory.status is Status.ACTIVE
+    assert hits[first.id].why["freshness"] == 0.5
+    assert hits[first.id].memory.status is Status.REVIEW
+    seen = {memory.id: memory.status for memory in map(ana.get, hits) if memory is not None}
+    assert seen == {first.id: Status.REVIEW, second.id: Status.ACTIVE}
+    assert [m.id for m in ana.list(filter={"status": "active"})] == [second.id]
+
+    ana.forget(second.id)
+    assert ana.recall("harbour session")[0].why["freshness"] == 1.0
+
+
+def test_another_readers_summary_makes_none_the_older_one(world: World) -> None:
+    private = Draft(
+        "Session of the other agent", kind="episodic", category="session_summary", audience=("b",)
+    )
+    a, b = (world.strata.manager(user="ana", agent=agent) for agent in "ab")
+    a.remember("Session about the harbour", kind="episodic", category="session_summary")
+    world.clock.advance(days=1)
+    b.remember_many([private])
+    world.clock.advance(days=100)
+
+    assert a.recall("harbour session")[0].why["freshness"] == 1.0
+
+
+def test_recall_over_several_owners_ages_each_row_by_itself(world: World) -> None:
+    admin = world.strata.admin(by="root")
+    ana = world.strata.manager(user="ana")
+    old = Draft("The office is in Berlin", category="entity_fact", source="agent_inferred")
+    admin.remember(old, scope="/global/")
+    world.clock.advance(days=180)
+    ana.remember("Ana's desk in the Berlin office is by the window", category="entity_fact")
+
+    found = {hit.memory.scope.user: hit for hit in ana.recall("Berlin office")}
+
+    assert found[None].memory.confidence == pytest.approx(0.3)
+    assert found[None].why["freshness"] == 0.5
+    assert found["ana"].memory.confidence == 1.0
+    assert found["ana"].why["freshness"] == 1.0
+
+
+def test_recall_of_what_does_not_age_is_the_same_a_day_later(
+    new_world: Callable[..., World],
+) -> None:
+    world = new_world()
+    ana = world.strata.manager(user="ana")
+    ana.remember("Ana lives in Berlin", category="entity_fact")
+    first = ana.recall("Berlin")
+    world.clock.advance(seconds=timedelta(hours=12).total_seconds())
+
+    assert ana.recall("Berlin")[0].memory is first[0].memory
