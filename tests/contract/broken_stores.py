@@ -202,9 +202,44 @@ class ForeignEdges(DictStore):
         return tuple(found)
 
 
+class BlindCondensing(DictStore):
+    """Puts other entries in the place of whatever stands in a journal."""
+
+    async def condense(self, owner, kind, entries, into):
+        oldest = await super().journaled(owner, kind=kind, limit=len(entries), oldest=True)
+        return await super().condense(owner, kind, oldest, into)
+
+
+class ForgetfulCondensing(DictStore):
+    """Removes entries and keeps for nobody else what they come to."""
+
+    async def condense(self, owner, kind, entries, into):
+        mine = {scope: more for scope, more in into.items() if scope == owner}
+        return await super().condense(owner, kind, entries, mine)
+
+
+class EternalLeases(DictStore):
+    """Lets nobody have what a dead worker held."""
+
+    async def lease(self, owner, name, holder, *, now, until):
+        return await super().lease(owner, name, holder, now=now, until=2**62)
+
+
+class SharedLeases(DictStore):
+    """Lets everybody have a lease that somebody holds."""
+
+    async def lease(self, owner, name, holder, *, now, until):
+        await super().lease(owner, name, holder, now=now, until=until)
+        return True
+
+
 BROKEN = (
     Amnesiac,
+    BlindCondensing,
     BlindRenewals,
+    EternalLeases,
+    ForgetfulCondensing,
+    SharedLeases,
     ChildlessSettling,
     DeafToForgetting,
     ForeignEdges,

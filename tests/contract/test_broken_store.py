@@ -11,6 +11,10 @@ from memstrata.testing.store_contract import MemoryStoreContract
 # Which test must see it, besides any others that do.
 SEEN_BY = {
     "Amnesiac": "test_a_write_done_under_a_key_is_found_again",
+    "BlindCondensing": "test_a_journal_that_is_not_as_it_was_is_left_alone",
+    "EternalLeases": "test_a_lease_has_one_holder_until_its_end",
+    "ForgetfulCondensing": "test_what_was_condensed_goes_to_whom_it_is_about",
+    "SharedLeases": "test_of_those_who_ask_at_once_one_gets_the_lease",
     "BlindRenewals": "test_an_entry_is_made_anew_only_of_what_still_stands",
     "NewsOfRenewals": "test_an_entry_made_anew_changes_nothing_else",
     "ChildlessSettling": "test_who_settles_tells_what_was_derived_elsewhere",

@@ -4,7 +4,7 @@ What does not fit is refused where it is found: here, or by a statement that end
 (``memstrata.require``, or a key that exists).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -22,7 +22,15 @@ from memstrata.adapters.store_tags import (
     subject_tag,
     tombstone_tag,
 )
-from memstrata.domain.change import Change, Head, HeldCandidate, NewVersion, Renewed, StoredRow
+from memstrata.domain.change import (
+    Change,
+    Head,
+    HeldCandidate,
+    JournalEntry,
+    NewVersion,
+    Renewed,
+    StoredRow,
+)
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.event import CHAIN_START
 from memstrata.domain.memory import Memory
@@ -162,6 +170,16 @@ def renewed(entries: Sequence[Renewed]) -> Statement:
         "embedders": [each.embedder for each in entries],
         "entries": [each.entry for each in entries],
     }
+
+
+def noted(notes: Mapping[str, Sequence[JournalEntry]]) -> list[Statement]:
+    """Return the statements that append to the journals of some owners, by their columns."""
+    sent: list[Statement] = []
+    for name, entries in notes.items():
+        times, kinds, bodies = zip(*entries, strict=True) if entries else ((), (), ())
+        columns = {"times": [*times], "kinds": [*kinds], "bodies": [*bodies]}
+        sent.append(("add_journal", {"owner": name, **columns}))
+    return sent
 
 
 def _restated(head: Head, memories: Sequence[Memory]) -> Iterable[Statement]:

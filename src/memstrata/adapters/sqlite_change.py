@@ -27,7 +27,7 @@ from memstrata.adapters.store_tags import (
     subject_tag,
     tombstone_tag,
 )
-from memstrata.domain.change import Change, Head, NewVersion, Renewed, StoredRow
+from memstrata.domain.change import Change, Head, JournalEntry, NewVersion, Renewed, StoredRow
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope
@@ -136,6 +136,22 @@ def write_renewed(
             if connection.changes() > 0:
                 written.append(each.id)
     return tuple(written)
+
+
+def write_journal(
+    connection: apsw.Connection, notes: Mapping[bytes, Sequence[JournalEntry]]
+) -> None:
+    """Append entries to the journals of some owners, by their digests.
+
+    Args:
+        connection: With a transaction that may write.
+        notes: What to append.
+    """
+    for owner, entries in notes.items():
+        last = connection.execute(SQL["last_journal"], {"owner": owner}).get
+        for n, entry in enumerate(entries, start=last + 1):
+            bound = {"owner": owner, "n": n, **entry._asdict()}
+            connection.execute(SQL["add_journal"], bound)
 
 
 def _top_version(writing: Writing, root: str) -> int:

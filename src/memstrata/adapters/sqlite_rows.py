@@ -170,6 +170,15 @@ def fetch_journal(
     return tuple(map(JournalEntry._make, reversed(found)))
 
 
+def fetch_oldest_journal(
+    connection: apsw.Connection, owner: bytes, limit: int, kind: str | None
+) -> list[tuple[int, JournalEntry]]:
+    """Return the oldest journal entries, of one kind if it is named, each with its number."""
+    bound = {"owner": owner, "limit": max(limit, 0), "kind": kind}
+    found = connection.execute(SQL["journal_from_start"], bound)
+    return [(n, JournalEntry(*entry)) for n, *entry in found]
+
+
 def fetch_outbox(
     connection: apsw.Connection, owner: bytes | None, limit: int
 ) -> tuple[PendingOutbox, ...]:

@@ -53,6 +53,7 @@ class DictStore(DictMoves):
         self._shelves: dict[Scope, Shelf] = {}
         # By digest, as what moves is: a reader's journal is there before its owner.
         self._journals: dict[bytes, list[JournalEntry]] = {}
+        self._leases: dict[tuple[bytes, str], tuple[str, int]] = {}
         self._arrivals = None
         self._unshelved = {}
 
@@ -63,6 +64,7 @@ class DictStore(DictMoves):
                 self._closed = True
                 self._shelves.clear()
                 self._journals.clear()
+                self._leases.clear()
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
@@ -180,14 +182,57 @@ class DictStore(DictMoves):
                 self._journals.setdefault(digest, []).extend(entries)
 
     async def journaled(
-        self, owner: Scope, *, limit: int = 1000, kind: str | None = None
+        self,
+        owner: Scope,
+        *,
+        limit: int = 1000,
+        kind: str | None = None,
+        oldest: bool = False,
     ) -> tuple[JournalEntry, ...]:
         """See the port."""
         with self._open():
             entries = self._journals.get(owner_digest(self._salt, owner), [])
             if kind is not None:
                 entries = [entry for entry in entries if entry.kind == kind]
-            return tuple(entries[max(len(entries) - max(limit, 0), 0) :])
+            limit = max(limit, 0)
+            return tuple(entries[:limit] if oldest else entries[max(len(entries) - limit, 0) :])
+
+    async def condense(
+        self,
+        owner: Scope,
+        kind: str,
+        entries: Sequence[JournalEntry],
+        into: Mapping[Scope, Sequence[JournalEntry]],
+    ) -> bool:
+        """See the port."""
+        with self._open():
+            named = {owner_digest(self._salt, scope): more for scope, more in into.items()}
+            journal = self._journals.setdefault(owner_digest(self._salt, owner), [])
+            places = [n for n, entry in enumerate(journal) if entry.kind == kind][: len(entries)]
+            if [journal[n] for n in places] != list(entries):
+                return False
+            for n in reversed(places):
+                del journal[n]
+            for digest, more in named.items():
+                self._journals.setdefault(digest, []).extend(more)
+            return True
+
+    async def lease(self, owner: Scope, name: str, holder: str, *, now: int, until: int) -> bool:
+        """See the port."""
+        with self._open():
+            key = (owner_digest(self._salt, owner), name)
+            held_by, ends = self._leases.get(key, (holder, now))
+            if held_by != holder and ends > now:
+                return False
+            self._leases[key] = (holder, until)
+            return True
+
+    async def release(self, owner: Scope, name: str, holder: str) -> None:
+        """See the port."""
+        with self._open():
+            key = (owner_digest(self._salt, owner), name)
+            if self._leases.get(key, ("", 0))[0] == holder:
+                del self._leases[key]
 
     async def outbox(
         self, *, source: Scope | None = None, limit: int = 100

@@ -7,7 +7,7 @@ docs/postgres.md.
 from collections.abc import Mapping, Sequence
 
 from memstrata.adapters import postgres_rows as meaning
-from memstrata.adapters.postgres_change import add_edges, renewed
+from memstrata.adapters.postgres_change import add_edges, noted, renewed
 from memstrata.adapters.postgres_pool import Row, Statement, bind
 from memstrata.adapters.postgres_turns import PostgresTurns
 from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named, stored_rows
@@ -132,20 +132,55 @@ class PostgresStore(PostgresTurns):
         self._check_usable()
         named = {self._owners.of(owner).name: entries for owner, entries in notes.items()}
         begun = bind(named, writable=named, timeout_s=self._pool.timeout_s)
-        sent: list[Statement] = []
-        for name, entries in named.items():
-            times, kinds, bodies = zip(*entries, strict=True) if entries else ((), (), ())
-            columns = {"times": [*times], "kinds": [*kinds], "bodies": [*bodies]}
-            sent.append(("add_journal", {"owner": name, **columns}))
         async with self._pool.line() as line:
-            await line.run(begun, *sent, timeout_s=self._pool.timeout_s)
+            await line.run(begun, *noted(named), timeout_s=self._pool.timeout_s)
 
     async def journaled(
-        self, owner: Scope, *, limit: int = 1000, kind: str | None = None
+        self,
+        owner: Scope,
+        *,
+        limit: int = 1000,
+        kind: str | None = None,
+        oldest: bool = False,
     ) -> tuple[JournalEntry, ...]:
         """See the port."""
-        found = await self._ask_of(owner, "journal", limit=max(limit, 0), kind=kind)
-        return tuple(map(JournalEntry._make, reversed(found)))
+        statement = "journal_from_start" if oldest else "journal"
+        found = await self._ask_of(owner, statement, limit=max(limit, 0), kind=kind)
+        return tuple(map(JournalEntry._make, found if oldest else reversed(found)))
+
+    async def condense(
+        self,
+        owner: Scope,
+        kind: str,
+        entries: Sequence[JournalEntry],
+        into: Mapping[Scope, Sequence[JournalEntry]],
+    ) -> bool:
+        """See the port."""
+        self._check_usable()
+        name = self._owners.of(owner).name
+        named = {self._owners.of(scope).name: more for scope, more in into.items()}
+        wait_s = self._pool.timeout_s
+        begun = bind([name, *named], writable=[name, *named], timeout_s=wait_s)
+        columns = {"times": [e.at for e in entries], "bodies": [e.body for e in entries]}
+        gone: Statement = ("condense", {"owner": name, "kind": kind, **columns})
+        # A kind is in the statement once: entries of another are not the oldest of this one.
+        is_fit = all(entry.kind == kind for entry in entries)
+        async with self._pool.line() as line:
+            *_, found = await line.run(("begin", None), begun, gone, timeout_s=wait_s)
+            if not is_fit or len(found) != len(entries):
+                await line.run(("rollback", None), timeout_s=wait_s)
+                return False
+            await line.run(*noted(named), ("commit", None), timeout_s=wait_s)
+            return True
+
+    async def lease(self, owner: Scope, name: str, holder: str, *, now: int, until: int) -> bool:
+        """See the port."""
+        taken = {"name": name, "holder": holder, "now": now, "until": until}
+        return bool(await self._write_of(owner, "take_lease", **taken))
+
+    async def release(self, owner: Scope, name: str, holder: str) -> None:
+        """See the port."""
+        await self._write_of(owner, "drop_lease", name=name, holder=holder)
 
     async def outbox(
         self, *, source: Scope | None = None, limit: int = 100
@@ -236,6 +271,16 @@ class PostgresStore(PostgresTurns):
     async def _ask_of(self, owner: Scope, statement: str, /, **bound: object) -> list[Row]:
         name = self._owners.of(owner).name
         return await self._ask([name], statement, owner=name, **bound)
+
+    async def _write_of(self, owner: Scope, statement: str, /, **bound: object) -> list[Row]:
+        """Run one statement that writes, in a transaction of its own and out of turn."""
+        self._check_usable()
+        name = self._owners.of(owner).name
+        begun = bind([name], writable=[name], timeout_s=self._pool.timeout_s)
+        sent: Statement = (statement, {"owner": name, **bound})
+        async with self._pool.line() as line:
+            *_, found = await line.run(begun, sent, timeout_s=self._pool.timeout_s)
+        return found
 
     async def _ask_as_operator(self, *statements: Statement) -> list[list[Row]]:
         self._check_usable()

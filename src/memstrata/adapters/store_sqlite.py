@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from memstrata.adapters import sqlite_rows as rows_of
-from memstrata.adapters.sqlite_change import write_change, write_renewed
+from memstrata.adapters.sqlite_change import write_change, write_journal, write_renewed
 from memstrata.adapters.sqlite_heads import Heads
 from memstrata.adapters.sqlite_moving import SqliteMoves
 from memstrata.adapters.sqlite_schema import SQL
@@ -144,12 +145,43 @@ class SqliteStore(SqliteMoves):
         await self._writing(lambda: self._append_journal(named))
 
     async def journaled(
-        self, owner: Scope, *, limit: int = 1000, kind: str | None = None
+        self,
+        owner: Scope,
+        *,
+        limit: int = 1000,
+        kind: str | None = None,
+        oldest: bool = False,
     ) -> tuple[JournalEntry, ...]:
         """See the port."""
         digest = self._owners.of(owner).digest
         with self._reading() as connection:
+            if oldest:
+                found = rows_of.fetch_oldest_journal(connection, digest, limit, kind)
+                return tuple(entry for _, entry in found)
             return rows_of.fetch_journal(connection, digest, limit, kind)
+
+    async def condense(
+        self,
+        owner: Scope,
+        kind: str,
+        entries: Sequence[JournalEntry],
+        into: Mapping[Scope, Sequence[JournalEntry]],
+    ) -> bool:
+        """See the port."""
+        digest = self._owners.of(owner).digest
+        named = {self._owners.of(scope).digest: more for scope, more in into.items()}
+        return await self._writing(lambda: self._condense(digest, kind, entries, named))
+
+    async def lease(self, owner: Scope, name: str, holder: str, *, now: int, until: int) -> bool:
+        """See the port."""
+        bound = {"owner": self._owners.of(owner).digest, "name": name, "holder": holder}
+        times = {"now": now, "until": until}
+        return await self._writing(lambda: self._changes("take_lease", {**bound, **times}))
+
+    async def release(self, owner: Scope, name: str, holder: str) -> None:
+        """See the port."""
+        bound = {"owner": self._owners.of(owner).digest, "name": name, "holder": holder}
+        await self._writing(lambda: self._changes("drop_lease", bound))
 
     async def outbox(
         self, *, source: Scope | None = None, limit: int = 100
@@ -238,11 +270,30 @@ class SqliteStore(SqliteMoves):
 
     def _append_journal(self, notes: Mapping[bytes, Sequence[JournalEntry]]) -> None:
         with self._turn() as connection, self._translating_writer:
-            for owner, entries in notes.items():
-                last = connection.execute(SQL["last_journal"], {"owner": owner}).get
-                for n, entry in enumerate(entries, start=last + 1):
-                    bound = {"owner": owner, "n": n, **entry._asdict()}
-                    connection.execute(SQL["add_journal"], bound)
+            write_journal(connection, notes)
+
+    def _condense(
+        self,
+        owner: bytes,
+        kind: str,
+        entries: Sequence[JournalEntry],
+        into: Mapping[bytes, Sequence[JournalEntry]],
+    ) -> bool:
+        with self._turn() as connection, self._translating_writer:
+            found = rows_of.fetch_oldest_journal(connection, owner, len(entries), kind)
+            if [entry for _, entry in found] != list(entries):
+                return False
+            # Before any goes: numbers are never given twice.
+            write_journal(connection, into)
+            for n, _ in found:
+                connection.execute(SQL["drop_journal"], {"owner": owner, "n": n})
+            return True
+
+    def _changes(self, statement: str, bound: dict[str, Any]) -> bool:
+        """Run a statement of its own and tell whether it changed a row."""
+        with self._turn() as connection, self._translating_writer:
+            connection.execute(SQL[statement], bound)
+            return connection.changes() > 0
 
     def _settle(
         self, owner: bytes, ids: Sequence[str], edges: Sequence[tuple[str, Scope, str]]

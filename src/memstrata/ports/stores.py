@@ -154,9 +154,46 @@ class MemoryStore(Protocol):
         """
 
     async def journaled(
-        self, owner: Scope, *, limit: int = 1000, kind: str | None = None
+        self,
+        owner: Scope,
+        *,
+        limit: int = 1000,
+        kind: str | None = None,
+        oldest: bool = False,
     ) -> tuple[JournalEntry, ...]:
-        """Return the entries appended last, of one kind if it is named; oldest of them first."""
+        """Return the entries appended last, of one kind if it is named; oldest of them first.
+
+        With ``oldest`` those appended first instead.
+        """
+
+    async def condense(
+        self,
+        owner: Scope,
+        kind: str,
+        entries: Sequence[JournalEntry],
+        into: Mapping[Scope, Sequence[JournalEntry]],
+    ) -> bool:
+        """Put other journal entries in the place of the oldest of a kind (LT-9).
+
+        Only if the oldest of that kind are ``entries``, in their order, which then go while those
+        of ``into`` are appended to their owners' journals: all of it or nothing. If somebody else
+        has been there, nothing is written. As for :meth:`journal` no revision is raised.
+
+        Returns:
+            Whether it was done.
+        """
+
+    async def lease(self, owner: Scope, name: str, holder: str, *, now: int, until: int) -> bool:
+        """Take work on an owner, or go on with it, until a time (µs); True if it is the holder's.
+
+        It is if nobody holds the lease of that name, if this holder does, or if whoever does held
+        it until ``now`` or before. Of several who ask at once one gets it. No revision is raised
+        and no owner created; it is as durable as a commit, so that who dies keeps it for no longer
+        than was said.
+        """
+
+    async def release(self, owner: Scope, name: str, holder: str) -> None:
+        """Give a lease back; nothing happens if it is not this holder's (any more)."""
 
     async def outbox(
         self, *, source: Scope | None = None, limit: int = 100

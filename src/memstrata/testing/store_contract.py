@@ -13,6 +13,7 @@ Every test takes a ``store`` that is empty and its own. A store that declares DU
 
 from memstrata.testing.contract_base import drive, verify_chain
 from memstrata.testing.contract_care import CareContract
+from memstrata.testing.contract_journal import JournalContract
 from memstrata.testing.contract_renewal import RenewalContract
 from memstrata.testing.contract_rows import RowsContract
 from memstrata.testing.contract_turns import TurnsContract
@@ -21,5 +22,7 @@ from memstrata.testing.contract_work import WorkContract
 __all__ = ["MemoryStoreContract", "drive", "verify_chain"]
 
 
-class MemoryStoreContract(RowsContract, TurnsContract, CareContract, RenewalContract, WorkContract):
+class MemoryStoreContract(
+    RowsContract, TurnsContract, CareContract, RenewalContract, JournalContract, WorkContract
+):
     """Every sentence of :class:`memstrata.ports.MemoryStore`, as tests."""

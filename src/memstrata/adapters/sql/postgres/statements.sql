@@ -538,3 +538,36 @@ VALUES (%(owner)s, %(incarnation)s, %(epoch)s, %(revision)s, %(last_known_at)s, 
 -- Entries of a journal that arrived have numbers; the next one comes after them.
 SELECT setval('memstrata.read_journal_n_seq', %(top)s)
 WHERE %(top)s > (SELECT last_value FROM memstrata.read_journal_n_seq);
+
+-- name: journal_from_start
+SELECT at, kind, body FROM memstrata.read_journal
+WHERE owner = %(owner)s AND (%(kind)s::text IS NULL OR kind = %(kind)s::text)
+ORDER BY n LIMIT %(limit)s;
+
+-- name: condense
+-- Removes the oldest entries of a kind if they are these. Of two who do so at once the second waits
+-- for the first and then removes fewer; the caller counts.
+WITH expected AS MATERIALIZED (
+    SELECT e.* FROM unnest(%(times)s::bigint[], %(bodies)s::bytea[])
+        WITH ORDINALITY AS e (at, body, place)
+), oldest AS MATERIALIZED (
+    SELECT o.n, o.at, o.body, row_number() OVER (ORDER BY o.n) AS place FROM (
+        SELECT n, at, body FROM memstrata.read_journal
+        WHERE owner = %(owner)s AND kind = %(kind)s::text
+        ORDER BY n LIMIT (SELECT count(*) FROM expected)
+    ) AS o
+)
+DELETE FROM memstrata.read_journal AS j USING oldest AS o, expected AS e
+WHERE j.owner = %(owner)s AND j.n = o.n AND o.place = e.place AND o.at = e.at AND o.body = e.body
+RETURNING j.n;
+
+-- name: take_lease
+INSERT INTO memstrata.leases (owner, name, holder, until)
+VALUES (%(owner)s, %(name)s, %(holder)s, %(until)s)
+ON CONFLICT (owner, name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+WHERE leases.holder = excluded.holder OR leases.until <= %(now)s
+RETURNING holder;
+
+-- name: drop_lease
+DELETE FROM memstrata.leases
+WHERE owner = %(owner)s AND name = %(name)s AND holder = %(holder)s;

@@ -359,3 +359,19 @@ DELETE FROM sessions WHERE owner = :owner AND session_tag = :tag;
 
 -- name: drop_entries
 DELETE FROM turns WHERE owner = :owner AND session_tag = :tag;
+
+-- name: journal_from_start
+SELECT n, at, kind, body FROM read_journal
+WHERE owner = :owner AND (:kind IS NULL OR kind = :kind) ORDER BY n LIMIT :limit;
+
+-- name: drop_journal
+DELETE FROM read_journal WHERE owner = :owner AND n = :n;
+
+-- name: take_lease
+-- Changes nothing if somebody else holds it; the caller counts.
+INSERT INTO leases (owner, name, holder, until) VALUES (:owner, :name, :holder, :until)
+ON CONFLICT (owner, name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+WHERE leases.holder = excluded.holder OR leases.until <= :now;
+
+-- name: drop_lease
+DELETE FROM leases WHERE owner = :owner AND name = :name AND holder = :holder;
