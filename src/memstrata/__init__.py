@@ -19,6 +19,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from memstrata._version import __version__
+from memstrata.domain.ageing import Access, Ageing
+from memstrata.domain.collecting import GcReport
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
 from memstrata.domain.digest import Digest, DigestItem, Verification
 from memstrata.domain.errors import (
@@ -137,7 +139,9 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "Access",
     "Admin",
+    "Ageing",
     "AsyncAdmin",
     "AsyncMemoryManager",
     "AsyncStrata",
@@ -154,6 +158,7 @@ __all__ = [
     "EventType",
     "Explanation",
     "Fate",
+    "GcReport",
     "Grant",
     "Hit",
     "IdempotencyMismatch",

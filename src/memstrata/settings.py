@@ -59,6 +59,10 @@ class Settings(BaseSettings):
         rerank_candidates: How many of the best memories it reads for a query.
         reindex: ``background`` makes index entries of another model or analyser anew while others
             work; ``manual`` leaves it to ``memstrata reindex``.
+        gc: ``daily`` collects what has aged out of the memories that a long-lived process reads,
+            once a day; ``manual`` leaves it to ``memstrata gc``.
+        history_days: How long superseded and evicted memories and old receipts are kept, in days:
+            as far as time travel reaches.
         index_budget_mb: Memory for warm owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
@@ -95,6 +99,8 @@ class Settings(BaseSettings):
     rerank_timeout_seconds: float = Field(default=5.0, gt=0)
     rerank_candidates: int = Field(default=30, ge=1, le=1000)
     reindex: Literal["background", "manual"] = "background"
+    gc: Literal["daily", "manual"] = "daily"
+    history_days: float = Field(default=90.0, ge=1)
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)

@@ -8,9 +8,11 @@ from typing import Self
 
 from memstrata.agent import AsyncAgent, Effect
 from memstrata.audit import AuditReport, verify
+from memstrata.domain.collecting import GcReport
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import Principal, Scope
 from memstrata.manager.admin import AsyncAdmin
+from memstrata.manager.collecting import Collector
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.promotion import deliver
 from memstrata.manager.services import Services
@@ -120,6 +122,34 @@ class AsyncStrata:
         return await self._services.reindexing.remaker.everything(
             owners, adopt=adopt, tell=progress
         )
+
+    async def gc(
+        self,
+        *,
+        dry_run: bool = False,
+        scopes: Sequence[str] | None = None,
+        progress: Callable[[GcReport], None] | None = None,
+    ) -> GcReport:
+        """Collect what has aged out, of all owners (LT-6); see
+        :meth:`memstrata.AsyncMemoryManager.gc`.
+
+        For the operator: from cron once a day, on any machine. An owner that somebody else is
+        collecting at the moment is left to him. A long-lived process does it by itself for the
+        owners that it reads, unless the setting ``gc`` is ``manual``.
+
+        Args:
+            dry_run: Only say what would be done.
+            scopes: Paths of scopes whose owners are collected; None means all there are.
+            progress: Is told how far it has come, after each turn and each owner.
+
+        Raises:
+            InvalidScope: If a path is none.
+            StoreError: If the store could not; what was done until then stays.
+        """
+        named = None if scopes is None else [Scope.parse(path).owner for path in scopes]
+        owners = None if named is None else [*dict.fromkeys(named)]
+        collector = Collector(self._services, Principal(Scope.of_global(), by="system:gc"))
+        return await collector.everything(owners, dry_run=dry_run, tell=progress)
 
     async def close(self) -> None:
         """Write down what readers did, close the store and the models; twice does no harm."""

@@ -20,6 +20,7 @@ from memstrata.adapters.system import (
     on_the_spot,
 )
 from memstrata.choosing import choose_models
+from memstrata.domain.collecting import GcRules
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.domain.value import shown
 from memstrata.language.tokens import TokenEstimate
@@ -130,6 +131,7 @@ def assemble(
         reranker=models.reranker,
         rerank_candidates=chosen.rerank_candidates,
         closers=models.closers,
+        gc_rules=GcRules(history_days=chosen.history_days),
     )
     return AsyncStrata(services)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from memstrata.blocking.ageing import AgeingVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.prompt import PromptVerbs
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
@@ -16,12 +17,12 @@ from memstrata.domain.trust import Source
 from memstrata.manager import AsyncMemoryManager
 
 
-class MemoryManager(PromptVerbs):
+class MemoryManager(PromptVerbs, AgeingVerbs):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)
-        self._manager = manager
+        self._manager = self._ageing = manager
 
     @property
     def principal(self) -> Principal:

@@ -11,6 +11,7 @@ from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.manager import MemoryManager
+from memstrata.domain.collecting import GcReport
 from memstrata.domain.decision import Outcome
 from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft
@@ -133,6 +134,16 @@ class Strata:
         """See :meth:`memstrata.AsyncStrata.reindex`."""
         work = self._strata.reindex(scopes=scopes, adopt=adopt, progress=progress)
         return self._driver.run(work)
+
+    def gc(
+        self,
+        *,
+        dry_run: bool = False,
+        scopes: Sequence[str] | None = None,
+        progress: Callable[[GcReport], None] | None = None,
+    ) -> GcReport:
+        """See :meth:`memstrata.AsyncStrata.gc`."""
+        return self._driver.run(self._strata.gc(dry_run=dry_run, scopes=scopes, progress=progress))
 
     def close(self) -> None:
         """See :meth:`memstrata.AsyncStrata.close`."""

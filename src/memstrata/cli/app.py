@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import memstrata
-from memstrata.cli import benching, digests, reindexing, render
+from memstrata.cli import benching, collecting, digests, reindexing, render
 from memstrata.cli.options import (
     BAD_USAGE,
     DONE,
@@ -187,6 +187,7 @@ app.command()(digests.verify)
 app.command()(digests.replay)
 app.command()(benching.bench)
 app.command()(reindexing.reindex)
+app.command()(collecting.gc)
 
 
 @app.command("list")

@@ -8,23 +8,27 @@ the same formulas over columns; a test compares the two.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
 from memstrata.domain.codec import MINUTE_US
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.trust import Trust
-from memstrata.domain.value import from_us, to_us
+from memstrata.domain.value import Value, from_us, to_us
 
 DAY_US = 86_400_000_000
 MONTH_US = 30 * DAY_US
 YEAR_US = 365 * DAY_US
 """What age is against where there is no hard expiry (HY-4)."""
 
-LOSS = 1 / 10_000
+LOSSES = 10_000
 LOSS_US = MONTH_US // 500
 """An unverified inference loses 0.05 of confidence in 30 days (LT-7): counted in ten-thousandths,
 so that one just made is what it was, and readers of the same minutes see the same."""
+
+DIGITS = 1e6
+"""What is left is rounded to a millionth: 0.7 less 0.4 is 0.3, and so not below it."""
 
 AGE_WEIGHT, ACCESS_WEIGHT, CONFLICT_WEIGHT = 0.4, 0.3, 0.3
 """What staleness is made of (HY-4)."""
@@ -36,7 +40,8 @@ SUMMARY_CATEGORY = "session_summary"
 """Category of which the latest of a user does not expire (LT-5)."""
 
 
-class Access(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Access(Value):
     """How often a memory was read, as the journal tells (LT-9).
 
     Attributes:
@@ -51,6 +56,30 @@ class Access(NamedTuple):
 
 
 UNREAD = Access()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ageing(Value):
+    """What time has made of a memory.
+
+    Attributes:
+        memory: As readers see it now.
+        recorded_confidence: Before any of it was lost (LT-7).
+        age: How much of its life is over, 0 to 1 (HY-4).
+        staleness: 0 to 1; from 0.7 on it counts half, above 0.9 it is queued for eviction (HY-4).
+        stale_from: When ranking begins to count it half, unless it is read, said or confirmed
+            again; None for never.
+        access: How it was read.
+        asks_to_be_verified: Whether somebody should be asked about it now (ME-2).
+    """
+
+    memory: Memory
+    recorded_confidence: float
+    age: float
+    staleness: float
+    stale_from: datetime | None
+    access: Access
+    asks_to_be_verified: bool
 
 
 class Reach(NamedTuple):
@@ -100,7 +129,8 @@ def confidence_at(memory: Memory, now: datetime) -> float:
     if not decays(memory):
         return memory.confidence
     lost = max(to_us(now) - to_us(memory.created_at), 0) // LOSS_US
-    return max(memory.confidence - lost * LOSS, 0.0)
+    left = round((memory.confidence - lost / LOSSES) * DIGITS) / DIGITS
+    return max(left, 0.0) if lost else memory.confidence
 
 
 def age(memory: Memory, now: datetime) -> float:

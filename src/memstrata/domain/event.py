@@ -26,7 +26,9 @@ _DOMAIN = b"memstrata/chain/1"
 
 
 class EventType(StrEnum):
-    """What happened; one per outcome of a write, plus what administrators do and policies."""
+    """What happened; one per outcome of a write, plus what collecting and administrators do, and
+    policies.
+    """
 
     CREATED = "created"
     REFRESHED = "refreshed"
@@ -37,6 +39,11 @@ class EventType(StrEnum):
     REVIEW = "review"
     UNDONE = "undone"
     CONFIRMED = "confirmed"
+    EVICTED = "evicted"
+    STALE_MARKED = "stale_marked"
+    RESTORED = "restored"
+    READ_NOTED = "read_noted"
+    PURGED = "purged"
     HELD = "held"
     REPEAT = "repeat"
     DROPPED = "dropped"

@@ -178,8 +178,9 @@ class Memory(Value):
         versions: Highest version of its chain that is known to this state.
         last_accessed_at: Last recall that ranking knows of, to the minute: folded in from the read
             journal where a memory would count as stale without it.
-        access_count: Recalls so far; the journal has them, and ``accesses`` fills them in.
-        reads_30d: Recalls in the last 30 days, likewise.
+        access_count: Recalls so far. Here and in ``reads_30d`` 0: the journal has them, for who
+            asks for a memory's ``ageing``.
+        reads_30d: Recalls in the last 30 days.
         verified_at: When it was last confirmed.
         valid_from: Since when the fact is true in the world.
         valid_to: Until when the fact is true in the world, exclusive.

@@ -14,6 +14,7 @@ from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.trust import Source
 from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
+from memstrata.manager.ageing_verbs import AsyncAgeingVerbs
 from memstrata.manager.asking import MAX_LISTED, between, sequence
 from memstrata.manager.capturing import captured, carry_out, turn_of, turns_before
 from memstrata.manager.changes import Changer
@@ -27,7 +28,7 @@ from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
 
 
-class AsyncMemoryManager(AsyncPromptVerbs):
+class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs):
     """Remembers and recalls for one principal.
 
     Built by :meth:`memstrata.AsyncStrata.manager`; cheap, keep one per request or for good.

@@ -203,6 +203,10 @@ class Reader:
                     found.setdefault(memory.id, await self._as_seen(memory))
         return tuple(found.values())
 
+    async def stored(self, ids: Sequence[str], owner: Scope) -> tuple[Memory, ...]:
+        """Return memories as their states say, of whom the reader may read; see :meth:`one`."""
+        return decode_all(await self._services.store.get(owner, ids))
+
     async def _as_seen(self, memory: Memory) -> Memory:
         """Return a memory as it is seen now; only a session summary takes a look at others."""
         seen = seen_at(memory, self.now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from memstrata.domain.collecting import GcRules
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
 from memstrata.manager.journal import ReadJournal
@@ -45,6 +46,7 @@ class Services:
         noted: Hash of the policy that this process has seen on record, by org.
         reranker: Reads the best again, or None.
         rerank_candidates: How many of them.
+        gc_rules: By what memories that have aged out are collected.
         ailing: Which models failed when they were last asked, and why.
         closers: What lets go of connections that the parts hold.
     """
@@ -66,5 +68,6 @@ class Services:
     noted: dict[str, str] = field(default_factory=dict)
     reranker: Reranker | None = None
     rerank_candidates: int = 30
+    gc_rules: GcRules = field(default_factory=GcRules)
     ailing: dict[str, str] = field(default_factory=dict)
     closers: tuple[Callable[[], None], ...] = ()

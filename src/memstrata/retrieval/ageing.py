@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.domain.ageing import (
-    LOSS,
+    DIGITS,
     LOSS_US,
+    LOSSES,
     MONTH_US,
     STALE,
     SUMMARY_CATEGORY,
@@ -41,8 +42,8 @@ def confidence(entry: NDArray[np.void], state: NDArray[np.void], now_us: int) ->
     """Return what is left of each row's confidence."""
     given = state["confidence"]
     lost = np.maximum(now_us - entry["created"], 0) // LOSS_US
-    left = np.maximum(given - lost * LOSS, 0.0)
-    return np.where(decaying(state), left, given)
+    left = np.rint((given - lost / LOSSES) * DIGITS) / DIGITS
+    return np.where(decaying(state) & (lost > 0), np.maximum(left, 0.0), given)
 
 
 def stale_from(state: NDArray[np.void]) -> Ints:

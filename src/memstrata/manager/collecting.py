@@ -1,0 +1,332 @@
+"""Collecting what has aged out of an owner's memories, a few at a time (LT-6).
+
+One worker an owner, by a lease that a dead one's runs out of. A run first folds the journal of
+reads, then looks through the owner's rows and notes which are due, then applies the rules in turns
+of a few memories, so that writers wait for milliseconds. Each turn looks again at whether its rows
+still stand as they were read; what changed meanwhile is left to the next run. So a run that is
+killed has done some turns and not others, and the next goes on from what stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import NamedTuple, TypeAlias
+
+from memstrata.domain.change import Change, Head, JournalEntry, Snapshot, StoredRow, TurnRequest
+from memstrata.domain.codec import decode
+from memstrata.domain.collecting import GcReport, GcRules, Rule
+from memstrata.domain.event import EventType
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.value import from_us, to_us
+from memstrata.longterm.collecting import FORESEEN, due, restated
+from memstrata.manager.accesses import Folded, drop_old, fold, keep_only, looked_at
+from memstrata.manager.scribe import Scribe
+from memstrata.manager.services import Services
+from memstrata.retrieval.screening import Summary, screened
+
+LEASE = "gc"
+"""Name of the lease under which an owner is collected."""
+
+LEASE_US = 300_000_000
+"""How long a worker that says nothing keeps it. Chosen: thousands of turns, and a dead one's work
+is taken up again in minutes."""
+
+PAGE_ROWS = 2_000
+"""Rows that are looked at in one go. Chosen: some 10 MB."""
+
+TURN_ROWS = 100
+"""Memories that are restated in one turn; measured: about 15 ms in a file."""
+
+PURGED_ROWS = 500
+"""Rows that are purged in one turn: each such turn has readers load the owner anew."""
+
+Tell: TypeAlias = Callable[[GcReport], None]
+"""Is told how far a run has come, after each step."""
+
+EVENTS: Mapping[Rule, EventType] = {
+    Rule.HARD_EXPIRED: EventType.EVICTED,
+    Rule.SOFT_EXPIRED: EventType.EVICTED,
+    Rule.STALE_EVICTED: EventType.EVICTED,
+    Rule.STALE_MARKED: EventType.STALE_MARKED,
+    Rule.QUEUED: EventType.STALE_MARKED,
+    Rule.RESTORED: EventType.RESTORED,
+    Rule.READ_NOTED: EventType.READ_NOTED,
+    Rule.SUPERSEDED_OLD: EventType.PURGED,
+    Rule.EVICTED_OLD: EventType.PURGED,
+}
+
+
+class Due(NamedTuple):
+    """A memory that a rule applies to, as it stood when it was looked at."""
+
+    id: str
+    revision: int
+    root: str
+    rule: Rule
+
+
+class Plan(NamedTuple):
+    """What is due of an owner.
+
+    Attributes:
+        now: Clock of the run.
+        folded: How its memories were read.
+        due: In the order of their ids.
+        ids: Of all rows looked at.
+    """
+
+    now: datetime
+    folded: Folded
+    due: Sequence[Due]
+    ids: frozenset[str]
+
+    def of(self, *, purged: bool) -> list[Due]:
+        """Return what is to be purged, or what is to be restated."""
+        work = [each for each in self.due if each.rule is not Rule.IN_REVIEW]
+        return [each for each in work if each.rule.purges is purged]
+
+
+class Collector:
+    """Collects for somebody."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        """Build it; the trail names the principal."""
+        self._services = services
+        self._principal = principal
+
+    async def everything(
+        self, owners: Sequence[Scope] | None, *, dry_run: bool, tell: Tell | None
+    ) -> GcReport:
+        """Collect some owners or all, one after the other.
+
+        Those who read before those that were read: what users read of the org's counts there.
+        """
+        found = await self._services.store.owners() if owners is None else owners
+        ordered = sorted(found, key=lambda owner: (-len(owner.lineage), owner.path))
+        report = GcReport(dry_run=dry_run, of=len(ordered))
+        passed_on: dict[Scope, list[JournalEntry]] = {}
+        for owner in ordered:
+            before = report
+
+            def say(so_far: GcReport, before: GcReport = before) -> None:
+                if tell is not None:
+                    tell(before.plus(so_far))
+
+            report = before.plus(
+                await self.collect(owner, dry_run=dry_run, tell=say, passed_on=passed_on)
+            )
+            if tell is not None:
+                tell(report)
+        return report
+
+    async def collect(
+        self,
+        owner: Scope,
+        *,
+        dry_run: bool,
+        tell: Tell | None = None,
+        passed_on: dict[Scope, list[JournalEntry]] | None = None,
+    ) -> GcReport:
+        """Collect one owner.
+
+        Args:
+            owner: Whose memories.
+            dry_run: Only say what would be done.
+            tell: Is told how far it has come.
+            passed_on: For a dry run: what folding would have passed on so far; added to.
+        """
+        services = self._services
+        await services.journal.flush()
+        if dry_run:
+            elsewhere = {} if passed_on is None else passed_on
+            return await self._foreseen(owner, elsewhere)
+        holder = services.ids.new(services.clock.now_us())
+        if not await self._holds(owner, holder):
+            return GcReport(owners=1, busy=1)
+        try:
+            return await self._collected(owner, holder, tell)
+        finally:
+            await services.store.release(owner, LEASE, holder)
+
+    async def _holds(self, owner: Scope, holder: str) -> bool:
+        now = self._services.clock.now_us()
+        return await self._services.store.lease(owner, LEASE, holder, now=now, until=now + LEASE_US)
+
+    async def _foreseen(self, owner: Scope, passed_on: dict[Scope, list[JournalEntry]]) -> GcReport:
+        services, now_us = self._services, self._services.clock.now_us()
+        folded = await looked_at(services.store, owner, passed_on.get(owner, ()))
+        for other, entries in folded.passed_on().items():
+            passed_on.setdefault(other, []).extend(entries)
+        plan = await self._plan(owner, folded, from_us(now_us))
+        report = _begun(plan, dry_run=True)
+        for rule in Rule:
+            applied = [each for each in plan.due if each.rule is rule]
+            if rule.purges:
+                applied = await self._purgeable(owner, applied, plan)
+            report = report.counted(rule, len(applied))
+        old = await drop_old(services.store, owner, self._horizon(plan), dry_run=True)
+        return replace(report, receipts_old=old)
+
+    async def _collected(self, owner: Scope, holder: str, tell: Tell | None) -> GcReport:
+        services, now_us = self._services, self._services.clock.now_us()
+        folded = await fold(services.store, owner, now_us)
+        plan = await self._plan(owner, folded, from_us(now_us))
+        report = _begun(plan, dry_run=False)
+        report = report.counted(Rule.IN_REVIEW, _count(plan.due, Rule.IN_REVIEW))
+        for purged, size in ((False, TURN_ROWS), (True, PURGED_ROWS)):
+            work = plan.of(purged=purged)
+            if purged:
+                work = await self._purgeable(owner, work, plan)
+            for first in range(0, len(work), size):
+                if not await self._holds(owner, holder):
+                    # Somebody took over because this worker said nothing for minutes.
+                    return replace(report, busy=1)
+                report = await self._turn(owner, work[first : first + size], plan, report)
+                if tell is not None:
+                    tell(replace(report, owners=0))
+        await keep_only(services.store, owner, folded, plan.ids, now_us)
+        old = await drop_old(services.store, owner, self._horizon(plan), dry_run=False)
+        return replace(report, receipts_old=old)
+
+    def _rules(self, owner: Scope) -> GcRules:
+        """Return the numbers for an owner; what its policy lets direct an agent is spared."""
+        categories = self._services.policies.policy_for(owner.org).categories
+        directive = (name for name, category in categories.items() if category.directive)
+        return replace(
+            self._services.gc_rules, spared=self._services.gc_rules.spared | {*directive}
+        )
+
+    def _horizon(self, plan: Plan) -> int:
+        return to_us(plan.now - timedelta(days=self._services.gc_rules.history_days))
+
+    # -- what is due -----------------------------------------------------------------------
+
+    async def _plan(self, owner: Scope, folded: Folded, now: datetime) -> Plan:
+        rules, recipe = self._rules(owner), self._services.indexes.indexer.recipe
+        found: list[Due] = []
+        unsure: list[StoredRow] = []
+        summaries: list[Summary] = []
+        ids: set[str] = set()
+        after: str | None = ""
+        while after is not None:
+            rows = await self._services.store.rows(owner, after=after, limit=PAGE_ROWS)
+            after = rows[-1].id if len(rows) == PAGE_ROWS else None
+            ids.update(row.id for row in rows)
+            look = screened(rows, recipe, now, rules, FORESEEN)
+            summaries += look.summaries
+            named = {summary.id for summary in look.summaries}
+            for row in (rows[place] for place in look.due):
+                if row.id in named:
+                    # Whether it is the latest, the last page tells.
+                    unsure.append(row)
+                else:
+                    found += _due(row, folded, now, rules)
+        latest = {one.reader: one.id for one in sorted(summaries)}
+        lasting = set(latest.values())
+        for row in unsure:
+            found += _due(row, folded, now, rules, endures=row.id in lasting)
+        return Plan(now, folded, sorted(found), frozenset(ids))
+
+    async def _purgeable(self, owner: Scope, work: Sequence[Due], plan: Plan) -> list[Due]:
+        """Return those of some old rows that may go.
+
+        The last version of a chain stays as long as any: versions are numbered on from it. So does
+        one that something was derived from, until that is gone: forgetting goes by it (FX-3).
+        """
+        store, going = self._services.store, {each.id for each in work}
+        tops: dict[str, str | None] = {}
+        purged = []
+        for each in work:
+            if each.root not in tops:
+                chain = [row.id for row in await store.history(owner, each.root)]
+                tops[each.root] = None if going.issuperset(chain) else chain[-1]
+            if each.id == tops[each.root]:
+                continue
+            children = await store.derived(owner, each.id)
+            if all(scope == owner and child in going for scope, child in children):
+                purged.append(each)
+        return purged
+
+    # -- doing it --------------------------------------------------------------------------
+
+    async def _turn(
+        self, owner: Scope, work: Sequence[Due], plan: Plan, report: GcReport
+    ) -> GcReport:
+        services = self._services
+        (head,) = await services.store.heads((owner,))
+        rows = await services.store.get(owner, [each.id for each in work])
+        known = {row.id: row for row in rows}
+        same = [e for e in work if e.id in known and known[e.id].revision == e.revision]
+        turn = _Turn(services, self._principal, owner, same, known, plan, head)
+        if same and head is not None:
+            committed = await services.store.commit(owner, TurnRequest(since=head), turn.decide)
+            index = services.indexes.warm(owner)
+            if index is not None:
+                index.follow(committed)
+        for rule in Rule:
+            report = report.counted(rule, _count(turn.done, rule))
+        return replace(report, left=report.left + len(work) - len(turn.done))
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A few memories to be collected under the owner's turn, as far as they stand as read."""
+
+    services: Services
+    principal: Principal
+    owner: Scope
+    work: Sequence[Due]
+    rows: Mapping[str, StoredRow]
+    plan: Plan
+    head: Head | None
+    done: list[Due] = field(default_factory=list)
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        self.done = [] if snapshot.complete else self._unchanged(snapshot)
+        if not self.done:
+            return None
+        scribe = Scribe(self.services, self.principal, snapshot)
+        memories: list[Memory] = []
+        for each in self.done:
+            if not each.rule.purges:
+                memory = decode(self.rows[each.id])
+                access = self.plan.folded.access(each.id, to_us(self.plan.now))
+                memories.append(restated(memory, each.rule, access, scribe.moment))
+                scribe.record(
+                    EVENTS[each.rule], memory.scope, subjects=(each.id,), reasons=(each.rule,)
+                )
+        gone = [each for each in self.done if each.rule.purges]
+        for rule in Rule:
+            if count := _count(gone, rule):
+                # Without their ids: nothing would erase those once the memories are forgotten.
+                details = {"count": count}
+                scribe.record(EVENTS[rule], self.owner, reasons=(rule,), details=details)
+        return Change(
+            known_at=scribe.moment.known_at,
+            restated=tuple(memories),
+            forgotten=tuple(each.id for each in gone),
+            events=scribe.events,
+        )
+
+    def _unchanged(self, snapshot: Snapshot) -> list[Due]:
+        changed = {row.id: row.revision for row in snapshot.rows}
+        return [each for each in self.work if changed.get(each.id, each.revision) == each.revision]
+
+
+def _due(
+    row: StoredRow, folded: Folded, now: datetime, rules: GcRules, *, endures: bool = False
+) -> list[Due]:
+    memory = decode(row)
+    rule = due(memory, now, folded.access(row.id, to_us(now)), rules, endures=endures)
+    return [] if rule is None else [Due(row.id, row.revision, memory.root, rule)]
+
+
+def _begun(plan: Plan, *, dry_run: bool) -> GcReport:
+    return GcReport(dry_run=dry_run, owners=1, rows=len(plan.ids), reads_folded=plan.folded.entries)
+
+
+def _count(work: Sequence[Due], rule: Rule) -> int:
+    return sum(each.rule is rule for each in work)

@@ -1,0 +1,437 @@
+"""What has aged out is collected: by which rules, once, told beforehand, and audited (LT-6)."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from conftest import World
+from memstrata import Draft, GcReport, InvalidScope, NotReplayable, Status
+from memstrata.domain.collecting import Rule
+from memstrata.domain.scope import Scope
+from memstrata.domain.value import from_us
+from memstrata.manager.collecting import LEASE, LEASE_US
+from memstrata.manager.journal import ACCESS, DIGEST, FEEDBACK
+from memstrata.manager.reindexing import RECIPE
+from memstrata.testing.store_contract import drive
+
+ANA = Scope.of_user("default", "ana")
+TOOL = {"source": "tool_verified", "category": "tool_result"}
+FACT = {"source": "tool_verified", "category": "entity_fact"}
+GUESS = {"source": "agent_inferred", "category": "entity_fact"}
+
+
+def stored(world: World, content: str, user: str = "ana", **fields: object) -> str:
+    outcome = world.strata.manager(user=user).remember(content, **fields)
+    assert outcome.memory is not None
+    return outcome.memory.id
+
+
+def counts(report: GcReport) -> dict[str, int]:
+    return {rule.value: count for rule, count in report.counts.items()}
+
+
+def status(world: World, id: str, owner: Scope = ANA) -> Status:
+    store = world.strata.services.store
+    return drive(store, store.states(owner, id))[-1].status
+
+
+def events(world: World, owner: Scope = ANA) -> list[str]:
+    store = world.strata.services.store
+    links = drive(store, store.links(owner))
+    return [json.loads(link.payload)["type"] for link in links if link.payload is not None]
+
+
+def journal(world: World, kind: str, owner: Scope = ANA) -> list[dict[str, object]]:
+    store = world.strata.services.store
+    found = drive(store, store.journaled(owner, kind=kind))
+    return [json.loads(entry.body) for entry in found]
+
+
+def both(world: World, user: str = "ana") -> dict[str, int]:
+    """Run dry and then in earnest; they must agree, and a second run must find nothing."""
+    manager = world.strata.manager(user=user)
+    store = world.strata.services.store
+    before = drive(store, store.rows(Scope.of_user("default", user)))
+    dry = manager.gc(dry_run=True)
+    assert drive(store, store.rows(Scope.of_user("default", user))) == before
+    run = manager.gc()
+    assert (counts(run), run.rows, run.reads_folded) == (counts(dry), dry.rows, dry.reads_folded)
+    assert run.left == run.busy == 0
+    again = {r: c for r, c in counts(manager.gc()).items() if r != "in_review"}
+    assert again == {}
+    assert world.strata.verify_audit().ok
+    return counts(run)
+
+
+def test_what_has_expired_is_evicted_and_stays_in_history(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), stored(world, "The build is green", **TOOL)
+    kept = stored(world, "Ana lives in Berlin", category="entity_fact")
+    before = from_us(world.clock.now_us())
+    world.clock.advance(days=7)
+
+    assert both(world) == {"hard_expired": 1}
+
+    assert (status(world, id), status(world, kept)) == (Status.EVICTED, Status.ACTIVE)
+    assert [m.id for m in ana.list()] == [kept]
+    assert [hit.memory.id for hit in ana.recall("build", known_at=before)] == [id]
+    assert events(world)[-1] == "evicted"
+
+
+def test_what_is_due_for_review_and_read_by_nobody_is_evicted(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    unread, read = (stored(world, f"The {name} port is open", **FACT | {"category": "fact"})
+                    for name in ("first", "second"))  # fmt: skip
+    world.clock.advance(days=25)
+    assert ana.recall("second", limit=1)[0].memory.id == read
+    world.clock.advance(days=5)
+
+    assert both(world) == {"soft_expired": 1}
+    assert (status(world, unread), status(world, read)) == (Status.EVICTED, Status.ACTIVE)
+
+    world.clock.advance(days=25)
+    assert both(world) == {"soft_expired": 1}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"source": "user_stated", "category": "fact"},
+        {"source": "tool_verified", "category": "fact", "pinned": True},
+        {"source": "agent_inferred", "category": "constraint", "confidence": 0.6},
+        {"source": "agent_inferred", "category": "preference", "confidence": 0.6},
+    ],
+    ids=["stated", "pinned", "constraint", "preference"],
+)
+def test_what_users_said_or_pinned_goes_to_review_and_is_never_evicted_for_age(
+    world: World, fields: dict[str, object]
+) -> None:
+    ana, id = world.strata.manager(user="ana"), stored(world, "Deploys go to Berlin", **fields)
+    world.clock.advance(days=364)
+
+    assert both(world) == {"in_review": 1}
+
+    assert [m.id for m in ana.list(filter={"status": "review"})] == [id]
+    for _ in range(3):
+        world.clock.advance(days=0.2)
+        assert ana.gc()["in_review"] == 1
+    assert status(world, id) is Status.ACTIVE
+
+
+def test_the_latest_session_summary_is_never_collected(world: World) -> None:
+    summary = {"kind": "episodic", "category": "session_summary", "source": "agent_inferred"}
+    first = stored(world, "About the harbour", **summary)
+    world.clock.advance(days=1)
+    second = stored(world, "About boats", **summary)
+    world.clock.advance(days=1_000)
+
+    assert both(world) == {"soft_expired": 1}
+    assert (status(world, first), status(world, second)) == (Status.EVICTED, Status.ACTIVE)
+
+
+def test_versions_that_gave_way_are_purged_when_history_ends(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    first = stored(world, "us-east-1", key="region")
+    world.clock.advance(days=1)
+    then, receipt = from_us(world.clock.now_us()), ana.recall("region").receipt
+    world.clock.advance(seconds=1)
+    ana.correct("region", "eu-west-1")
+    world.clock.advance(days=90, us=-1)
+    assert both(world) == {"in_review": 1}
+    assert len(ana.history("region")) == 2
+
+    world.clock.advance(us=1)
+    assert both(world) == {"in_review": 1, "superseded_old": 1}
+
+    assert [m.version for m in ana.history("region")] == [2]
+    assert ana.get(first) is None
+    assert list(ana.recall("region", known_at=then)) == []
+    with pytest.raises(NotReplayable):
+        ana.replay_recall(receipt)
+    assert ana.correct("region", "eu-north-1").memory.version == 3  # type: ignore[union-attr]
+
+
+def test_a_setting_lengthens_how_far_history_reaches(new_world: Callable[..., World]) -> None:
+    world = new_world(history_days=400)
+    ana = world.strata.manager(user="ana")
+    stored(world, "us-east-1", key="region", category="entity_fact")
+    world.clock.advance(seconds=1)
+    ana.correct("region", "eu-west-1")
+    world.clock.advance(days=399)
+    assert "superseded_old" not in both(world)
+
+    world.clock.advance(days=1)
+    assert both(world)["superseded_old"] == 1
+
+
+def test_the_last_version_of_a_chain_stays_as_long_as_the_chain(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    sure = {"key": "region", "category": "entity_fact"}
+    stored(world, "us-east-1", **sure)
+    ana.remember("eu-west-1", confidence=0.5, **sure)
+    world.clock.advance(days=100)
+
+    assert both(world) == {}
+    assert ana.correct("region", "eu-north-1").memory.version == 3  # type: ignore[union-attr]
+    world.clock.advance(days=100)
+    assert both(world) == {"superseded_old": 2}
+
+
+def test_a_version_stays_while_something_derived_from_it_does(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    first = stored(world, "us-east-1", key="region", category="entity_fact")
+    (child,) = ana.remember_many([Draft("Backups are in Virginia", parents=(first,), **FACT)])
+    ana.correct("region", "eu-west-1")
+    world.clock.advance(days=100)
+    assert both(world) == {}
+
+    assert child.memory is not None
+    ana.forget(child.memory.id)
+    assert both(world) == {"superseded_old": 1}
+
+
+def test_what_was_evicted_is_purged_when_history_ends(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), stored(world, "The build is green", **TOOL)
+    world.clock.advance(days=7)
+    ana.gc()
+    world.clock.advance(days=90)
+
+    assert both(world) == {"evicted_old": 1}
+    assert drive(world.strata.services.store, world.strata.services.store.get(ANA, [id])) == ()
+
+
+def test_a_guess_that_hardly_anything_is_left_of_is_marked_stale(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), stored(world, "Ana may like jazz", **GUESS)
+    world.clock.advance(days=180)
+    assert both(world) == {}
+    world.clock.advance(days=1)
+
+    assert both(world) == {"stale_marked": 1}
+    assert status(world, id) is Status.STALE
+    assert ana.recall("jazz")[0].why["freshness"] == 0.5
+
+
+def test_a_marked_memory_is_evicted_unless_read_or_confirmed(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    gone, read, confirmed = (
+        stored(world, f"Ana may like {music}", **GUESS) for music in ("jazz", "opera", "techno")
+    )
+    world.clock.advance(days=200)
+    assert both(world) == {"stale_marked": 3}
+    world.clock.advance(days=0.5)
+    ana.confirm(confirmed)
+    assert ana.recall("opera", limit=1)[0].memory.id == read
+    world.clock.advance(days=0.5)
+
+    run = ana.gc()
+
+    assert counts(run) == {"stale_evicted": 1, "restored": 1}
+    assert [status(world, id) for id in (gone, read, confirmed)] == [
+        Status.EVICTED,
+        Status.ACTIVE,
+        Status.ACTIVE,
+    ]
+
+
+def test_what_is_old_and_read_by_nobody_is_queued_then_evicted(world: World) -> None:
+    id = stored(world, "The office has a lift", **FACT)
+    world.clock.advance(days=0.82 * 365)
+    assert both(world) == {}
+
+    world.clock.advance(days=0.01 * 365)
+    assert both(world) == {"queued": 1}
+    assert status(world, id) is Status.STALE
+    world.clock.advance(days=1)
+    assert both(world) == {"stale_evicted": 1}
+    assert events(world)[-2:] == ["stale_marked", "evicted"]
+
+
+def test_what_is_read_does_not_become_stale(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), stored(world, "The office has a lift", **FACT)
+    for _ in range(60):
+        world.clock.advance(days=5)
+        assert ana.recall("lift")[0].why["freshness"] == 1.0
+        ana.gc()
+
+    store = world.strata.services.store
+    states = drive(store, store.states(ANA, id))
+    # A note of a read a month is enough.
+    assert 3 <= len(states) <= 7
+    assert states[-1].updated_at == states[0].updated_at
+    assert events(world).count("read_noted") == len(states) - 1
+    world.clock.advance(days=60)
+    assert ana.recall("lift")[0].why["freshness"] == 0.5
+
+
+def test_reads_are_folded_into_one_entry_and_counted_once(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), stored(world, "The office has a lift", **FACT)
+    for days in (0, 20, 20):
+        world.clock.advance(days=days, seconds=1)
+        ana.recall("lift")
+        world.clock.advance(seconds=10)
+    assert len(journal(world, ACCESS)) == 3
+
+    first = ana.gc()
+    ana.recall("lift")
+    second = ana.gc()
+
+    assert (first.reads_folded, second.reads_folded) == (3, 1)
+    assert len(journal(world, ACCESS)) == 1
+    told = ana.ageing(id)
+    assert told is not None
+    assert (told.access.reads, told.access.month) == (4, 3)
+    assert told.access.last == from_us(world.clock.now_us())
+
+
+def test_counts_of_what_is_gone_go(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), stored(world, "The office has a lift", **FACT)
+    ana.recall("lift")
+    ana.gc()
+    assert id in json.dumps(journal(world, ACCESS))
+
+    ana.forget(id)
+    ana.gc()
+
+    assert journal(world, ACCESS) == []
+
+
+def test_reads_of_the_orgs_memories_keep_them_fresh_there(world: World) -> None:
+    admin, org = world.strata.admin(by="root"), Scope.of_org("default")
+    draft = Draft("The office has a lift", **FACT)
+    outcome = admin.remember(draft, scope=org.path)
+    assert outcome.memory is not None
+    for _ in range(17):
+        world.clock.advance(days=20)
+        for user in ("ana", "ben"):
+            manager = world.strata.manager(user=user)
+            manager.remember("Something of one's own", category="entity_fact")
+            assert len(manager.recall("lift")) == 1
+        dry, run = world.strata.gc(dry_run=True), world.strata.gc()
+        assert counts(dry) == counts(run)
+        assert dry.reads_folded == run.reads_folded
+
+    assert status(world, outcome.memory.id, org) is Status.ACTIVE
+    assert "user" not in json.dumps(journal(world, ACCESS, org))
+    told = world.strata.manager(user="ana").ageing(outcome.memory.id)
+    assert told is not None
+    assert told.access.reads == 34
+    assert told.staleness < 0.7
+
+
+def test_old_receipts_go_and_floors_and_recipes_stay(world: World) -> None:
+    ana, _ = world.strata.manager(user="ana"), stored(world, "The office has a lift", **FACT)
+    for _ in range(3):
+        shown = ana.digest("Has the office a lift?")
+        assert len(shown.items) == 1
+        ana.verify([], shown.receipt)
+        world.clock.advance(days=40)
+    store = world.strata.services.store
+    before = journal(world, FEEDBACK)[-1]
+    recipes = drive(store, store.journaled(Scope.of_global(), kind=RECIPE))
+
+    dry, run = ana.gc(dry_run=True), ana.gc()
+
+    assert dry.receipts_old == run.receipts_old == 3
+    assert len(journal(world, DIGEST)) == 2
+    assert journal(world, FEEDBACK) == [before]
+    assert drive(store, store.journaled(Scope.of_global(), kind=RECIPE)) == recipes
+    assert len(ana.receipts()) == 2
+
+
+def test_one_worker_at_a_time_and_a_dead_ones_lease_runs_out(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), stored(world, "The build is green", **TOOL)
+    world.clock.advance(days=7)
+    store, now = world.strata.services.store, world.clock.now_us()
+    assert drive(store, store.lease(ANA, LEASE, "dead", now=now, until=now + LEASE_US))
+
+    report = ana.gc()
+    assert (report.busy, counts(report)) == (1, {})
+    assert ana.gc(dry_run=True)["hard_expired"] == 1
+
+    world.clock.advance(us=LEASE_US)
+    assert ana.gc()["hard_expired"] == 1
+    assert status(world, id) is Status.EVICTED
+    assert drive(store, store.lease(ANA, LEASE, "next", now=world.clock.now_us(), until=2**50))
+
+
+def test_what_changes_while_it_is_collected_is_left_alone(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    ids = [stored(world, f"Port {n} is open", **FACT) for n in range(250)]
+    world.clock.advance(days=350)
+    told: list[GcReport] = []
+
+    def confirm_the_last(report: GcReport) -> None:
+        if not told:
+            ana.confirm(ids[-1])
+        told.append(report)
+
+    report = ana.gc(progress=confirm_the_last)
+
+    assert (report["queued"], report.left) == (249, 1)
+    assert status(world, ids[-1]) is Status.ACTIVE
+    assert [each["queued"] for each in told[:-1]] == [100, 200, 249]
+    assert told[-1] == report
+
+
+def test_the_operator_collects_all_owners_and_each_users_policy_counts(world: World) -> None:
+    for user in ("ana", "ben"):
+        stored(world, "The build is green", user, **TOOL)
+    world.clock.advance(days=7)
+    told: list[GcReport] = []
+
+    dry = world.strata.gc(dry_run=True)
+    one = world.strata.gc(scopes=["/global/org/default/user/ana"])
+    rest = world.strata.gc(progress=told.append)
+
+    assert (dry["hard_expired"], one["hard_expired"], rest["hard_expired"]) == (2, 1, 1)
+    assert (rest.owners, rest.of) == (2, 2)
+    assert told[-1] == rest
+    assert events(world, Scope.of_user("default", "ben"))[-1] == "evicted"
+    with pytest.raises(InvalidScope):
+        world.strata.gc(scopes=["/nowhere"])
+
+
+def test_collecting_one_owner_touches_no_other(world: World) -> None:
+    stored(world, "The build is green", "ben", **TOOL)
+    world.clock.advance(days=7)
+
+    assert counts(world.strata.manager(user="ana").gc()) == {}
+    assert counts(world.strata.manager(user="ben").gc()) == {"hard_expired": 1}
+
+
+def test_a_key_is_free_again_when_its_memory_was_evicted(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    stored(world, "green", key="build", **TOOL)
+    world.clock.advance(days=7)
+    ana.gc()
+
+    assert ana.remember("red", key="build", **TOOL).kind == "created"
+    assert [m.content for m in ana.list()] == ["red"]
+    world.clock.advance(days=100)
+    assert both(world)["evicted_old"] == 1
+
+
+def test_who_is_to_be_asked_is_asked_for_an_hour(world: World) -> None:
+    ana, id = world.strata.manager(user="ana"), stored(world, "Ana may like jazz", **GUESS)
+    stored(world, "Ana lives in Berlin", category="entity_fact")
+    world.clock.advance(seconds=3_599)
+    assert [m.id for m in ana.to_verify()] == [id]
+
+    world.clock.advance(seconds=1)
+    assert ana.to_verify() == ()
+    assert ana.recall("jazz")[0].warnings == ("unverified",)
+    told = ana.ageing(id)
+    assert told is not None
+    assert (told.recorded_confidence, told.asks_to_be_verified) == (0.6, False)
+    assert told.stale_from == told.memory.created_at + timedelta(days=0.475 * 365)
+    assert ana.ageing("unknown") is None
+
+
+@pytest.mark.parametrize("rule", [Rule.IN_REVIEW, Rule.SUPERSEDED_OLD])
+def test_a_report_counts_by_rule(rule: Rule) -> None:
+    report = GcReport().counted(rule, 2).counted(rule, 0).counted(Rule.QUEUED, 1)
+
+    assert (report[rule.value], report["queued"], report["restored"]) == (2, 1, 0)
+    assert report.plus(report)["queued"] == 2
+    assert report.to_dict()["counts"] == {rule.value: 2, "queued": 1}
