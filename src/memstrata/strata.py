@@ -12,7 +12,7 @@ from memstrata.domain.collecting import GcReport
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import Principal, Scope
 from memstrata.manager.admin import AsyncAdmin
-from memstrata.manager.collecting import Collector
+from memstrata.manager.collecting import SYSTEM, Collector
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.promotion import deliver
 from memstrata.manager.services import Services
@@ -148,11 +148,12 @@ class AsyncStrata:
         """
         named = None if scopes is None else [Scope.parse(path).owner for path in scopes]
         owners = None if named is None else [*dict.fromkeys(named)]
-        collector = Collector(self._services, Principal(Scope.of_global(), by="system:gc"))
+        collector = Collector(self._services, SYSTEM)
         return await collector.everything(owners, dry_run=dry_run, tell=progress)
 
     async def close(self) -> None:
         """Write down what readers did, close the store and the models; twice does no harm."""
+        await self._services.housekeeping.close()
         await self._services.reindexing.close()
         try:
             await self._services.journal.close()
@@ -166,6 +167,7 @@ class AsyncStrata:
 
     async def __aenter__(self) -> Self:
         await self.deliver_outbox()
+        self._services.housekeeping.begin()
         return self
 
     async def __aexit__(

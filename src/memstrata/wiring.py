@@ -26,6 +26,8 @@ from memstrata.domain.value import shown
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager import Services
 from memstrata.manager.background import Background
+from memstrata.manager.collecting import keep_house
+from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.reindexing import Remaker
 from memstrata.policy.book import PolicyBook
@@ -63,6 +65,7 @@ def assemble(
     clock: Clock | None = None,
     ids: Ids | None = None,
     alarm: Alarm | None = None,
+    sweeps: Alarm | None = None,
     tokens: TokenCounter | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
@@ -81,6 +84,8 @@ def assemble(
         ids: Ids; None means random UUIDv7.
         alarm: Time that comes round; None means the machine's, or none beside a clock that is not:
             the journal of reads is then written before captures and on close.
+        sweeps: What wakes who collects once a day; None means the machine's alarm, or none beside
+            a clock or an alarm that is not: nothing is collected by surprise.
         tokens: Token counter; None means the estimate of SPEC WM-7.
         embedder: Embedder to use instead of the settings'; who brings one closes it.
         reranker: Reranker to use instead of the settings', likewise.
@@ -131,8 +136,10 @@ def assemble(
         reranker=models.reranker,
         rerank_candidates=chosen.rerank_candidates,
         closers=models.closers,
+        housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
         gc_rules=GcRules(history_days=chosen.history_days),
     )
+    keep_house(services)
     return AsyncStrata(services)
 
 
@@ -141,6 +148,14 @@ def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Al
     if settings.reindex == "manual":
         return None
     return alarm or (PatientAlarm() if clock is None else None)
+
+
+def _sweeping(
+    settings: Settings, clock: Clock | None, alarm: Alarm | None, *, hidden: bool
+) -> Alarm | None:
+    """Return what wakes the daily collecting, or None where there is to be none."""
+    given = clock is not None or alarm is not None
+    return None if hidden or given or settings.gc == "manual" else PatientAlarm()
 
 
 def open_store(

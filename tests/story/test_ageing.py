@@ -202,3 +202,37 @@ def test_recall_of_what_does_not_age_is_the_same_a_day_later(
     world.clock.advance(seconds=timedelta(hours=12).total_seconds())
 
     assert ana.recall("Berlin")[0].memory is first[0].memory
+
+
+@pytest.mark.parametrize(
+    ("category", "soft", "hard"),
+    [
+        ("preference", 90, None),
+        ("rule", 90, None),
+        ("constraint", 90, None),
+        ("entity_fact", None, None),
+        ("turn", None, None),
+        ("task_strategy", None, 90),
+        ("task_learning", None, 30),
+        ("tool_result", None, 7),
+        ("session_summary", 30, None),
+        ("feedback", 30, 365),
+        ("configuration", 30, 365),
+        ("fact", 30, 365),
+    ],
+)
+def test_each_category_has_its_lives(
+    world: World, category: str, soft: int | None, hard: int | None
+) -> None:
+    kinds = {"rule": "procedural", "turn": "episodic", "session_summary": "episodic"}
+    ana = world.strata.manager(user="ana", session="s")
+    draft = Draft(
+        "The harbour", category=category, kind=kinds.get(category, "semantic"), at="2020-01-01"
+    )
+    memory = ana.remember_many([draft])[0].memory
+    assert memory is not None
+
+    # From the time of record, whenever it happened.
+    made = from_us(world.clock.now_us())
+    assert memory.soft_expires_at == (None if soft is None else made + timedelta(days=soft))
+    assert memory.hard_expires_at == (None if hard is None else made + timedelta(days=hard))

@@ -6,9 +6,8 @@ from conftest import World
 from memstrata import Draft
 from memstrata.domain.scope import Scope
 from memstrata.manager.journal import ACCESS
-from memstrata.testing.store_contract import drive
 
-ANA, ORG = Scope.of_user("default", "ana"), Scope.of_org("default")
+ORG = Scope.of_org("default")
 FACT = {"source": "tool_verified", "category": "entity_fact"}
 
 
@@ -47,7 +46,8 @@ def test_a_year_of_daily_collecting(world: World) -> None:
         "queued": [(305, 1)],
     }
     assert [len(m.list()) for m in (ana, ben)] == [2, 1]
-    (notes,) = drive(store, store.journaled(ORG, kind=ACCESS))
+    # On the loop that the store's connections belong to.
+    (notes,) = world.strata._driver.run(store.journaled(ORG, kind=ACCESS))
     reads, last, _ = json.loads(notes.body)["folded"][lift.id]  # type: ignore[union-attr]
     assert (reads, len(json.loads(notes.body)["folded"])) == (19, 1)
     assert last < world.clock.now_us()

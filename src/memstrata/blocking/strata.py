@@ -79,6 +79,7 @@ class Strata:
         # What readers did is written some time later, on a thread that has no loop either.
         strata.services.journal.driven_by(self._driver.run)
         strata.services.reindexing.driven_by(self._driver.run)
+        strata.services.housekeeping.driven_by(self._driver.run)
 
     @property
     def services(self) -> Services:

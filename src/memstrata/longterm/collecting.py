@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memstrata.domain.ageing import (
@@ -110,7 +109,7 @@ def restated(memory: Memory, rule: Rule, access: Access, moment: Moment) -> Memo
             changes["last_accessed_at"] = _newest(memory, access)
         case Rule.IN_REVIEW | Rule.SUPERSEDED_OLD | Rule.EVICTED_OLD:
             raise ValueError(f"{rule} leaves no state")
-    return replace(memory, **changes)  # type: ignore[arg-type]
+    return Memory.of(**{**memory.__dict__, **changes})
 
 
 def _newest(memory: Memory, access: Access) -> datetime | None:

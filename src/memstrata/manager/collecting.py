@@ -27,6 +27,9 @@ from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.retrieval.screening import Summary, screened
 
+SYSTEM = Principal(Scope.of_global(), by="system:gc")
+"""Who collects where nobody in particular does, in the audit trail."""
+
 LEASE = "gc"
 """Name of the lease under which an owner is collected."""
 
@@ -330,3 +333,15 @@ def _begun(plan: Plan, *, dry_run: bool) -> GcReport:
 
 def _count(work: Sequence[Due], rule: Rule) -> int:
     return sum(each.rule is rule for each in work)
+
+
+def keep_house(services: Services) -> None:
+    """Have the owners that are warm in this process collected once a day."""
+    collector = Collector(services, SYSTEM)
+
+    async def collect(owner: Scope, tell: Tell) -> GcReport:
+        return await collector.collect(owner, dry_run=False, tell=tell)
+
+    services.housekeeping.serve(
+        collect, services.indexes.owners, services.store, services.clock, services.ids
+    )

@@ -59,6 +59,7 @@ def _problems(services: Services) -> tuple[str, ...]:
         *(f"{part}: {problem}" for part, problem in sorted(services.ailing.items())),
         *services.journal.problems,
         *services.reindexing.problems,
+        *services.housekeeping.problems,
         *map(str, services.policies.problems()),
         *sorted(waiting),
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from memstrata.domain.collecting import GcRules
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
+from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
@@ -46,6 +47,7 @@ class Services:
         noted: Hash of the policy that this process has seen on record, by org.
         reranker: Reads the best again, or None.
         rerank_candidates: How many of them.
+        housekeeping: Collects once a day what has aged out.
         gc_rules: By what memories that have aged out are collected.
         ailing: Which models failed when they were last asked, and why.
         closers: What lets go of connections that the parts hold.
@@ -68,6 +70,7 @@ class Services:
     noted: dict[str, str] = field(default_factory=dict)
     reranker: Reranker | None = None
     rerank_candidates: int = 30
+    housekeeping: Housekeeping = field(default_factory=Housekeeping)
     gc_rules: GcRules = field(default_factory=GcRules)
     ailing: dict[str, str] = field(default_factory=dict)
     closers: tuple[Callable[[], None], ...] = ()

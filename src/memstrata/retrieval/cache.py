@@ -60,6 +60,11 @@ class IndexCache:
         """Return the index of an owner if there is one; that is no use of it."""
         return self._warm.get(owner)
 
+    def owners(self) -> tuple[Scope, ...]:
+        """Return whose indexes are warm, the longest unused first."""
+        with self._lock:
+            return tuple(self._warm)
+
     def clear(self) -> None:
         """Let go of every index."""
         with self._lock:

@@ -1,0 +1,118 @@
+"""Killed at any moment, collecting leaves each memory as it was or as it should be, and goes on."""
+
+import os
+import threading
+
+import pytest
+from killing import Child
+
+from memstrata import Draft
+from memstrata.blocking import Strata
+from memstrata.domain.codec import status_of
+from memstrata.domain.scope import Scope
+from memstrata.manager import collecting
+from memstrata.manager.collecting import LEASE_US
+from memstrata.settings import Settings
+from memstrata.testing import ManualClock
+from memstrata.testing.store_contract import drive
+from memstrata.wiring import assemble
+
+ANA = Scope.of_user("default", "ana")
+COUNT = 60
+TURN = 6
+KILLS = 8
+STEP_S = 300e-6
+TOOL = {"source": "tool_verified", "category": "tool_result"}
+FACT = {"source": "tool_verified", "category": "entity_fact"}
+
+
+def opened(target, days, leases=0) -> Strata:
+    clock = ManualClock()
+    clock.advance(days=days, us=leases * LEASE_US)
+    settings = Settings(embedder="none", synchronous="normal")
+    return Strata(assemble(target, inline=True, settings=settings, clock=clock))
+
+
+def fill(target) -> None:
+    with opened(target, 0) as strata:
+        ana = strata.manager(user="ana")
+        said = [Draft(f"Build {n} is green", **TOOL) for n in range(COUNT)]
+        said += [Draft(f"Room {n} has a desk", **FACT) for n in range(COUNT)]
+        said += [Draft(f"us-east-{n}", key=f"region_{n}", **FACT) for n in range(COUNT)]
+        ana.remember_many(said)
+    with opened(target, 1) as strata:
+        ana = strata.manager(user="ana")
+        ana.remember_many([Draft(f"eu-west-{n}", key=f"region_{n}") for n in range(COUNT)])
+        ana.recall("Room 7 has a desk", limit=20)
+
+
+def standing(strata) -> dict[str, str]:
+    store = strata.services.store
+    rows = drive(store, store.rows(ANA, limit=10 * COUNT))
+    return {row.id: status_of(row.state).value for row in rows}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_killed_at_any_point_collecting_is_gone_on_with(tmp_path, monkeypatch):
+    monkeypatch.setattr(collecting, "TURN_ROWS", TURN)
+    monkeypatch.setattr(collecting, "PURGED_ROWS", 2 * TURN)
+    target = str(tmp_path / "m.db")
+    fill(target)
+    with opened(target, 350) as strata:
+        before = standing(strata)
+        wanted = strata.gc(dry_run=True)
+    wanted = {rule: count for rule, count in wanted.counts.items() if rule != "in_review"}
+    assert set(wanted) == {"hard_expired", "queued", "superseded_old"}
+
+    for turn in range(KILLS):
+
+        def work(say, turn=turn):
+            with opened(target, 350, leases=turn) as strata:
+                strata.gc(progress=lambda report: say(sum(report.counts.values())))
+                say("end")
+                threading.Event().wait()
+
+        child = Child(work)
+        child.hear(1)
+        threading.Event().wait(turn * STEP_S)
+        child.kill()
+
+        with opened(target, 350, leases=turn) as strata:
+            now = standing(strata)
+            assert set(now) <= set(before)
+            assert {now[id] for id in now} <= {"active", "superseded", "stale", "evicted"}
+            assert all(before[id] == "superseded" for id in set(before) - set(now))
+            assert len(strata.manager(user="ana").list(limit=1_000)) == 2 * COUNT
+            assert drive(strata.services.store, strata.services.store.damaged(ANA)) == ()
+            assert strata.verify_audit().ok
+    with opened(target, 350, leases=KILLS) as strata:
+        strata.gc()
+        done = list(standing(strata).values())
+        assert done.count("evicted") == wanted["hard_expired"]
+        assert done.count("stale") == wanted["queued"]
+        assert len(before) - len(done) == wanted["superseded_old"]
+        assert set(strata.gc().counts) <= {"in_review"}
+
+
+def test_of_two_at_once_one_collects(tmp_path, monkeypatch):
+    monkeypatch.setattr(collecting, "TURN_ROWS", TURN)
+    target = str(tmp_path / "m.db")
+    fill(target)
+    reports, begun = [], threading.Barrier(2)
+
+    def work():
+        with opened(target, 350) as strata:
+            begun.wait()
+            reports.append(strata.manager(user="ana").gc())
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sum(report["hard_expired"] for report in reports) == COUNT
+    assert sum(report["superseded_old"] for report in reports) == COUNT
+    with opened(target, 350) as strata:
+        assert list(standing(strata).values()).count("evicted") == COUNT
+        assert strata.verify_audit().ok
