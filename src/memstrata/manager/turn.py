@@ -303,7 +303,9 @@ def _settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Ou
     """Show the memory as the whole batch leaves it, and as readers see it."""
     if outcome.memory is None:
         return outcome
-    memory = seen_at(final.get(outcome.memory.id, outcome.memory), now)
+    memory = final.get(outcome.memory.id, outcome.memory)
+    if memory.created_at != now:
+        memory = seen_at(memory, now)
     return outcome if memory is outcome.memory else replace(outcome, memory=memory)
 
 

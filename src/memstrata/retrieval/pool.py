@@ -128,23 +128,29 @@ class Pool:
         part, place = self._at(slot)
         return part.segment.memory(place)
 
-    def seen(self, slot: int, now: datetime) -> Memory:
-        """Return the memory at a place of the pool as readers see it at a time."""
-        return self._as_seen(slot, self.memory(slot), now)
+    def opener(self, now: datetime) -> Callable[[int], Memory]:
+        """Return what gives the memory at a place of the pool as readers see it at a time."""
+        if not self._is_ageing(now):
+            return self.memory
+        return lambda slot: self._as_seen(slot, self.memory(slot), now)
 
     def keyed(self, now: datetime) -> list[Memory]:
         """Return the memories that have a key as readers see them, in the order of the pool."""
         if not len(self):
             return []
-        return [self.seen(slot, now) for slot in np.flatnonzero(self.entry["key"]).tolist()]
+        return list(map(self.opener(now), np.flatnonzero(self.entry["key"]).tolist()))
 
     def everything(self, now: datetime) -> list[Memory]:
         """Return all memories as readers see them, in the order of the pool; none is kept open."""
-        return [self._as_seen(slot, decode(self.row(slot)), now) for slot in range(len(self))]
+        opened = [decode(self.row(slot)) for slot in range(len(self))]
+        if not self._is_ageing(now):
+            return opened
+        return [self._as_seen(slot, memory, now) for slot, memory in enumerate(opened)]
+
+    def _is_ageing(self, now: datetime) -> bool:
+        return self.decays or to_us(now) >= self.ages_at
 
     def _as_seen(self, slot: int, memory: Memory, now: datetime) -> Memory:
-        if not self.decays and to_us(now) < self.ages_at:
-            return memory
         return seen_at(memory, now, endures=slot in self.once(_enduring_slots))
 
     def weak_from(self) -> Ints:

@@ -79,13 +79,14 @@ class Ranked:
 
     def hits_at(self, slots: Ints) -> tuple[Hit, ...]:
         """Return the hits at some pool places, in their order."""
-        return tuple(map(self._hit, slots.tolist()))
+        opened = self.pool.opener(self.now)
+        return tuple(self._hit(slot, opened(slot)) for slot in slots.tolist())
 
-    def _hit(self, slot: int) -> Hit:
+    def _hit(self, slot: int, memory: Memory) -> Hit:
         why = {name: values.item(slot) for name, values in self.parts.items()}
         if slot in self.reranked:
             why["rerank"] = self.reranked[slot]
-        return Hit(self.pool.seen(slot, self.now), self.score.item(slot), why, self.now)
+        return Hit(memory, self.score.item(slot), why, self.now)
 
 
 def rank(
