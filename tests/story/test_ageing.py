@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from conftest import World
-from memstrata import Draft, Made, Status
+from memstrata import Draft, InvalidInput, Made, Status
 from memstrata.domain.value import from_us
 
 QUERY = "which database is in use?"
@@ -137,6 +137,27 @@ def test_what_nobody_reads_is_stale_after_half_a_year(world: World) -> None:
     assert (hit.why["freshness"], hit.memory.status) == (0.5, Status.STALE)
     assert "stale?" in hit.warnings
     assert len(ana.list(filter={"status": "stale"})) == 1
+
+
+def test_what_is_timeless_does_not_age_nor_do_its_corrections(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    said = {"key": "birthday", "category": "entity_fact", "timeless": True}
+    ana.remember_many([Draft("Ana was born on 3 May", **said)])
+    world.clock.advance(days=1_000)
+    assert ana.recall("born")[0].why["freshness"] == 1.0
+
+    ana.correct("birthday", "Ana was born on 4 May")
+    world.clock.advance(days=1_000)
+
+    (hit,) = world.reopen().manager(user="ana").recall("born")
+    assert (hit.memory.timeless, hit.why["freshness"]) == (True, 1.0)
+
+
+def test_timeless_is_yes_or_no(world: World) -> None:
+    drafts = [Draft("Fine"), Draft("Ana was born on 3 May", timeless="yes")]  # type: ignore[arg-type]
+
+    with pytest.raises(InvalidInput, match=r"drafts\[1\]\.timeless"):
+        world.strata.manager(user="ana").remember_many(drafts)
 
 
 def test_the_latest_session_summary_of_a_user_does_not_expire(world: World) -> None:

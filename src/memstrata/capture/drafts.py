@@ -96,6 +96,7 @@ def candidate_of(
         valid_from=moment("valid_from", draft.valid_from) or said_at,
         ttl_days=positive_days("ttl_days", draft.ttl_days, rules.max_ttl_days),
         pinned=flag("pinned", draft.pinned),
+        timeless=flag("timeless", draft.timeless),
         idempotency_key=name_or_none("idempotency_key", draft.idempotency_key),
     )
 

@@ -34,9 +34,10 @@ _PLAIN = (
 def encode_candidate(candidate: Candidate) -> bytes:
     """Write a candidate as canonical JSON."""
     fields = candidate.to_dict()
-    if candidate.replaces_root is None:
-        # Written only where there is one: a write made before this field keeps its hash.
-        del fields["replaces_root"]
+    # Written only where there is one: a write made before these fields keeps its hash.
+    for name in ("replaces_root", "timeless"):
+        if not fields[name]:
+            del fields[name]
     return canonical_json(fields)
 
 
@@ -51,6 +52,7 @@ def decode_candidate(body: bytes) -> Candidate:
         return Candidate(
             **{name: fields[name] for name in _PLAIN},
             replaces_root=fields.get("replaces_root"),
+            timeless=fields.get("timeless", False),
             scope=Scope.parse(fields["scope"]),
             source=Source(fields["source"]),
             proposer=Proposer(fields["proposer"]),

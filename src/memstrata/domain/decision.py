@@ -54,6 +54,7 @@ class Candidate(Value):
         replaces: Id of the memory that an explicit correction is about.
         replaces_root: Id of the first version of that memory's chain, for when another correction
             came first.
+        timeless: Does not age (HY-4).
         retracts: For ``forget that …``: the key to be forgotten instead of stored.
     """
 
@@ -85,6 +86,7 @@ class Candidate(Value):
     replaces: str | None = None
     replaces_root: str | None = None
     retracts: str | None = None
+    timeless: bool = False
 
     @property
     def is_turn(self) -> bool:

@@ -321,6 +321,7 @@ class Draft(Value):
         audience: Agents that may see it.
         purpose: What it was given for.
         parents: Ids of memories it was derived from.
+        timeless: Does not age: it is never stale (HY-4). Its expiry is its category's all the same.
     """
 
     content: str
@@ -348,3 +349,4 @@ class Draft(Value):
     audience: tuple[str, ...] | None = None
     purpose: str | None = None
     parents: tuple[str, ...] = ()
+    timeless: bool = False

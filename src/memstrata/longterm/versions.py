@@ -47,7 +47,8 @@ def first_version(approved: Approved, moment: Moment) -> Memory:
 def next_version(approved: Approved, standing: Memory, moment: Moment) -> Memory:
     """Return the version that follows everything known of the standing memory's chain.
 
-    Key and pin belong to the chain: a correction by id of a keyed memory keeps its key.
+    Key, pin and timelessness belong to the chain: a correction by id of a keyed memory keeps its
+    key.
     """
     successor = _version(
         approved,
@@ -61,6 +62,7 @@ def next_version(approved: Approved, standing: Memory, moment: Moment) -> Memory
         successor,
         key=standing.key,
         pinned=successor.pinned or standing.pinned,
+        timeless=successor.timeless or standing.timeless,
         valid_from=successor.valid_from or _begins(approved, standing, moment),
     )
 
@@ -215,6 +217,7 @@ def _version(
         tags=tuple(sorted(set(candidate.tags))),
         metadata=candidate.metadata,
         pinned=candidate.pinned,
+        timeless=candidate.timeless,
         valid_from=candidate.valid_from or candidate.said_at,
         soft_expires_at=_expiry(moment, soft),
         hard_expires_at=_expiry(moment, hard),

@@ -170,6 +170,7 @@ def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
         speaker=memory.speaker,
         parents=(memory.id,),
         purpose=memory.purpose,
+        timeless=memory.timeless,
         ttl_days=left,
         valid_from=memory.valid_from,
         idempotency_key=f"promote:{memory.scope.path}:{memory.id}:{memory.version}",
