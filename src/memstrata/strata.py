@@ -146,10 +146,8 @@ class AsyncStrata:
             InvalidScope: If a path is none.
             StoreError: If the store could not; what was done until then stays.
         """
-        named = None if scopes is None else [Scope.parse(path).owner for path in scopes]
-        owners = None if named is None else [*dict.fromkeys(named)]
         collector = Collector(self._services, SYSTEM)
-        return await collector.everything(owners, dry_run=dry_run, tell=progress)
+        return await collector.of_scopes(scopes, dry_run=dry_run, tell=progress)
 
     async def close(self) -> None:
         """Write down what readers did, close the store and the models; twice does no harm."""

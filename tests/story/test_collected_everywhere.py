@@ -25,8 +25,10 @@ def test_a_year_of_daily_collecting(world: World) -> None:
             ana.correct("region", "eu-west-1")
         if day % 20 == 0:
             assert ben.recall("lift", limit=1)[0].memory.id == lift.id  # type: ignore[union-attr]
-        dry, run = world.strata.gc(dry_run=True), world.strata.gc()
-        assert (run.counts, run.reads_folded) == (dry.counts, dry.reads_folded)
+        dry = world.strata.gc(dry_run=True) if day % 25 == 0 else None
+        run = world.strata.admin(by="root").gc()
+        if dry is not None:
+            assert (run.counts, run.reads_folded) == (dry.counts, dry.reads_folded)
         assert run.left == run.busy == 0
         for rule, count in run.counts.items():
             done.setdefault(rule.value, []).append((day, count))

@@ -65,6 +65,16 @@ class Admin:
         """See :meth:`memstrata.AsyncAdmin.remember`."""
         return self._driver.run(self._admin.remember(draft, scope=scope))
 
+    def gc(
+        self,
+        *,
+        dry_run: bool = False,
+        scopes: Sequence[str] | None = None,
+        progress: Callable[[GcReport], None] | None = None,
+    ) -> GcReport:
+        """See :meth:`memstrata.AsyncAdmin.gc`."""
+        return self._driver.run(self._admin.gc(dry_run=dry_run, scopes=scopes, progress=progress))
+
     def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
         """See :meth:`memstrata.AsyncAdmin.dry_run`."""
         return self._driver.run(self._admin.dry_run(policy, org=org))

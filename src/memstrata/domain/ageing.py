@@ -215,6 +215,12 @@ def _status_at(memory: Memory, now: datetime) -> Status:
     return Status.ACTIVE if since is None or to_us(now) < since else Status.STALE
 
 
+def access_noted(memory: Memory, now: datetime) -> Access:
+    """Return what a memory's state says of how it was read: the last read that was noted."""
+    last = memory.last_accessed_at
+    return Access(0, last, int(last is not None and to_us(now) < to_us(last) + MONTH_US))
+
+
 def last_read(access: Access) -> datetime | None:
     """Return the last read as a state keeps it: to the minute (``domain.codec``)."""
     return None if access.last is None else from_us(to_us(access.last) // MINUTE_US * MINUTE_US)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from memstrata.domain.collecting import GcReport
 from memstrata.domain.decision import Outcome
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.hindsight import DryRun
@@ -12,6 +14,7 @@ from memstrata.domain.memory import Draft
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Scope
 from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
+from memstrata.manager.collecting import Collector
 from memstrata.manager.granting import Granter
 from memstrata.manager.hindsight import dry_run
 from memstrata.manager.services import Services
@@ -59,6 +62,23 @@ class AsyncAdmin:
         candidate = writer.candidate(replace(draft, scope=scope))
         (outcome,) = await writer.write([candidate])
         return outcome
+
+    async def gc(
+        self,
+        *,
+        dry_run: bool = False,
+        scopes: Sequence[str] | None = None,
+        progress: Callable[[GcReport], None] | None = None,
+    ) -> GcReport:
+        """Collect what has aged out, of all owners or some, under this administrator's name; see
+        :meth:`memstrata.AsyncStrata.gc`.
+
+        Raises:
+            InvalidScope: If a path is none.
+            StoreError: If the store could not; what was done until then stays.
+        """
+        collector = Collector(self._services, self._principal)
+        return await collector.of_scopes(scopes, dry_run=dry_run, tell=progress)
 
     async def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
         """Say what another policy would have done to an org's past writes; writes nothing (PO-3).

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memstrata.domain.ageing import Ageing, age, seen_at, stale_from, staleness
+from memstrata.domain.ageing import Ageing, access_noted, age, seen_at, stale_from, staleness
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Principal
@@ -31,8 +31,8 @@ class AsyncAgeingVerbs:
         """Return what time has made of one memory, and how often it was read; None if there is
         none that this principal may read.
 
-        Reads are those that the memory's owner knows of: its own, and from others what has been
-        collected.
+        How often others read the org's memories is not this reader's to know (SC-4): of those, the
+        access says what ranking knows.
         """
         readable = await self._asker.readable(None, "get")
         memory = await self._reader.one(check_text("id", id, 512), readable)
@@ -41,8 +41,11 @@ class AsyncAgeingVerbs:
         owner, now = memory.scope.owner, self._reader.now
         await self._services.journal.flush()
         (row,) = await self._reader.stored([memory.id], owner)
-        folded = await looked_at(self._services.store, owner, ())
-        access = folded.access(memory.id, to_us(now))
+        if owner == self._principal.home.owner:
+            folded = await looked_at(self._services.store, owner, ())
+            access = folded.access(memory.id, to_us(now))
+        else:
+            access = access_noted(row, now)
         since = stale_from(row)
         return Ageing(
             memory=memory,

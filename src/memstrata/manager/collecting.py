@@ -100,6 +100,18 @@ class Collector:
         self._services = services
         self._principal = principal
 
+    async def of_scopes(
+        self, scopes: Sequence[str] | None, *, dry_run: bool, tell: Tell | None
+    ) -> GcReport:
+        """Collect the owners of some scopes, by their paths, or all there are.
+
+        Raises:
+            InvalidScope: If a path is none.
+        """
+        named = None if scopes is None else [Scope.parse(path).owner for path in scopes]
+        owners = None if named is None else [*dict.fromkeys(named)]
+        return await self.everything(owners, dry_run=dry_run, tell=tell)
+
     async def everything(
         self, owners: Sequence[Scope] | None, *, dry_run: bool, tell: Tell | None
     ) -> GcReport:
