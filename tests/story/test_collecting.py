@@ -377,6 +377,27 @@ def test_what_changes_while_it_is_collected_is_left_alone(world: World) -> None:
     assert told[-1] == report
 
 
+def test_what_changes_between_the_look_and_the_turn_is_left_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [stored(world, f"Port {n} is open", **FACT) for n in range(3)]
+    world.clock.advance(days=350)
+    store, ana = world.strata.services.store, world.strata._strata.manager(user="ana")
+    get, waiting = store.get, [ids[1]]
+
+    async def get_and_confirm(*asked: object) -> object:
+        rows = await get(*asked)  # type: ignore[arg-type]
+        if waiting:
+            await ana.confirm(waiting.pop())
+        return rows
+
+    monkeypatch.setattr(store, "get", get_and_confirm)
+    report = world.strata.manager(user="ana").gc()
+
+    assert (report["queued"], report.left) == (2, 1)
+    assert [status(world, id) for id in ids] == [Status.STALE, Status.ACTIVE, Status.STALE]
+
+
 def test_the_operator_collects_all_owners_and_each_users_policy_counts(world: World) -> None:
     for user in ("ana", "ben"):
         stored(world, "The build is green", user, **TOOL)
