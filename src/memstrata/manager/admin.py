@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from memstrata.audit import verify_erasure
 from memstrata.domain.decision import Outcome
+from memstrata.domain.erasure import ErasureReceipt, ReceiptCheck
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Scope
 from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
+from memstrata.manager.erasing import Eraser
 from memstrata.manager.granting import Granter
 from memstrata.manager.hindsight import dry_run
 from memstrata.manager.services import Services
@@ -31,6 +34,7 @@ class AsyncAdmin:
         name = check_text("by", by, 512)
         self._principal = Principal(Scope.of_global(), by=f"admin:{name}")
         self._granter = Granter(services, self._principal)
+        self._eraser = Eraser(services, self._principal)
 
     async def grant(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> Grant:
         """Give a user of an org a right: ``org_write``, ``admin`` or ``read_user:{id}``.
@@ -59,6 +63,28 @@ class AsyncAdmin:
         candidate = writer.candidate(replace(draft, scope=scope))
         (outcome,) = await writer.write([candidate])
         return outcome
+
+    async def erase(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt:
+        """Erase a user of an org in the user's place; the record names this administrator.
+
+        See :meth:`memstrata.AsyncMemoryManager.erase`.
+
+        Raises:
+            InvalidScope: If an id is malformed.
+        """
+        return await self._eraser.erase(Scope.of_user(org, user))
+
+    async def erasure(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt | None:
+        """Return how the last erasure of a user stands, after trying to complete it; None if there
+        was none.
+        """
+        return await self._eraser.status(Scope.of_user(org, user))
+
+    async def check_erasure(self, receipt: ErasureReceipt) -> ReceiptCheck:
+        """Check a receipt beside this store: its seal, the subject's chain, and that no row of the
+        subject is there, unless it has come back since.
+        """
+        return await verify_erasure(self._services.store, receipt)
 
     async def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
         """Say what another policy would have done to an org's past writes; writes nothing (PO-3).
