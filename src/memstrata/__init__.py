@@ -23,6 +23,7 @@ from memstrata.domain.ageing import Access, Ageing
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
 from memstrata.domain.digest import Digest, DigestItem, Verification
+from memstrata.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck
 from memstrata.domain.errors import (
     ConfigurationError,
     IdempotencyMismatch,
@@ -154,6 +155,8 @@ __all__ = [
     "DigestItem",
     "Draft",
     "DryRun",
+    "ErasureReceipt",
+    "ErasureState",
     "Event",
     "EventType",
     "Explanation",
@@ -186,6 +189,7 @@ __all__ = [
     "Principal",
     "Recall",
     "Receipt",
+    "ReceiptCheck",
     "ReindexReport",
     "Rejudged",
     "Right",

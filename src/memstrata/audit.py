@@ -8,13 +8,16 @@ memories. It may run while others write: what came after it began is not looked 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
+from memstrata.domain.erasure import ErasureReceipt, ReceiptCheck, check_alone
 from memstrata.domain.event import CHAIN_START, Link, chain, commit_to
+from memstrata.domain.moving import PARTS, Cell, OwnerFacts, Part, Row
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import Value
-from memstrata.ports import MemoryStore
+from memstrata.ports import Capability, MemoryStore, MovableStore
 
 PAGE = 1000
 """Links read at a time, so that a long chain does not fill the memory."""
@@ -64,14 +67,18 @@ class AuditReport(Value):
 
 
 async def verify(store: MemoryStore) -> AuditReport:
-    """Recompute every chain of a store, and look for rows that are nobody's."""
+    """Recompute every chain of a store, those of erased owners included where it can be asked for
+    them, and look for rows that are nobody's.
+    """
     strays = [
         AuditProblem(name, 0, "name" if name else "nameless") for name in await store.strays()
     ]
     owners = await store.owners()
     reports = [await verify_owner(store, owner) for owner in owners]
+    if Capability.MOVABLE in store.capabilities:
+        reports += await _erased(cast("MovableStore", store), owners)
     return AuditReport(
-        len(owners),
+        len(reports),
         sum(report.events for report in reports),
         sum(report.erased for report in reports),
         (*strays, *(problem for report in reports for problem in report.problems)),
@@ -98,6 +105,108 @@ async def verify_owner(store: MemoryStore, owner: Scope) -> AuditReport:
     damaged = await store.damaged(owner)
     walk.problems += [AuditProblem(owner.path, 0, "content", id) for id in damaged]
     return AuditReport(1, walk.seq, walk.erased, tuple(walk.problems))
+
+
+async def _erased(store: MovableStore, named: Sequence[Scope]) -> list[AuditReport]:
+    """Check the chains of those who were erased: they are in no list of owners."""
+    heads = [await store.chain_head(owner) for owner in named]
+    known = {head[0] for head in heads if head is not None}
+    reports = []
+    for digest in await store.inhabitants():
+        facts = await store.facts(digest) if digest not in known else None
+        if facts is not None and facts.erased_at is not None:
+            reports.append(await verify_digest(store, digest))
+    return reports
+
+
+async def verify_digest(store: MovableStore, owner: bytes) -> AuditReport:
+    """Check the chain of an owner by its digest: one that was erased has no name to ask by."""
+    facts = await store.facts(owner)
+    if facts is None:
+        return AuditReport(1, 0, 0, (AuditProblem("", 0, "head"),))
+    walk = _Walk(facts.name, owner)
+    payloads = await _payloads(store, owner)
+    after: Row | None = None
+    while page := await store.page(owner, _PARTS["events"], after=after, limit=PAGE):
+        after = _PARTS["events"].key_of(page[-1])
+        walk.take([_link(row, payloads) for row in page])
+    if (walk.seq, walk.mac) != (facts.head_seq, facts.head_mac):
+        walk.report(walk.seq, "head")
+    return AuditReport(1, walk.seq, walk.erased, tuple(walk.problems))
+
+
+async def _payloads(store: MovableStore, owner: bytes) -> dict[Cell, tuple[Cell, Cell]]:
+    found: dict[Cell, tuple[Cell, Cell]] = {}
+    part, after = _PARTS["event_payloads"], None
+    while page := await store.page(owner, part, after=after, limit=PAGE):
+        after = part.key_of(page[-1])
+        found |= {seq: (salt, payload) for seq, salt, payload in page}
+    return found
+
+
+def _link(row: Row, payloads: Mapping[Cell, tuple[Cell, Cell]]) -> Link:
+    seq, _, commitment, mac = cast("tuple[int, None, bytes, bytes]", row)
+    salt, payload = cast("tuple[bytes | None, bytes | None]", payloads.get(seq, (None, None)))
+    return Link(seq, commitment, mac, salt, payload)
+
+
+async def verify_erasure(store: MemoryStore, receipt: ErasureReceipt) -> ReceiptCheck:
+    """Check a receipt by itself and beside the store that it should be of (FX-3).
+
+    A store that cannot be asked by digest is not looked at, and the check says so.
+    """
+    alone = check_alone(receipt)
+    if Capability.MOVABLE not in store.capabilities or "code" in alone:
+        why = "this store cannot be asked by digest" if not alone else "the receipt is broken"
+        return ReceiptCheck(alone, ("receipt",), (why,))
+    moving, subject = cast("MovableStore", store), bytes.fromhex(receipt.subject)
+    problems = [*alone]
+    if not receipt.is_sealed_by((await moving.keys()).tag_key):
+        problems.append("seal")
+    facts = await moving.facts(subject)
+    if facts is None:
+        problems.append("unknown_subject")
+        return ReceiptCheck(tuple(problems), ("receipt", "seal"))
+    if not (await verify_digest(moving, subject)).ok:
+        problems.append("chain")
+    place = (receipt.link.seq - 1,) if receipt.link.seq > 1 else None
+    links = await moving.page(subject, _PARTS["events"], after=place, limit=1)
+    said = (receipt.link.seq, None, receipt.link.commitment, receipt.link.mac)
+    if [(n, None, bytes(c).hex(), bytes(m).hex()) for n, _, c, m in _typed(links)] != [said]:
+        problems.append("link")
+    if facts.erased_at is None or facts.last_known_at > facts.erased_at:
+        back = "the subject has been written again since; the rows that are there are newer"
+        return ReceiptCheck(tuple(problems), ("receipt", "seal", "chain"), (back,))
+    for part in PARTS:
+        if part.name not in STAYS_ERASED and await _has_older(moving, subject, part, facts):
+            problems.append(f"rows:{part.name}")
+    return ReceiptCheck(tuple(problems), ("receipt", "seal", "chain", "rows"))
+
+
+async def _has_older(store: MovableStore, owner: bytes, part: Part, facts: OwnerFacts) -> bool:
+    """Whether an owner has rows that may be of before it was erased."""
+    place, after = _TIME_AT.get(part.name), None
+    while page := await store.page(owner, part, after=after, limit=PAGE):
+        after = part.key_of(page[-1])
+        if place is None or any(cast("int", row[place]) <= (facts.erased_at or 0) for row in page):
+            return True
+    return False
+
+
+_TIME_AT = {"read_journal": 1, "sessions": 1, "turns": 2}
+"""Which cell says when a row came to be, in parts that are written without a change of the owner:
+who was erased may ask and talk, and have nothing stored."""
+
+
+def _typed(rows: Sequence[Row]) -> Sequence[tuple[int, None, bytes, bytes]]:
+    return cast("Sequence[tuple[int, None, bytes, bytes]]", rows)
+
+
+STAYS_ERASED = frozenset({"events", "event_payloads", "tombstones", "owner_keys"})
+"""Parts of an erased owner that may have rows: the chain with the payload of the erasure itself,
+fingerprints, and the names of destroyed keys."""
+
+_PARTS = {part.name: part for part in PARTS}
 
 
 class _Walk:

@@ -193,7 +193,7 @@ class ChildlessSettling(DictStore):
 class ForeignEdges(DictStore):
     """Keeps an edge on the child's side, whoever's the parent is."""
 
-    async def derived(self, owner, parent):
+    async def derived(self, owner, parent=None):
         found = list(await super().derived(owner, parent))
         for kept in self._kept(owner):
             child = decode(kept.row)
@@ -233,6 +233,46 @@ class SharedLeases(DictStore):
         return True
 
 
+class ErasesWithoutReaders(DictStore):
+    """Keeps what the readers of an erased owner did."""
+
+    async def commit(self, owner, request, decide):
+        journals = {digest: list(entries) for digest, entries in self._journals.items()}
+        committed = await super().commit(owner, request, decide)
+        self._journals.update(journals)
+        return committed
+
+
+class ErasesForAll(DictStore):
+    """Erases what another owner has under the same keys."""
+
+    async def commit(self, owner, request, decide):
+        committed = await super().commit(owner, request, decide)
+        if self._shelves.get(owner) is not None and self._shelves[owner].erased_at is not None:
+            for shelf in self._shelves.values():
+                shelf.held.clear()
+        return committed
+
+
+class ErasesTombstones(DictStore):
+    """Lets what was erased be learned again."""
+
+    async def commit(self, owner, request, decide):
+        def forgiving(snapshot):
+            change = decide(snapshot)
+            return replace(change, tombstones=()) if change and change.erased else change
+
+        return await super().commit(owner, request, forgiving)
+
+
+class LateJournal(DictStore):
+    """Writes what readers did before an erasure after it."""
+
+    async def journal(self, notes):
+        late = {o: [e._replace(at=2**62) for e in entries] for o, entries in notes.items()}
+        await super().journal(late)
+
+
 BROKEN = (
     Amnesiac,
     BlindCondensing,
@@ -242,11 +282,15 @@ BROKEN = (
     SharedLeases,
     ChildlessSettling,
     DeafToForgetting,
+    ErasesForAll,
+    ErasesTombstones,
+    ErasesWithoutReaders,
     ForeignEdges,
     ForeverPresent,
     HalfWritten,
     Immortal,
     LeakingGets,
+    LateJournal,
     LeakingSnapshots,
     NewsOfRenewals,
     OldPolicies,

@@ -46,7 +46,7 @@ ABOUT_NO_OWNER = {
     ),
     # Moving a store here.
     *("arriving", "inhabitants", "lock_opening", "opening", "others", "put_arriving", "put_meta"),
-    *("put_opening", "skip_numbers", "take_role"),
+    *("put_opening", "skip_numbers", "take_role", "log_settings", "not_vacuumed_since"),
 }
 OF_ONE_OWNER = sorted(set(SQL) - ABOUT_NO_OWNER)
 
@@ -160,7 +160,7 @@ class TestCatalogue:
         assert {right for right in rights if right[2] != "SELECT"} == {("meta", "value", "UPDATE")}
         assert seen == {
             *((table, "owner") for table in TABLES_THAT_MOVE if table not in whole),
-            *(("owners", column) for column in ("name", "erased_at")),
+            *(("owners", column) for column in ("name", "erased_at", "last_known_at")),
             *(("turns", column) for column in ("session_tag", "turn_no")),
             *(("meta", column) for column in ("name", "value")),
         }

@@ -1,6 +1,6 @@
 """Whole lives in any order, on every store, end where a dictionary would end.
 
-Two users and a task of one of them write, correct, confirm, promote and forget, time passes, and
+Two users and a task of one of them write, correct, confirm, forget and erase, time passes, and
 processes end well or not. After each step every face shows what the model says, of each scope its
 own and nothing of another's. ``LIFE_STEPS`` sets how many steps are played on SQLite and in memory,
 ``LIFE_SEED`` where they begin.
@@ -154,6 +154,18 @@ class Lives(RuleBasedStateMachine):
         for believed in self.past:
             for key in keys if believed.place == who else ():
                 believed.values.pop(key, None)
+
+    @rule(who=st.sampled_from(("ana", "bob")), seldom=st.sampled_from([False] * 9 + [True]))
+    def erase(self, who: str, seldom: bool) -> None:
+        if not seldom or self.target.startswith("postgresql"):
+            return  # a vacuum of all of a server's tables takes long
+        self.tick()
+        receipt = self.managers[who].erase()
+
+        assert receipt.state == "complete"
+        for place in (each for each in PLACES if each.split("/")[0] == who):
+            self.shelves[place].facts = {}
+            self._forgotten(place, [*NAMES])
 
     @rule(days=st.sampled_from([0.5, 1, 2, 365]))
     def wait(self, days: float) -> None:

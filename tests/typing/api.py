@@ -69,6 +69,9 @@ def blocking() -> None:
             valid_at=None,
             floor=None,
         )
+        assert_type(memory.erase(), memstrata.ErasureReceipt)
+        assert_type(memory.erase(user="bob").state, memstrata.ErasureState)
+        assert_type(memory.erasure(), memstrata.ErasureReceipt | None)
         assert_type(hits, memstrata.Recall)
         assert_type(hits[0], memstrata.Hit)
         assert_type(hits[0].memory.content, str)

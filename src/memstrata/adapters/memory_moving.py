@@ -53,6 +53,7 @@ class DictMoves(ABC):
     _journals: dict[bytes, list[JournalEntry]]
     _arrivals: Arrivals | None
     _unshelved: dict[bytes, Rows]
+    _nameless: dict[bytes, Shelf]
 
     @abstractmethod
     def _open(self) -> AbstractContextManager[None]:
@@ -74,8 +75,7 @@ class DictMoves(ABC):
             shelf = self._shelf_of(owner)
             if shelf is None:
                 return None
-            head, name = shelf.head, shelf.owner.path
-            return OwnerFacts(*head, shelf.mac, *(None,) * 7, name)
+            return OwnerFacts(*shelf.head, shelf.mac, *(None,) * 6, shelf.erased_at, shelf.name)
 
     async def page(
         self, owner: bytes, part: Part, *, after: Row | None = None, limit: int = 500
@@ -145,12 +145,7 @@ class DictMoves(ABC):
         with self._open():
             rows = self._on_the_way(owner).rows
             if facts is not None:
-                scope = Scope.parse(facts.name)
-                if owner_digest(self._salt, scope) != owner:
-                    raise ValueError(f"{facts.name} is not the name of {owner.hex()}")
-                self._shelves[scope] = shelf_of(
-                    scope, owner, tagger(self._tag_key, owner), facts, rows
-                )
+                self._shelve(owner, facts, rows)
             journal = sorted(rows[_JOURNAL].items())
             if journal:
                 self._journals[owner] = [JournalEntry(*row[1:]) for _, row in journal]  # type: ignore[arg-type]
@@ -165,13 +160,24 @@ class DictMoves(ABC):
         with self._open():
             self._arrivals = None
 
+    def _shelve(self, owner: bytes, facts: OwnerFacts, rows: Rows) -> None:
+        # Whoever is erased has no name until it is written again.
+        scope = Scope.parse(facts.name) if facts.name else Scope.of_global()
+        shelf = shelf_of(scope, owner, tagger(self._tag_key, owner), facts, rows)
+        if not facts.name:
+            self._nameless[owner] = shelf
+        elif owner_digest(self._salt, scope) != owner:
+            raise ValueError(f"{facts.name} is not the name of {owner.hex()}")
+        else:
+            self._shelves[scope] = shelf
+
     def _inhabitants(self) -> set[bytes]:
         journals = (owner for owner, entries in self._journals.items() if entries)
         shelves = (shelf.digest for shelf in self._shelves.values())
         coming = self._arrivals
         here = [coming.owner] if coming is not None and coming.owner is not None else []
         arrived = (owner for owner in here if any(coming.rows.values())) if coming else ()
-        return {*shelves, *journals, *self._unshelved, *arrived}
+        return {*shelves, *journals, *self._unshelved, *self._nameless, *arrived}
 
     def _on_the_way(self, owner: bytes) -> Arrivals:
         now = self._arrivals
@@ -180,7 +186,8 @@ class DictMoves(ABC):
         return now
 
     def _shelf_of(self, owner: bytes) -> Shelf | None:
-        return next((s for s in self._shelves.values() if s.digest == owner), None)
+        named = next((s for s in self._shelves.values() if s.digest == owner), None)
+        return named or self._nameless.get(owner)
 
     def _entries(self, owner: bytes, part: Part) -> Iterable[Entry]:
         """Return the keys of an owner's rows of a part, each with how to make the row."""

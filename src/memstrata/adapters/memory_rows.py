@@ -180,6 +180,7 @@ def shelf_of(owner: Scope, digest: bytes, tag: Tag, facts: OwnerFacts, rows: Row
         rows: All of its rows.
     """
     shelf = Shelf(owner, digest, tag, Head(*facts[:5]), facts.head_mac)
+    shelf.erased_at = facts.erased_at
     of: dict[str, Any] = {name: list(of_part.values()) for name, of_part in rows.items()}
     kept = _kept(of["memories"], of["states"], of["index_rows"])
     for each in sorted(kept, key=lambda each: (each.states[-1].revision, each.id)):

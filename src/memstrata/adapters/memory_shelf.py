@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from memstrata.adapters.store_columns import next_head
 from memstrata.adapters.store_rules import (
     check_chains,
     check_change,
@@ -139,6 +140,7 @@ class Shelf:
         policies: In the order in which they came into force.
         children: Owner's digest and id of what was derived from a memory, by the parent's id.
         parents: Ids of the memories from which a memory of this owner was derived, by its id.
+        erased_at: System time at which the owner was erased last, µs, or None.
     """
 
     owner: Scope
@@ -158,11 +160,22 @@ class Shelf:
     policies: list[PolicyRecord] = field(default_factory=list)
     children: dict[str, set[tuple[bytes, str]]] = field(default_factory=dict)
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    erased_at: int | None = None
 
     @classmethod
     def empty(cls, owner: Scope, digest: bytes, tag: Tag) -> "Shelf":
         """The shelf of an owner before its first change."""
         return cls(owner, digest, tag, Head(secrets.token_bytes(16), 0, 0, 0, 0))
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether the owner was erased and has not been written since."""
+        return self.erased_at is not None and self.erased_at >= self.head.known_at
+
+    @property
+    def name(self) -> str:
+        """Canonical path; nothing once the owner is erased and other owners have been told."""
+        return "" if self.is_erased and not self.outbox else self.owner.path
 
     def snapshot(self, request: TurnRequest) -> Snapshot:
         """Return what a writer asks for; a reader asks for rows only."""
@@ -191,13 +204,7 @@ class Shelf:
         check_change(self.owner, before if before.revision else None, change)
         check_chains(change.added, lambda root: max(self.chains.get(root, {}), default=0))
         self._check_names(change)
-        head = Head(
-            before.incarnation,
-            before.epoch + bool(change.forgotten),
-            before.revision + 1,
-            change.known_at,
-            before.seq + len(change.events),
-        )
+        head = next_head(before, change)
         written = [_kept(new, self.digest, head) for new in change.added]
         entries = {new.memory.id: new for new in change.reindexed}
         written += [
@@ -207,7 +214,10 @@ class Shelf:
         written.sort()
         linked = link_events(change.events, self.digest, before.seq, self.mac)
 
+        if change.erased:
+            self._empty(change.known_at)
         self._forget(change.forgotten)
+        self._blank(seq - 1 for seq in change.blanked)
         self._keep(written)
         for new in change.added:
             self.derive([(parent, self.digest, new.memory.id) for parent in new.memory.parents])
@@ -276,12 +286,25 @@ class Shelf:
         for id in ids:
             kept = self.kept.pop(id)
             del self.chains[kept.root][kept.version]
-            for place in self.places.pop(subject_tag(self.tag, id), ()):
-                link = self.links[place]
-                self.links[place] = Link(link.seq, link.commitment, link.mac, None, None)
+            self._blank(self.places.pop(subject_tag(self.tag, id), ()))
             self.children.pop(id, None)
             for parent in self.parents.pop(id, ()):
                 self.children.get(parent, set()).discard((self.digest, id))
+
+    def _blank(self, places: Iterable[int]) -> None:
+        for place in places:
+            if 0 <= place < len(self.links):
+                link = self.links[place]
+                self.links[place] = Link(link.seq, link.commitment, link.mac, None, None)
+
+    def _empty(self, at: int) -> None:
+        """Let go of everything but the chain's codes and the tombstones."""
+        self.erased_at = at
+        self._blank(range(len(self.links)))
+        for part in (self.kept, self.chains, self.places, self.idempotent, self.held):
+            part.clear()
+        for others in (self.grants, self.outbox, self.policies, self.children, self.parents):
+            others.clear()
 
     def _keep(self, written: list[Kept]) -> None:
         for kept in written:

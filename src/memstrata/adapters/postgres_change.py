@@ -34,7 +34,11 @@ from memstrata.domain.change import (
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.event import CHAIN_START
 from memstrata.domain.memory import Memory
+from memstrata.domain.moving import PARTS
 from memstrata.domain.scope import Grant, Scope
+
+STAYS = frozenset({"events", "tombstones", "owner_keys"})
+"""Parts of an erased owner of which rows stay."""
 
 
 class Written(NamedTuple):
@@ -71,12 +75,14 @@ def write_change(owner: Owner, before: Head | None, mac: bytes, change: Change) 
     moved = _moved(owner, before, head, mac, change)
     statements = [
         *_required(change),
-        *_moved_on(added, list(_forgotten(owner, change.forgotten)), moved),
+        *_erased(change),
+        *_moved_on(added, list(_forgotten(owner, change)), moved),
         *_reindexed(change.reindexed),
         *_restated(head, change.restated),
         *_derived(owner, change.added),
         *_bans(owner, change),
         *_work(owner, head, change),
+        *_unnamed(head, change),
     ]
     named = {"owner": owner.name}
     sent: list[Statement] = [(name, {**(bound or {}), **named}) for name, bound in statements]
@@ -131,10 +137,29 @@ def _chains(owner: Owner, added: Sequence[NewVersion]) -> dict[str, list[Any]]:
     }
 
 
-def _forgotten(owner: Owner, ids: Sequence[str]) -> Iterable[Statement]:
+def _erased(change: Change) -> Iterable[Statement]:
+    """Remove every row of the owner but those of :data:`STAYS`."""
+    if change.erased:
+        yield from ((f"clear_of_{p.name}", None) for p in PARTS if p.name not in STAYS)
+        yield "destroy_keys", {"at": change.known_at}
+
+
+def _unnamed(head: Head, change: Change) -> Iterable[Statement]:
+    """Mark the owner as erased, last of all: who has work for others keeps its name."""
+    if change.erased:
+        yield "erase_owner", {"incarnation": head.incarnation, "at": head.known_at}
+        yield "unname_owner", None
+
+
+def _forgotten(owner: Owner, change: Change) -> Iterable[Statement]:
     """Remove memories and all that points at them, table by table."""
+    ids = change.forgotten
+    if change.blanked:
+        yield "blank_events", {"seqs": [*change.blanked]}
     if not ids:
         return
+    if change.unjournaled:
+        yield "drop_journal", {"kinds": [*change.unjournaled], "ids": [*ids]}
     named = {"ids": [*ids]}
     subjects = {"tags": [subject_tag(owner.tag, id) for id in ids]}
     yield "drop_states", named

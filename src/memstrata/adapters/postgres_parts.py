@@ -35,6 +35,10 @@ def statements_of_parts() -> dict[str, str]:
         "clear": lambda part: f"DELETE FROM memstrata.{part.name} WHERE owner = %(owner)s",  # noqa: S608 - from PARTS
     }
     named = {f"{use}_of_{part.name}": make(part) for use, make in uses.items() for part in PARTS}
+    named["counts"] = " UNION ALL ".join(
+        f"SELECT '{part.name}', count(*) FROM memstrata.{part.name} WHERE owner = %(owner)s"  # noqa: S608 - from PARTS
+        for part in PARTS
+    )
     named["inhabitants"] = " UNION ".join(map(_owners_in, TABLES))
     named["lives_here"] = " UNION ".join(map(_lives_in, TABLES))
     return named

@@ -277,6 +277,19 @@ class Pool:
             sent = (("bind_operator", bound), *statements)
             return (await line.run(*sent, timeout_s=self.timeout_s))[1:]
 
+    async def alone(self) -> Connection:
+        """Return a connection outside of the pool, for what may take long; the caller closes it.
+
+        Raises:
+            StoreUnavailable: If there is none to be had.
+        """
+        try:
+            return await psycopg.AsyncConnection.connect(
+                self._address.conninfo, autocommit=True, prepare_threshold=None
+            )
+        except psycopg.Error as error:
+            raise StoreUnavailable(self.location, self._address.said(error)) from None
+
     async def close(self) -> None:
         """Close idle connections now and the others when their calls are done."""
         if self._pool is not None:

@@ -78,6 +78,8 @@ def wanted_under_turn(owner: str, tag: Tag, request: TurnRequest) -> list[Statem
         asked.append(("grants", {"owner": owner}))
     if request.policy:
         asked.append(("last_policy", {"owner": owner}))
+    if request.counts:
+        asked.append(("counts", {"owner": owner}))
     return asked
 
 
@@ -97,6 +99,9 @@ def found_under_turn(
         ),
         "grants": read_grants(body for (body,) in rows.get("grants", ())),
         "policy": policies[0] if policies else None,
+        "counts": MappingProxyType(
+            {name: count for name, count in rows.get("counts", ()) if count}
+        ),
     }
 
 

@@ -217,7 +217,9 @@ class PostgresTurns(PostgresMoves):
         asked = meaning.wanted_under_turn(owner.name, owner.tag, request)
         _, stood, *others = await line.run(*begun, *asked, timeout_s=self._turn_timeout_s)
         if not stood:
-            return Snapshot(head=None, complete=True, rows=()), b""
+            found = meaning.found_under_turn(owner.tag, request, asked, others)
+            counts = found["counts"]
+            return Snapshot(head=None, complete=True, rows=(), counts=counts), b""
         # The head's row is the first.
         *where, mac, banned = stood[0][:7]
         head = Head._make(where)
@@ -242,5 +244,5 @@ def _decided(owner: Owner, decide: Decide, left: _Left) -> Written | None:
 
 def _is_foreseeable(request: TurnRequest, left: _Left) -> bool:
     """Whether nothing need be read for a decision, and none else writes."""
-    asks = request.idempotency_keys or request.grants or request.policy
+    asks = request.idempotency_keys or request.grants or request.policy or request.counts
     return request.is_brief and not asks and left.is_alone and left.head == request.since

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from memstrata.adapters.sql import parameters
+from memstrata.adapters.sqlite_erasure import erase_rows
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_columns import CODEC, next_head, state_columns
 from memstrata.adapters.store_owners import Owner
@@ -16,6 +17,7 @@ from memstrata.adapters.store_rules import (
     content_code,
     is_storable,
     link_events,
+    names_one,
 )
 from memstrata.adapters.store_tags import (
     Tag,
@@ -104,7 +106,10 @@ def write_change(
     head = next_head(before, change)
     writing = Writing(connection, owner.digest, owner.tag, head)
     check_chains(change.added, lambda root: _top_version(writing, root))
+    if change.erased:
+        erase_rows(connection, owner.digest, change.known_at)
     _forget(writing, change.forgotten)
+    _erase_traces(writing, change)
     entries = {new.memory.id: new for new in change.reindexed}
     rows = [_restate(writing, memory, entries.get(memory.id)) for memory in change.restated]
     added, lookups = _add(writing, change.added)
@@ -115,6 +120,9 @@ def write_change(
     _move_owner(writing, owner.scope, before, mac)
     _write_bans(writing, change)
     _write_work(writing, change)
+    if change.erased:
+        writing.run("erase_owner", incarnation=head.incarnation, at=head.known_at)
+        writing.run("unname_owner")
     return head, tuple(sorted(rows))
 
 
@@ -262,6 +270,19 @@ def _forget(writing: Writing, ids: Sequence[str]) -> None:
         writing.run_all(name, named)
 
 
+def _erase_traces(writing: Writing, change: Change) -> None:
+    """Erase payloads by place, and entries of the journal that name what is forgotten."""
+    writing.run_all("blank_event", ({"seq": seq} for seq in change.blanked))
+    if change.unjournaled and change.forgotten:
+        found = writing.connection.execute(SQL["journal_bodies"], {"owner": writing.owner})
+        gone = [
+            {"n": n}
+            for n, kind, body in found
+            if kind in change.unjournaled and names_one(body, change.forgotten)
+        ]
+        writing.run_all("drop_journal", gone)
+
+
 def _link(
     writing: Writing, before: Head | None, mac: bytes, change: Change
 ) -> tuple[bytes, list[dict[str, Any]]]:
@@ -290,9 +311,9 @@ def _link(
 
 
 def _move_owner(writing: Writing, scope: Scope, before: Head | None, mac: bytes) -> None:
-    columns = {**writing.head._asdict(), "mac": mac}
+    columns = {**writing.head._asdict(), "mac": mac, "name": scope.path}
     if before is None:
-        writing.run("add_owner", name=scope.path, **columns)
+        writing.run("add_owner", **columns)
     else:
         del columns["incarnation"]
         writing.run("move_owner", **columns)

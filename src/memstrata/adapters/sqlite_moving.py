@@ -183,7 +183,9 @@ def _checkarrival_in(connection: apsw.Connection, owner: bytes) -> None:
 
 def _facts(connection: apsw.Connection, owner: bytes) -> OwnerFacts | None:
     found = connection.execute(SQL["facts"], {"owner": owner}).fetchone()
-    return None if found is None else OwnerFacts._make(found)
+    if found is None:
+        return None
+    return OwnerFacts._make((*found[:-1], found[-1].decode("utf-8", "replace")))
 
 
 def _named(part: Part, row: Row) -> zip[tuple[str, object]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import apsw
 
+from memstrata.adapters.sqlite_erasure import fetch_counts
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named, stored_rows
 from memstrata.adapters.store_rules import content_code, is_storable
@@ -89,9 +90,14 @@ def fetch_for_turn(
             "tombstoned": _tombstoned(connection, owner, tag, request.tombstones),
             "grants": fetch_grants(connection, owner) if request.grants else (),
             "policy": fetch_policy(connection, owner) if request.policy else None,
+            "counts": fetch_counts(connection, owner) if request.counts else {},
         }
 
     head, mac = fetch_head(connection, owner)
+    if head is None and request.counts:
+        # Who only reads, or only has sessions, has rows before it is written.
+        counts = fetch_counts(connection, owner)
+        return Snapshot(head=None, complete=True, rows=(), counts=counts), mac
     return _snapshot(connection, owner, head, request.since, more), mac
 
 
@@ -198,12 +204,15 @@ def fetch_owners(connection: apsw.Connection) -> list[tuple[bytes, str]]:
 
 
 def fetch_derived(
-    connection: apsw.Connection, owner: bytes, parent: str
+    connection: apsw.Connection, owner: bytes, parent: str | None
 ) -> tuple[tuple[Scope, str], ...]:
-    """Return what was derived from a memory, by the path of its owner, then id."""
-    if not is_storable(parent):
+    """Return what was derived from a memory, or any, by the path of its owner, then id."""
+    if parent is not None and not is_storable(parent):
         return ()
-    found = connection.execute(SQL["derived"], {"owner": owner, "parent": parent})
+    if parent is None:
+        found = connection.execute(SQL["derived_of_all"], {"owner": owner})
+    else:
+        found = connection.execute(SQL["derived"], {"owner": owner, "parent": parent})
     named = ((_scope(name), child) for name, child in found)
     return tuple((scope, child) for scope, child in named if scope is not None)
 

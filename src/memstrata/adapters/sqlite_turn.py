@@ -174,6 +174,7 @@ class Turnstile:
         # lines have the same order.
         self._arrival = threading.Lock()
         self._threads = FifoLock()
+        self._kept: dict[Path, tuple[tuple[int, int], int]] = {}
         self.users = 0
 
     @contextmanager
@@ -224,6 +225,27 @@ class Turnstile:
                 for name in [name for name, held in _registry.items() if held is self]:
                     del _registry[name]
                 self._line.close()
+                while self._kept:
+                    os.close(self._kept.popitem()[1][1])
+
+    def descriptor(self, path: Path) -> int:
+        """Return a descriptor to read the database, or a file beside it, byte by byte; hold the
+        turn.
+
+        It stays open until the last user has gone: closing any descriptor of a file drops all
+        record locks of the process on it, those of SQLite too.
+
+        Raises:
+            OSError: If the file is not there or may not be read.
+        """
+        now = _identity(path)
+        then, descriptor = self._kept.get(path, (None, -1))
+        if then != now:
+            if then is not None:
+                os.close(descriptor)  # of a file that is no longer there
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            self._kept[path] = now, descriptor
+        return descriptor
 
     def _arrive(self, deadline: float) -> tuple[Place, int]:
         with self._arrival, ExitStack() as undo:

@@ -27,11 +27,13 @@ GIVEN_WAY = MappingProxyType({True: code_of(STATUS_CODES, Status.SUPERSEDED), Fa
 
 
 def next_head(before: Head | None, change: Change) -> Head:
-    """Return where an owner stands after a change; a new one gets a fresh incarnation."""
+    """Return where an owner stands after a change; one that is new, or erased, gets a fresh
+    incarnation.
+    """
     old = before or Head(secrets.token_bytes(16), 0, 0, 0, 0)
     return Head(
-        incarnation=old.incarnation,
-        epoch=old.epoch + bool(change.forgotten),
+        incarnation=secrets.token_bytes(16) if change.erased else old.incarnation,
+        epoch=old.epoch + bool(change.forgotten or change.erased),
         revision=old.revision + 1,
         known_at=change.known_at,
         seq=old.seq + len(change.events),

@@ -9,13 +9,21 @@ import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
 
 from memstrata.adapters.fifo import FifoLock
 from memstrata.adapters.memory_moving import DictMoves
 from memstrata.adapters.memory_shelf import Kept, Shelf
-from memstrata.adapters.store_rules import check_edges, in_grant_order, owner_digest
+from memstrata.adapters.store_rules import (
+    check_edges,
+    in_grant_order,
+    names_one,
+    owner_digest,
+)
 from memstrata.adapters.store_tags import tagger
 from memstrata.domain.change import (
+    Change,
     Committed,
     Decide,
     Head,
@@ -28,9 +36,11 @@ from memstrata.domain.change import (
     TurnRequest,
 )
 from memstrata.domain.codec import decode, status_of
+from memstrata.domain.erasure import Purged
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory, Status
+from memstrata.domain.moving import PARTS
 from memstrata.domain.scope import Grant, Scope
 from memstrata.ports import Capability
 
@@ -56,15 +66,16 @@ class DictStore(DictMoves):
         self._leases: dict[tuple[bytes, str], tuple[str, int]] = {}
         self._arrivals = None
         self._unshelved = {}
+        self._nameless = {}
 
     async def close(self) -> None:
         """Let go of everything that was stored."""
         if self._pid == os.getpid():
             with self._mutex:
                 self._closed = True
-                self._shelves.clear()
-                self._journals.clear()
-                self._leases.clear()
+                everything = (self._shelves, self._journals, self._unshelved, self._nameless)
+                for kept in (*everything, self._leases):
+                    kept.clear()
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
@@ -112,8 +123,15 @@ class DictStore(DictMoves):
                 shelf = self._shelf(owner) or Shelf.empty(
                     owner, digest, tagger(self._tag_key, digest)
                 )
+                shelf.owner = owner
                 rows = shelf.write(change)
                 self._shelves[owner] = shelf
+                self._nameless.pop(digest, None)
+                if change.erased:
+                    self._journals.pop(digest, None)
+                    self._unshelved.pop(digest, None)
+                if change.unjournaled:
+                    self._unjournal(digest, change)
                 return Committed(shelf.head, rows)
 
     async def renew(self, owner: Scope, entries: Sequence[Renewed]) -> tuple[str, ...]:
@@ -179,7 +197,7 @@ class DictStore(DictMoves):
         with self._open():
             for owner, entries in notes.items():
                 digest = owner_digest(self._salt, owner)
-                self._journals.setdefault(digest, []).extend(entries)
+                self._journals.setdefault(digest, []).extend(self._later(owner, entries))
 
     async def journaled(
         self,
@@ -206,7 +224,7 @@ class DictStore(DictMoves):
     ) -> bool:
         """See the port."""
         with self._open():
-            named = {owner_digest(self._salt, scope): more for scope, more in into.items()}
+            named = {owner_digest(self._salt, o): self._later(o, more) for o, more in into.items()}
             journal = self._journals.setdefault(owner_digest(self._salt, owner), [])
             places = [n for n, entry in enumerate(journal) if entry.kind == kind][: len(entries)]
             if [journal[n] for n in places] != list(entries):
@@ -266,12 +284,16 @@ class DictStore(DictMoves):
                     ]
                 )
 
-    async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
+    async def derived(
+        self, owner: Scope, parent: str | None = None
+    ) -> tuple[tuple[Scope, str], ...]:
         """See the port."""
         with self._open():
             shelf = self._shelf(owner)
-            children = set() if shelf is None else shelf.children.get(parent, set())
-            scopes = {shelf.digest: scope for scope, shelf in self._shelves.items()}
+            of_all = {} if shelf is None else shelf.children
+            asked = of_all if parent is None else [parent]
+            children = {child for each in asked for child in of_all.get(each, ())}
+            scopes = {kept.digest: scope for scope, kept in self._shelves.items() if kept.name}
             known = [(scopes[digest], child) for digest, child in children if digest in scopes]
         return tuple(sorted(known, key=lambda child: (child[0].path, child[1])))
 
@@ -291,12 +313,19 @@ class DictStore(DictMoves):
     async def owners(self) -> tuple[Scope, ...]:
         """See the port."""
         with self._open():
-            return tuple(sorted(self._shelves, key=lambda owner: owner.path))
+            there = [owner for owner, shelf in self._shelves.items() if not shelf.is_erased]
+            return tuple(sorted(there, key=lambda owner: owner.path))
 
     async def strays(self) -> tuple[str, ...]:
         """See the port; a dictionary has no names beside its keys."""
         with self._open():
             return ()
+
+    async def purge(self, owner: Scope, needles: Sequence[bytes] = ()) -> Purged:
+        """See the port; dictionaries have no files."""
+        with self._open():
+            self._shelf(owner)
+            return Purged()
 
     async def damaged(self, owner: Scope) -> tuple[str, ...]:
         """See the port."""
@@ -315,8 +344,8 @@ class DictStore(DictMoves):
             yield
 
     def _shelf(self, owner: Scope) -> Shelf | None:
-        owner_digest(self._salt, owner)
-        return self._shelves.get(owner)
+        digest = owner_digest(self._salt, owner)
+        return self._shelves.get(owner) or self._nameless.get(digest)
 
     def _kept(self, owner: Scope) -> Iterable[Kept]:
         shelf = self._shelf(owner)
@@ -325,8 +354,28 @@ class DictStore(DictMoves):
     def _snapshot(self, owner: Scope, request: TurnRequest) -> Snapshot:
         shelf = self._shelf(owner)
         if shelf is None:
-            return Snapshot(head=None, complete=True, rows=())
-        return shelf.snapshot(request)
+            snapshot = Snapshot(head=None, complete=True, rows=())
+        else:
+            snapshot = shelf.snapshot(request)
+        if not request.counts:
+            return snapshot
+        digest = owner_digest(self._salt, owner)
+        counts = {part.name: len([*self._entries(digest, part)]) for part in PARTS}
+        there = {name: count for name, count in counts.items() if count}
+        return replace(snapshot, counts=MappingProxyType(there))
+
+    def _later(self, owner: Scope, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
+        """Return entries but those of before the owner was erased."""
+        shelf = self._shelf(owner)
+        erased_at = None if shelf is None else shelf.erased_at
+        return [each for each in entries if erased_at is None or each.at > erased_at]
+
+    def _unjournal(self, digest: bytes, change: Change) -> None:
+        self._journals[digest] = [
+            entry
+            for entry in self._journals.get(digest, [])
+            if entry.kind not in change.unjournaled or not names_one(entry.body, change.forgotten)
+        ]
 
 
 def _by_id(rows: Iterable[StoredRow]) -> tuple[StoredRow, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from memstrata.adapters import postgres_rows as meaning
 from memstrata.adapters.postgres_change import add_edges, noted, renewed
+from memstrata.adapters.postgres_erasure import purge
 from memstrata.adapters.postgres_pool import Row, Statement, bind
 from memstrata.adapters.postgres_turns import PostgresTurns
 from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named, stored_rows
@@ -23,6 +24,7 @@ from memstrata.domain.change import (
     StoredRow,
 )
 from memstrata.domain.codec import decode
+from memstrata.domain.erasure import Purged
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
@@ -207,18 +209,24 @@ class PostgresStore(PostgresTurns):
                 kept, {scope: self._owners.of(scope).name for _, scope, _ in kept}
             )
             sent.append((name, {**(bound or {}), "owner": known.name}))
+        sent.append(("unname_owner", {"owner": known.name}))
         async with self._turn(known) as line:
             begun = self._begin_turn(known, rows=False)
             await line.run(*begun, timeout_s=self._turn_timeout_s)
             await line.run(*sent, ("commit", None), timeout_s=self._pool.timeout_s)
 
-    async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
+    async def derived(
+        self, owner: Scope, parent: str | None = None
+    ) -> tuple[tuple[Scope, str], ...]:
         """See the port."""
         self._owners.of(owner)
         self._check_usable()
-        if not meaning.is_text(parent):
-            return ()
-        found = await self._ask_of(owner, "derived", parent=parent)
+        if parent is None:
+            found = await self._ask_of(owner, "derived_of_all")
+        elif meaning.is_text(parent):
+            found = await self._ask_of(owner, "derived", parent=parent)
+        else:
+            found = []
         if not found:
             return ()
         # Whether the children's owners exist, and who they are, is theirs to tell.
@@ -250,6 +258,12 @@ class PostgresStore(PostgresTurns):
         found, nameless = await self._ask_as_operator(("owner_names", None), ("nameless", None))
         wrong = [path for name, path in found if not self._is(name, path)]
         return tuple(sorted([*wrong, *("" for _ in nameless)]))
+
+    async def purge(self, owner: Scope, needles: Sequence[bytes] = ()) -> Purged:
+        """See the port; what the server's files hold cannot be read from here."""
+        del needles
+        facts = await self.facts(self._owners.of(owner).digest)
+        return await purge(self._pool, None if facts is None else facts.erased_at)
 
     async def damaged(self, owner: Scope) -> tuple[str, ...]:
         """See the port."""

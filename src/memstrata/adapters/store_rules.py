@@ -6,9 +6,10 @@ The checks are those that :meth:`memstrata.ports.MemoryStore.commit` promises.
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import fields
 from itertools import groupby
 
-from memstrata.domain.change import Change, Head, NewVersion
+from memstrata.domain.change import BESIDE_ERASURE, Change, Head, NewVersion
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.event import Event, Link, chain, commit_to
 from memstrata.domain.scope import Grant, Scope
@@ -73,11 +74,13 @@ def check_change(owner: Scope, head: Head | None, change: Change) -> None:
 
     Raises:
         ValueError: If ``known_at`` is not after the head's, an id stands twice among the added,
-            restated and forgotten, what is reindexed is not restated, or an added memory belongs
-            to another owner.
+            restated and forgotten, what is reindexed is not restated, an added memory belongs
+            to another owner, or what erases the owner brings something that would stay.
     """
     if head is not None and change.known_at <= head.known_at:
         raise ValueError(f"known_at {change.known_at} is not after {head.known_at}")
+    if change.erased:
+        _check_erasure(change)
     added = [new.memory.id for new in change.added]
     ids = [*added, *(memory.id for memory in change.restated), *change.forgotten]
     if "" in ids:
@@ -91,6 +94,16 @@ def check_change(owner: Scope, head: Head | None, change: Change) -> None:
     for new in change.added:
         if new.memory.scope.owner != owner:
             raise ValueError(f"memory {new.memory.id} belongs to {new.memory.scope.path}")
+
+
+def _check_erasure(change: Change) -> None:
+    stays = [
+        each.name
+        for each in fields(change)
+        if each.name not in BESIDE_ERASURE and getattr(change, each.name)
+    ]
+    if stays:
+        raise ValueError(f"an erased owner keeps no {', '.join(stays)}")
 
 
 def check_chains(added: Collection[NewVersion], top_version: Callable[[str], int]) -> None:
@@ -160,6 +173,12 @@ def content_code(owner: bytes, id: str, version: int, body: bytes) -> bytes:
 def in_grant_order(grants: Iterable[Grant]) -> tuple[Grant, ...]:
     """Return grants by grantee, then name."""
     return tuple(sorted(grants, key=lambda grant: (grant.grantee, grant.name)))
+
+
+def names_one(body: bytes, ids: Iterable[str]) -> bool:
+    """Whether canonical JSON has one of some ids as a whole text."""
+    texts = set(body.split(b'"'))
+    return any(id.encode("utf-8") in texts for id in ids)
 
 
 def is_storable(text: str) -> bool:

@@ -5,8 +5,11 @@ from functools import cached_property
 from typing import Any
 
 from memstrata.adapters import sqlite_rows as rows_of
+from memstrata.adapters.residue import Needles
 from memstrata.adapters.sqlite_change import write_change, write_journal, write_renewed
+from memstrata.adapters.sqlite_erasure import Files, has_residue, purged
 from memstrata.adapters.sqlite_heads import Heads
+from memstrata.adapters.sqlite_log import empty_log
 from memstrata.adapters.sqlite_moving import SqliteMoves
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_owners import Owner
@@ -25,6 +28,7 @@ from memstrata.domain.change import (
     TurnRequest,
 )
 from memstrata.domain.codec import decode
+from memstrata.domain.erasure import Purged
 from memstrata.domain.errors import InvalidScope
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
@@ -199,7 +203,9 @@ class SqliteStore(SqliteMoves):
         check_edges(edges)
         await self._writing(lambda: self._settle(digest, ids, edges))
 
-    async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
+    async def derived(
+        self, owner: Scope, parent: str | None = None
+    ) -> tuple[tuple[Scope, str], ...]:
         """See the port."""
         digest = self._owners.of(owner).digest
         with self._reading() as connection:
@@ -236,6 +242,11 @@ class SqliteStore(SqliteMoves):
         wrong = [name for owner, name in named if not self._is(owner, name)]
         return tuple(sorted([*wrong, *("" for _ in nameless)]))
 
+    async def purge(self, owner: Scope, needles: Sequence[bytes] = ()) -> Purged:
+        """See the port."""
+        digest = self._owners.of(owner).digest
+        return await self._on(self._readers, lambda: self._purge(digest, needles))
+
     async def damaged(self, owner: Scope) -> tuple[str, ...]:
         """See the port."""
         digest = self._owners.of(owner).digest
@@ -260,9 +271,32 @@ class SqliteStore(SqliteMoves):
                 return Committed(snapshot.head, ())
             with self._translating_writer:
                 head, rows = write_change(connection, owner, snapshot.head, mac, change)
-            if change.forgotten:
+            if change.forgotten or change.released or change.blanked or change.erased:
                 self._log_holds_forgotten = True
         return Committed(head, rows)
+
+    def _purge(self, owner: bytes, needles: Sequence[bytes]) -> Purged:
+        sought = Needles(needles)
+        files, is_empty = self._emptied(rewriting=False)
+        with self._reading() as rows:
+            looked = files.look(sought, rows)
+        if is_empty and has_residue(looked):
+            files, is_empty = self._emptied(rewriting=True)
+            with self._reading() as rows:
+                looked = files.look(sought, rows)
+        return purged(self._path, owner, sought, looked, is_empty=is_empty)
+
+    def _emptied(self, *, rewriting: bool) -> tuple[Files, bool]:
+        """Empty the log, after writing the database anew if need be; return the files, and whether
+        the log is empty. Only this takes the turn: reading the files may take long.
+        """
+        with self._turns.turn(self._busy_timeout_s), self._translating_writer:
+            self._check_usable()
+            if rewriting:
+                self._writer.execute("VACUUM")
+            is_empty = empty_log(self._writer, self._busy_timeout_s)
+            self._log_holds_forgotten = not is_empty
+            return Files(self._path, self._turns), is_empty
 
     def _renew(self, owner: bytes, entries: Sequence[Renewed]) -> tuple[str, ...]:
         with self._turn() as connection, self._translating_writer:
@@ -301,6 +335,9 @@ class SqliteStore(SqliteMoves):
         with self._turn() as connection, self._translating_writer:
             for id in filter(is_storable, ids):
                 connection.execute(SQL["drop_outbox"], {"owner": owner, "id": id})
+            connection.execute(SQL["unname_owner"], {"owner": owner})
+            # What was on its way may have been forgotten meanwhile.
+            self._log_holds_forgotten = bool(ids) or self._log_holds_forgotten
             for parent, scope, child in edges:
                 if is_storable(parent):
                     elsewhere = {"child_owner": self._owners.of(scope).digest, "child": child}

@@ -8,6 +8,7 @@ from typing import Any
 
 from memstrata.blocking.ageing import AgeingVerbs
 from memstrata.blocking.driver import Driver
+from memstrata.blocking.erasing import ErasingVerbs
 from memstrata.blocking.prompt import PromptVerbs
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.memory import Draft, Kind, Memory
@@ -17,7 +18,7 @@ from memstrata.domain.trust import Source
 from memstrata.manager import AsyncMemoryManager
 
 
-class MemoryManager(PromptVerbs, AgeingVerbs):
+class MemoryManager(PromptVerbs, AgeingVerbs, ErasingVerbs):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
@@ -110,20 +111,6 @@ class MemoryManager(PromptVerbs, AgeingVerbs):
     def confirm(self, id: str) -> Outcome:
         """See :meth:`memstrata.AsyncMemoryManager.confirm`."""
         return self._driver.run(self._manager.confirm(id))
-
-    def forget(
-        self,
-        id: str | None = None,
-        *,
-        key: str | None = None,
-        scope: str | None = None,
-        filter: Mapping[str, Any] | None = None,
-        source: str | None = None,
-    ) -> Outcome:
-        """See :meth:`memstrata.AsyncMemoryManager.forget`."""
-        return self._driver.run(
-            self._manager.forget(id, key=key, scope=scope, filter=filter, source=source)
-        )
 
     def promote(self, id: str, to: str) -> Outcome:
         """See :meth:`memstrata.AsyncMemoryManager.promote`."""

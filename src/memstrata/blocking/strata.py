@@ -13,6 +13,7 @@ from memstrata.blocking.driver import Driver
 from memstrata.blocking.manager import MemoryManager
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.decision import Outcome
+from memstrata.domain.erasure import ErasureReceipt, ReceiptCheck
 from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft
 from memstrata.domain.reindexing import ReindexReport
@@ -74,6 +75,18 @@ class Admin:
     ) -> GcReport:
         """See :meth:`memstrata.AsyncAdmin.gc`."""
         return self._driver.run(self._admin.gc(dry_run=dry_run, scopes=scopes, progress=progress))
+
+    def erase(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt:
+        """See :meth:`memstrata.AsyncAdmin.erase`."""
+        return self._driver.run(self._admin.erase(user, org=org))
+
+    def erasure(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt | None:
+        """See :meth:`memstrata.AsyncAdmin.erasure`."""
+        return self._driver.run(self._admin.erasure(user, org=org))
+
+    def check_erasure(self, receipt: ErasureReceipt) -> ReceiptCheck:
+        """See :meth:`memstrata.AsyncAdmin.check_erasure`."""
+        return self._driver.run(self._admin.check_erasure(receipt))
 
     def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
         """See :meth:`memstrata.AsyncAdmin.dry_run`."""

@@ -158,6 +158,7 @@ class TurnRequest:
         tombstones: Plain 32-byte fingerprints to look up among the tombstones.
         grants: Whether to read the owner's grants.
         policy: Whether to read the policy recorded last.
+        counts: Whether to count the owner's rows, part by part.
         is_brief: Whether deciding on a few changed rows waits for nothing, takes no longer than
             ranking a recall does, and may be repeated. It may then be done where others of an event
             loop wait, and before the turn, on what should stand: that counts only if it does.
@@ -168,6 +169,7 @@ class TurnRequest:
     tombstones: tuple[bytes, ...] = ()
     grants: bool = False
     policy: bool = False
+    counts: bool = False
     is_brief: bool = False
 
 
@@ -184,6 +186,8 @@ class Snapshot:
         tombstoned: Those of the fingerprints that are tombstones.
         grants: The owner's grants, if asked for; by grantee, then name.
         policy: The policy recorded last, if asked for; None where none was.
+        counts: Rows of each part (:data:`memstrata.domain.moving.PARTS`) that has any, if asked
+            for.
     """
 
     head: Head | None
@@ -195,6 +199,7 @@ class Snapshot:
     tombstoned: frozenset[bytes] = frozenset()
     grants: tuple[Grant, ...] = ()
     policy: PolicyRecord | None = None
+    counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +224,11 @@ class Change:
         granted: Grants to add.
         revoked: Grants to remove; compared by grantee, right and subject.
         policy: A policy that came into force, to be kept behind those before it.
+        blanked: Places in the chain whose salt and payload are erased, beside those of what is
+            forgotten.
+        unjournaled: Kinds of journal entries that go where they name a forgotten id.
+        erased: Whether all that the owner has goes, but for the chain's codes and the tombstones;
+            such a change brings nothing but events, tombstones and work for other owners.
     """
 
     known_at: int
@@ -236,12 +246,18 @@ class Change:
     granted: tuple[Grant, ...] = ()
     revoked: tuple[Grant, ...] = ()
     policy: PolicyRecord | None = None
+    blanked: tuple[int, ...] = ()
+    unjournaled: tuple[str, ...] = ()
+    erased: bool = False
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to write."""
         return not any(_WRITTEN(self))
 
+
+BESIDE_ERASURE = frozenset({"known_at", "erased", "events", "tombstones", "outbox"})
+"""What a change may bring that erases its owner."""
 
 _WRITTEN = attrgetter(*(each.name for each in fields(Change) if each.name != "known_at"))
 

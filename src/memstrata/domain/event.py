@@ -49,6 +49,7 @@ class EventType(StrEnum):
     DROPPED = "dropped"
     BLOCKED = "blocked"
     FORGOTTEN = "forgotten"
+    ERASED = "erased"
     PROMOTED = "promoted"
     GRANTED = "granted"
     REVOKED = "revoked"

@@ -99,7 +99,7 @@ class OwnerFacts(NamedTuple):
         embedder: Model of its vectors, where recorded.
         analyser: Version that made its terms, where recorded.
         erased_at: µs; None for an owner that is not erased.
-        name: Canonical path.
+        name: Canonical path; empty for one that was erased and not written since.
     """
 
     incarnation: bytes

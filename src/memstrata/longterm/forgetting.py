@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from memstrata.domain.decision import TURN_CATEGORY
 from memstrata.domain.memory import Kind, Memory
@@ -30,6 +30,32 @@ def tombstones(memories: Iterable[Memory], *, keys: bool) -> tuple[bytes, ...]:
     """
     found = {mark for memory in memories for mark in _marks(memory, keys=keys)}
     return tuple(sorted(found))
+
+
+def with_derived(
+    memories: Iterable[Memory], ids: Collection[str], *, promoted: bool
+) -> tuple[str, ...]:
+    """Return those of some memories that go, sorted: the named ones, and what was derived from
+    any that goes, for that dies with its evidence (FX-3, CO-9).
+
+    Args:
+        memories: Those that stand.
+        ids: Those that go, or went before.
+        promoted: Whether promoted copies go with their originals too, which they outlive
+            otherwise.
+    """
+    standing, gone = {memory.id: memory for memory in memories}, set(ids)
+    while True:
+        more = {
+            memory.id
+            for memory in standing.values()
+            if memory.id not in gone
+            and (promoted or memory.origin.memory is None)
+            and not gone.isdisjoint(memory.parents)
+        }
+        if not more:
+            return tuple(sorted(gone & standing.keys()))
+        gone |= more
 
 
 def turn_mark(scope: Scope, session: str, turn: int) -> bytes:

@@ -6,8 +6,10 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from memstrata.audit import verify_erasure
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.decision import Outcome
+from memstrata.domain.erasure import ErasureReceipt, ReceiptCheck
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft
@@ -15,6 +17,7 @@ from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Scope
 from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
 from memstrata.manager.collecting import Collector
+from memstrata.manager.erasing import Eraser
 from memstrata.manager.granting import Granter
 from memstrata.manager.hindsight import dry_run
 from memstrata.manager.services import Services
@@ -34,6 +37,7 @@ class AsyncAdmin:
         name = check_text("by", by, 512)
         self._principal = Principal(Scope.of_global(), by=f"admin:{name}")
         self._granter = Granter(services, self._principal)
+        self._eraser = Eraser(services, self._principal)
 
     async def grant(self, user: str, right: str, *, org: str = DEFAULT_ORG) -> Grant:
         """Give a user of an org a right: ``org_write``, ``admin`` or ``read_user:{id}``.
@@ -79,6 +83,28 @@ class AsyncAdmin:
         """
         collector = Collector(self._services, self._principal)
         return await collector.of_scopes(scopes, dry_run=dry_run, tell=progress)
+
+    async def erase(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt:
+        """Erase a user of an org in the user's place; the record names this administrator.
+
+        See :meth:`memstrata.AsyncMemoryManager.erase`.
+
+        Raises:
+            InvalidScope: If an id is malformed.
+        """
+        return await self._eraser.erase(Scope.of_user(org, user))
+
+    async def erasure(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt | None:
+        """Return how the last erasure of a user stands, after trying to complete it; None if there
+        was none.
+        """
+        return await self._eraser.status(Scope.of_user(org, user))
+
+    async def check_erasure(self, receipt: ErasureReceipt) -> ReceiptCheck:
+        """Check a receipt beside this store: its seal, the subject's chain, and that no row of the
+        subject is there, unless it has come back since.
+        """
+        return await verify_erasure(self._services.store, receipt)
 
     async def dry_run(self, policy: str | os.PathLike[str], *, org: str = DEFAULT_ORG) -> DryRun:
         """Say what another policy would have done to an org's past writes; writes nothing (PO-3).

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from memstrata.capture.drafts import MAX_NAME_BYTES, target_scope
 from memstrata.domain.candidate_codec import decode_candidate
@@ -11,6 +13,7 @@ from memstrata.domain.change import (
     Change,
     Head,
     HeldCandidate,
+    PendingOutbox,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -23,9 +26,12 @@ from memstrata.domain.filters import Filter
 from memstrata.domain.memory import Memory, Place
 from memstrata.domain.scope import Principal, Scope
 from memstrata.language.normalise import check_text, content_hash
-from memstrata.longterm.forgetting import tombstones
+from memstrata.longterm.forgetting import tombstones, with_derived
+from memstrata.manager.cascading import told_to_others
 from memstrata.manager.changes import NOT_FOUND
-from memstrata.manager.outbox import unpacked
+from memstrata.manager.journal import DIGEST
+from memstrata.manager.outbox import Promotion, unpacked
+from memstrata.manager.promotion import deliver
 from memstrata.manager.reading import Reader
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -34,6 +40,10 @@ from memstrata.retrieval.filtering import holds
 
 MAX_OUTBOX = 10_000
 """Undelivered promotions of one owner that forgetting looks at; far above any that can wait."""
+
+MANY = 32
+"""Memories of which what was derived is asked one by one. Chosen: all of an owner at once takes as
+long as some tens of single questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,24 +133,63 @@ class Forgetter:
     async def _forget_chains(self, doom: _Doom) -> Outcome | None:
         """Forget chains as they stand; None if rows went away between reading and the turn."""
         owner, store = self._principal.home.owner, self._services.store
+        await self._services.journal.flush(owner)  # receipts of what goes are to go too
         (head,) = await store.heads([owner])
-        chains: dict[str, StoredRow] = {}
-        for root in sorted(doom.roots):
-            chains |= {row.id: row for row in await store.history(owner, root)}
-        held = await store.held(owner)
-        turn = _Forgetting(self._services, self._principal, doom, chains, held, head)
-        await store.commit(owner, TurnRequest(since=head), turn.decide)
-        await self._withdraw(turn.gone)
+        for may_wait in (True, False):
+            seen = await store.heads([owner]) if may_wait else (None,)
+            chains = await self._chains(owner, doom)
+            held = await store.held(owner)
+            told = await self._told(owner, chains.values(), held)
+            turn = _Forgetting(self._services, self._principal, doom, chains, held, head, told)
+            turn.expected = seen[0]
+            turn.work = await store.outbox(source=owner, limit=MAX_OUTBOX)
+            await store.commit(owner, TurnRequest(since=head), turn.decide)
+            if turn.outcome is not None:
+                break
+        if turn.withdrawn:
+            await store.settle(owner, turn.withdrawn)
+            await deliver(self._services, owner)
         self._services.indexes.of(owner).refresh(await store.snapshot(owner))
         return turn.outcome
 
-    async def _withdraw(self, gone: frozenset[str]) -> None:
-        """Take back copies of what was forgotten that are still on their way to another owner."""
-        owner, store = self._principal.home.owner, self._services.store
-        on_their_way = await store.outbox(source=owner, limit=MAX_OUTBOX) if gone else ()
-        doomed = [p.item.id for p in on_their_way if gone & set(unpacked(p.item)[1].parents)]
-        if doomed:
-            await store.settle(owner, doomed)
+    async def _chains(self, owner: Scope, doom: _Doom) -> dict[str, StoredRow]:
+        """Return every version of the chains that go, and what may have been derived from them."""
+        store, rows = self._services.store, dict[str, StoredRow]()
+        for root in sorted(doom.roots):
+            rows |= {row.id: row for row in await store.history(owner, root)}
+        parents = [*rows]
+        while parents:
+            children = [id for id in await self._children(owner, parents) if id not in rows]
+            rows |= {row.id: row for row in await store.get(owner, children)}
+            parents = [id for id in children if id in rows]
+        return rows
+
+    async def _children(self, owner: Scope, parents: Sequence[str]) -> set[str]:
+        """Return ids of this owner's that were derived from some memories, and maybe others."""
+        derived = self._services.store.derived
+        if len(parents) > MANY:
+            return {id for scope, id in await derived(owner) if scope == owner}
+        found = [await derived(owner, parent) for parent in parents]
+        return {id for children in found for scope, id in children if scope == owner}
+
+    async def _told(
+        self,
+        owner: Scope,
+        rows: Iterable[StoredRow],
+        held: Sequence[HeldCandidate],
+    ) -> tuple[_Told, ...]:
+        """Return what the trail says beside the ids of memories: events that name a key that may
+        go, or a candidate that waits. What was refused has no id, and yet its key is told.
+        """
+        keys = {memory.key for memory in map(decode, rows)}
+        keys |= {decode_candidate(each.body).key for each in held}
+        keys.discard(None)
+        ids, found, after = {each.id for each in held}, list[_Told](), 0
+        while (keys or ids) and (links := await self._services.store.links(owner, after=after)):
+            told = (_Told.of(n.seq, json.loads(n.payload)) for n in links if n.payload is not None)
+            found += [each for each in told if each.key in keys or ids & each.subjects]
+            after = links[-1].seq
+        return tuple(found)
 
     async def _targets(
         self, place: Scope, *, id: str | None, key: str | None, wanted: Filter | None
@@ -164,9 +213,39 @@ class Forgetter:
         return rows
 
 
+class _Told(NamedTuple):
+    """What one event says beside the ids of memories.
+
+    Attributes:
+        seq: Its place in the chain.
+        scope: Path of where it happened.
+        key: That it names, or None.
+        subjects: Ids that it names.
+    """
+
+    seq: int
+    scope: str
+    key: str | None
+    subjects: frozenset[str]
+
+    @classmethod
+    def of(cls, seq: int, event: Mapping[str, Any]) -> _Told:
+        """Read an event."""
+        key = event["details"].get("key")
+        return cls(seq, event["scope"], key, frozenset(event["subjects"]))
+
+
 @dataclass(slots=True)
 class _Forgetting:
-    """Removes whole chains under the turn, versions that came meanwhile included."""
+    """Removes whole chains under the turn, versions that came meanwhile included.
+
+    Attributes:
+        chains: Versions that go, and those derived from any memory of the owner.
+        told: What the trail said when it was read.
+        work: What is on its way to other owners: of what goes it is to come to nothing.
+        expected: Where the owner has to stand still, as the trail was read then; None if it may
+            have moved on.
+    """
 
     services: Services
     principal: Principal
@@ -174,30 +253,58 @@ class _Forgetting:
     chains: Mapping[str, StoredRow]
     held: Sequence[HeldCandidate]
     head: Head | None
+    told: Sequence[_Told]
+    expected: Head | None = None
+    work: Sequence[PendingOutbox] = ()
     outcome: Outcome | None = None
-    gone: frozenset[str] = frozenset()
+    withdrawn: tuple[str, ...] = ()
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         if snapshot.complete and self.head is not None:
             return None  # the epoch moved: something of what was read is gone
+        if self.expected is not None and snapshot.head != self.expected:
+            return None  # the trail may tell more by now
         scribe = Scribe(self.services, self.principal, snapshot)
-        versions = [decode(row) for row in (*self.chains.values(), *snapshot.rows)]
-        doomed = {memory.id: memory for memory in versions if self.doom.takes(memory)}
-        buried = tombstones(doomed.values(), keys=self.doom.by_key)
-        released = tuple(held.id for held in self.held if self._is_copy(held, buried))
+        versions = {row.id: decode(row) for row in (*self.chains.values(), *snapshot.rows)}
+        named = [memory.id for memory in versions.values() if self.doom.takes(memory)]
+        doomed = with_derived(versions.values(), named, promoted=False)
+        gone = [versions[id] for id in doomed]
+        buried = tombstones(gone, keys=self.doom.by_key)
+        released = [held for held in self.held if self._is_copy(held, buried)]
         if not doomed and not released:
             self.outcome = NOT_FOUND
             return None
-        reasons = (f"count:{len(doomed)}", *([f"held:{len(released)}"] if released else ()))
-        scribe.record(EventType.FORGOTTEN, self.doom.place, reasons=reasons)
+        derived = len(doomed) - len(set(named))
+        counted = {"count": len(doomed), "held": len(released), "derived": derived}
+        reasons = tuple(f"{what}:{n}" for what, n in counted.items() if n or what == "count")
+        scribe.record(EventType.FORGOTTEN, self.doom.place, subjects=doomed, reasons=reasons)
         self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, scribe.events)
-        self.gone = frozenset(doomed)
+        overtaken = [each for each in self.work if _carries(each, doomed)]
+        self.withdrawn = tuple(each.item.id for each in overtaken)
         return Change(
             known_at=scribe.moment.known_at,
-            forgotten=tuple(sorted(doomed)),
+            forgotten=doomed,
             tombstones=buried,
-            released=released,
+            released=tuple(held.id for held in released),
             events=scribe.events,
+            blanked=self._blanked(gone, released),
+            unjournaled=(DIGEST,),
+            outbox=told_to_others(scribe.moment.new_id, overtaken),
+        )
+
+    def _blanked(
+        self, gone: Iterable[Memory], released: Sequence[HeldCandidate]
+    ) -> tuple[int, ...]:
+        """Return the places of events that tell a key of what goes, or of what waited with it."""
+        candidates = [decode_candidate(held.body) for held in released]
+        keys = {(one.scope.path, one.key) for one in gone}
+        keys |= {(one.scope.path, one.key) for one in candidates}
+        keys = {name for name in keys if name[1] is not None}
+        ids = {held.id for held in released}
+        return tuple(
+            told.seq
+            for told in self.told
+            if (told.scope, told.key) in keys or not ids.isdisjoint(told.subjects)
         )
 
     def _is_copy(self, held: HeldCandidate, buried: Sequence[bytes]) -> bool:
@@ -205,3 +312,9 @@ class _Forgetting:
         candidate = decode_candidate(held.body)
         said = not set(buried).isdisjoint(marks_of(candidate))
         return said or self.doom.takes(candidate)
+
+
+def _carries(pending: PendingOutbox, gone: Collection[str]) -> bool:
+    """Whether work on its way is a copy of something that goes."""
+    carried = unpacked(pending.item)
+    return isinstance(carried, Promotion) and not set(gone).isdisjoint(carried.candidate.parents)

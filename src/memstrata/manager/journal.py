@@ -293,6 +293,17 @@ class ReadJournal:
         for first in range(0, len(marked), AT_ONCE):
             await self._write(marked[first : first + AT_ONCE])
 
+    def discard(self, owner: Scope) -> None:
+        """Forget what readers of an owner did that is not written yet, and how far its floor has
+        moved: the owner is being erased.
+        """
+        with self.lock:
+            self._marked.pop(owner, None)
+            notes = self._notes.get(owner)
+        if notes is not None:
+            notes.taken()
+            notes.floors = None
+
     async def close(self) -> None:
         """Write down what waits, for the last time; what cannot be written is warned of."""
         if self._process != os.getpid():

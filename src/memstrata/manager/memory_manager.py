@@ -18,6 +18,7 @@ from memstrata.manager.ageing_verbs import AsyncAgeingVerbs
 from memstrata.manager.asking import MAX_LISTED, between, sequence
 from memstrata.manager.capturing import captured, carry_out, turn_of, turns_before
 from memstrata.manager.changes import Changer
+from memstrata.manager.erasing_verbs import AsyncErasingVerbs
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
 from memstrata.manager.promotion import Promoter
@@ -28,7 +29,7 @@ from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
 
 
-class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs):
+class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs, AsyncErasingVerbs):
     """Remembers and recalls for one principal.
 
     Built by :meth:`memstrata.AsyncStrata.manager`; cheap, keep one per request or for good.
@@ -181,40 +182,6 @@ class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs):
     async def confirm(self, id: str) -> Outcome:
         """Mark a memory as verified now; ``dropped`` with ``not_found`` if there is none."""
         return await self._changer.confirm(id)
-
-    async def forget(
-        self,
-        id: str | None = None,
-        *,
-        key: str | None = None,
-        scope: str | None = None,
-        filter: Mapping[str, Any] | None = None,
-        source: str | None = None,
-    ) -> Outcome:
-        """Delete memories of this principal with all their versions (LT-10).
-
-        Content, vectors, terms, audit payloads and copies that are held back go; a tombstone
-        without content keeps it from being learned again.
-
-        Args:
-            id: One memory.
-            key: The fact under a key; the key is blocked too.
-            scope: Where: this principal's own scope, or one of its tasks, as a name or a path;
-                None means its own. Alone it means everything there that this agent may see, and
-                every candidate that is held back for it.
-            filter: All that match, see :meth:`list`.
-            source: All of one source.
-
-        Returns:
-            ``forgotten``, with ``count:N`` versions and any ``held:N`` candidates among the
-            reasons; or ``dropped`` with ``not_found``.
-
-        Raises:
-            InvalidInput: If nothing was named: forgetting everything is not a default.
-            ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
-        """
-        wanted = self._asker.filter(filter, source=source)
-        return await self._forgetter.forget(id=id, key=key, scope=scope, wanted=wanted)
 
     async def promote(self, id: str, to: str) -> Outcome:
         """Copy a memory upward, to ``user``, ``org`` or an ancestor's path (SC-6).

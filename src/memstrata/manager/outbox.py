@@ -1,8 +1,9 @@
-"""What travels from one owner to another: a candidate and who sends it (DESIGN D2)."""
+"""What travels from one owner to another: a copy and who sends it, or what is to go (DESIGN D2)."""
 
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
 from memstrata.domain.change import OutboxItem
@@ -10,6 +11,31 @@ from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.scope import Principal, Scope
+
+
+class Promotion(NamedTuple):
+    """A copy on its way.
+
+    Attributes:
+        sender: In whose name it is written.
+        candidate: What is proposed there.
+    """
+
+    sender: Principal
+    candidate: Candidate
+
+
+class Cascade(NamedTuple):
+    """What an owner takes back from another (FX-3, LT-10).
+
+    Attributes:
+        ids: Memories there that were derived from an erased owner's.
+        writes: Promotions that had not been settled, each by the name of its write and the
+            hexadecimal digest of what was asked: what they wrote goes, or they write nothing.
+    """
+
+    ids: tuple[str, ...]
+    writes: tuple[tuple[str, str], ...]
 
 
 def packed(id: str, sender: Principal, candidate: Candidate) -> OutboxItem:
@@ -22,15 +48,24 @@ def packed(id: str, sender: Principal, candidate: Candidate) -> OutboxItem:
     return OutboxItem(id, candidate.scope.path, canonical_json(body))
 
 
-def unpacked(item: OutboxItem) -> tuple[Principal, Candidate]:
-    """Return who sends what.
+def packed_cascade(id: str, target: Scope, cascade: Cascade) -> OutboxItem:
+    """Return the item that tells another owner what is to go."""
+    body = {"erased": list(cascade.ids), "writes": [list(write) for write in cascade.writes]}
+    return OutboxItem(id, target.path, canonical_json(body))
+
+
+def unpacked(item: OutboxItem) -> Promotion | Cascade:
+    """Return what an item carries.
 
     Raises:
-        StoreCorrupt: If the item is not what :func:`packed` makes.
+        StoreCorrupt: If it is not what :func:`packed` or :func:`packed_cascade` makes.
     """
     try:
         body = json.loads(item.body)
+        if "erased" in body:
+            writes = tuple((name, request) for name, request in body["writes"])
+            return Cascade(tuple(body["erased"]), writes)
         sender = Principal(Scope.parse(body["home"]), by=body["by"])
-        return sender, decode_candidate(body["candidate"].encode())
+        return Promotion(sender, decode_candidate(body["candidate"].encode()))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreCorrupt("outbox", f"an item cannot be read: {error}") from error

@@ -13,8 +13,9 @@ from memstrata.domain.event import EventType
 from memstrata.domain.memory import Memory, Origin
 from memstrata.domain.scope import Principal, Scope, ScopeLevel
 from memstrata.domain.value import from_us
+from memstrata.manager.cascading import cascaded
 from memstrata.manager.changes import NOT_FOUND, Changer
-from memstrata.manager.outbox import packed, unpacked
+from memstrata.manager.outbox import Cascade, packed, unpacked
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
@@ -127,7 +128,10 @@ async def deliver(services: Services, source: Scope | None = None) -> dict[str, 
 
 
 async def _carry_out(services: Services, pending: PendingOutbox) -> Outcome:
-    sender, candidate = unpacked(pending.item)
+    carried = unpacked(pending.item)
+    if isinstance(carried, Cascade):
+        return await cascaded(services, pending, carried)
+    sender, candidate = carried
     writer = Writer(services, sender)
     judgement = writer.judge(candidate)
     (outcome,) = await writer.write_turn(candidate.scope.owner, [judgement])

@@ -43,14 +43,17 @@ class Scribe:
         subjects: tuple[str, ...] = (),
         reasons: tuple[str, ...] = (),
         details: Mapping[str, Any] = MappingProxyType({}),
+        actor: str | None = None,
     ) -> Event:
-        """Add an event; ``details`` never hold content or matched text (HY-1)."""
+        """Add an event; ``details`` never hold content or matched text (HY-1). ``actor`` stands for
+        the principal's name where that must not be written.
+        """
         event = Event(
             id=self.moment.new_id(),
             type=type,
             at=self.moment.now,
             scope=scope,
-            actor=self._principal.name,
+            actor=self._principal.name if actor is None else actor,
             subjects=subjects,
             reasons=reasons,
             details=details,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from memstrata.domain.collecting import GcRules
+from memstrata.domain.scope import Scope
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
 from memstrata.manager.housekeeping import Housekeeping
@@ -50,6 +51,8 @@ class Services:
         housekeeping: Collects once a day what has aged out.
         gc_rules: By what memories that have aged out are collected.
         ailing: Which models failed when they were last asked, and why.
+        sought: What nobody should find any more of subjects whose erasure is not complete; in
+            memory only.
         closers: What lets go of connections that the parts hold.
     """
 
@@ -73,4 +76,5 @@ class Services:
     housekeeping: Housekeeping = field(default_factory=Housekeeping)
     gc_rules: GcRules = field(default_factory=GcRules)
     ailing: dict[str, str] = field(default_factory=dict)
+    sought: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
     closers: tuple[Callable[[], None], ...] = ()

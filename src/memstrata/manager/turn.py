@@ -56,6 +56,9 @@ from memstrata.retrieval.owner_index import IndexView, OwnerIndex
 VECTOR_MISSING = "vector_missing"
 """Reason: the embedder failed; the memory is found by its words until its vector is made."""
 
+TOMBSTONED = "tombstoned"
+"""Reason: it was forgotten, or its owner erased, and nobody may learn it from elsewhere again."""
+
 FEW = 4
 """Candidates that are gated in about a millisecond: one takes .2 to .4."""
 
@@ -104,7 +107,7 @@ class WriteTurn:
     def request(self) -> TurnRequest:
         """What must be read under the turn."""
         candidates = [judgement.candidate for judgement in self.judgements]
-        keys = [name for c in candidates if (name := _write_name(c)) is not None]
+        keys = [name for c in candidates if (name := write_name(c)) is not None]
         marks = {mark for c in candidates for mark in marks_of(c)}
         foreign = any(c.scope != self.principal.home for c in candidates)
         return TurnRequest(
@@ -212,7 +215,7 @@ class WriteTurn:
     ) -> Outcome:
         candidate, id = judgement.candidate, scribe.moment.new_id()
         if self._binds(snapshot.tombstoned.intersection(marks_of(candidate))):
-            return self._refuse(candidate, OutcomeKind.BLOCKED, ("tombstoned",), scribe)
+            return self._refuse(candidate, OutcomeKind.BLOCKED, (TOMBSTONED,), scribe)
         name = _held_as(candidate, kind.value)
         if name in self._waiting:
             return Outcome(kind, None, (*judgement.reasons, "already_held"))
@@ -234,11 +237,15 @@ class WriteTurn:
     ) -> Outcome:
         # What was meant for elsewhere is told where the principal is at home.
         own = candidate.scope.owner == self.owner
+        details = self._details(candidate)
+        if TOMBSTONED in reasons:
+            # The trail would learn anew what was forgotten.
+            details["key"] = None
         event = scribe.record(
             EventType(kind.value),
             candidate.scope if own else self.principal.home,
             reasons=reasons,
-            details=self._details(candidate),
+            details=details,
         )
         return Outcome(kind, None, reasons, (event,))
 
@@ -269,11 +276,11 @@ class WriteTurn:
         return (VECTOR_MISSING,) if indexed is not None and indexed.embedder != wanted else ()
 
     def _known(self, snapshot: Snapshot, candidate: Candidate) -> IdempotencyRecord | None:
-        name = _write_name(candidate)
+        name = write_name(candidate)
         if name is None:
             return None
         record = self._records.get(name) or snapshot.idempotent.get(name)
-        if record is not None and record.request != _request(candidate):
+        if record is not None and record.request != request_of(candidate):
             raise IdempotencyMismatch(
                 "idempotency_key",
                 f"{candidate.idempotency_key!r} already names a write with other content",
@@ -288,7 +295,7 @@ class WriteTurn:
         self.outcomes.append(Outcome(kind, None, reasons))
 
     def _remember_key(self, candidate: Candidate, outcome: Outcome) -> None:
-        name = _write_name(candidate)
+        name = write_name(candidate)
         if name is None:
             return
         answer = {
@@ -296,7 +303,7 @@ class WriteTurn:
             "memory": None if outcome.memory is None else outcome.memory.id,
             "reasons": list(outcome.reasons),
         }
-        self._records[name] = IdempotencyRecord(name, _request(candidate), canonical_json(answer))
+        self._records[name] = IdempotencyRecord(name, request_of(candidate), canonical_json(answer))
 
 
 def _settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:
@@ -317,7 +324,7 @@ def marks_of(candidate: Candidate) -> tuple[bytes, ...]:
     return fingerprints(candidate.scope, candidate.content, candidate.key)
 
 
-def _write_name(candidate: Candidate) -> str | None:
+def write_name(candidate: Candidate) -> str | None:
     """Return what a write's idempotency key is called within its owner, or None without one.
 
     The key is the caller's own, so that two tasks or agents of one user may choose the same; the
@@ -330,10 +337,11 @@ def _write_name(candidate: Candidate) -> str | None:
     return f"{scope.path} {agents} {purpose or ''} {candidate.idempotency_key}"
 
 
-def _request(candidate: Candidate) -> bytes:
+def request_of(candidate: Candidate) -> bytes:
+    """Return the digest that tells whether a write under a name is the same again."""
     if candidate.proposer is Proposer.IMPORT and candidate.origin.memory is not None:
         # A promotion is of one version: its tags or its confidence may have changed since (SC-6).
-        return hashlib.sha256(f"promotion {_write_name(candidate)}".encode()).digest()
+        return hashlib.sha256(f"promotion {write_name(candidate)}".encode()).digest()
     return hashlib.sha256(encode_candidate(candidate)).digest()
 
 

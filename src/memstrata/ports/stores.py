@@ -17,6 +17,7 @@ from memstrata.domain.change import (
     StoredRow,
     TurnRequest,
 )
+from memstrata.domain.erasure import Purged
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory, Place, Triple
 from memstrata.domain.moving import OwnerFacts, Part, Row, StoreKeys
@@ -84,16 +85,26 @@ class MemoryStore(Protocol):
         written.
 
         The owner is created with its first change. Each change raises the revision by one; one
-        with ``forgotten`` ids raises the epoch too. Events are linked in order; a link's payload
-        is the canonical JSON of the event. States: a restated memory's open state ends at
-        ``known_at`` and the new one begins there; its body stays as it was, and so does its
-        index entry unless the change brings another (``reindexed``).
+        with ``forgotten`` ids, or that erases, raises the epoch too. Events are linked in order; a
+        link's payload is the canonical JSON of the event. States: a restated memory's open state
+        ends at ``known_at`` and the new one begins there; its body stays as it was, and so does
+        its index entry unless the change brings another (``reindexed``).
 
         Forgetting erases salt and payload of the events so far that have the id among their
         subjects; the change's own events stay. What a change lifts (``revived``, ``revoked``,
         ``released``; unknown ones are ignored) is lifted before the rest is set. A held
         candidate replaces one of its id, a grant one of its grantee, right and subject. A policy is
         kept behind those recorded before it, be it one of them or not.
+
+        ``blanked`` places of the chain lose salt and payload likewise; unknown ones are ignored.
+        Of the kinds ``unjournaled`` the owner's journal entries go that have a forgotten id as a
+        text of their JSON.
+
+        A change that erases (FX-3) first removes every row of the owner in every part, those of
+        its sessions included, but the codes of its chain and the tombstones; wrapped keys are
+        destroyed and remembered as such. It draws a new incarnation. The owner is then in none of
+        :meth:`owners` until it is written again, and its name is kept no longer than work for other
+        owners waits. Events, tombstones and work for others that the change brings are added.
 
         An added memory is kept as derived from those of its parents that are this owner's own;
         of parents elsewhere :meth:`settle` tells their owner.
@@ -150,7 +161,7 @@ class MemoryStore(Protocol):
 
     async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
         """Append what readers did, by owner, all of it or nothing; no revision is raised, no event
-        linked, no owner created.
+        linked, no owner created. Of an owner that was erased only what came later is kept.
         """
 
     async def journaled(
@@ -212,9 +223,11 @@ class MemoryStore(Protocol):
         whose parent the source does not have (any more), is ignored.
         """
 
-    async def derived(self, owner: Scope, parent: str) -> tuple[tuple[Scope, str], ...]:
-        """Return owner and id of what was derived from a memory of this owner; order: owner's
-        path, then id.
+    async def derived(
+        self, owner: Scope, parent: str | None = None
+    ) -> tuple[tuple[Scope, str], ...]:
+        """Return owner and id of what was derived from a memory of this owner, or from any of them,
+        each once; order: owner's path, then id.
 
         Gone with the parent, and with a child of the same owner. A child elsewhere may have been
         forgotten since; one whose owner does not exist is left out.
@@ -231,6 +244,18 @@ class MemoryStore(Protocol):
 
     async def owners(self) -> tuple[Scope, ...]:
         """For the operator: every owner ever written and not erased, by path."""
+
+    async def purge(self, owner: Scope, needles: Sequence[bytes] = ()) -> Purged:
+        """See to it that what was removed of an owner cannot be read in the store's files.
+
+        Reads and writes of others go on, though they may wait. Called again it goes on with what
+        had to wait.
+
+        Args:
+            owner: Who was erased, or has forgotten something.
+            needles: Bytes that nobody should find any more, of 8 or more each; they are written
+                nowhere. What another row rightly holds is no finding.
+        """
 
     async def strays(self) -> tuple[str, ...]:
         """For the operator: whose rows stand under no owner of :meth:`owners`, because somebody

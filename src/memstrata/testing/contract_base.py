@@ -209,6 +209,7 @@ def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
         "outbox": lambda: store.outbox(source=owner),
         "settle": lambda: store.settle(owner, ()),
         "derived": lambda: store.derived(owner, "x"),
+        "purge": lambda: store.purge(owner),
         "damaged": lambda: store.damaged(owner),
         "links": lambda: store.links(owner),
         "chain_head": lambda: store.chain_head(owner),

@@ -14,6 +14,7 @@ import pytest
 from memstrata.adapters.store_memory import DictStore
 from memstrata.domain.change import IdempotencyRecord, JournalEntry
 from memstrata.domain.errors import MoveRefused, StoreUnavailable
+from memstrata.domain.event import EventType
 from memstrata.domain.memory import Status, Triple
 from memstrata.domain.moving import PARTS, Cell, OwnerFacts, Part, Row
 from memstrata.domain.scope import Grant, Right, Scope
@@ -28,6 +29,9 @@ EVERYWHERE = Scope.of_global()
 OWNERS = (ALICE, BOB, EVERYWHERE, GUEST, ORG)
 READER = Scope.of_user("acme", "reader")
 """Has a journal and nothing else."""
+
+ERASED = Scope.of_user("acme", "erased")
+"""Was erased: no name, codes of a chain, tombstones."""
 
 ONE, TWO = b"1" * 32, b"2" * 32
 NUMBERS = frozenset(
@@ -63,7 +67,15 @@ class MovableStoreContract(ContractBase):
         """Write something of every kind, with histories and gaps."""
         for owner in OWNERS:
             self._remember(store, owner)
+        self._erase(store)
         drive(store, store.journal({READER: [JournalEntry(7, "access", b"{}")]}))
+
+    def _erase(self, store: MovableStore) -> None:
+        """Let an owner be that was erased: it has no name, and its chain."""
+        self.stored(store, scope=ERASED)
+        event = self.make.event(type=EventType.ERASED, scope=Scope.of_global())
+        gone = self.make.change(events=(event,), tombstones=(ONE,), erased=True)
+        self.write(store, gone, ERASED)
 
     def _remember(self, store: MovableStore, owner: Scope) -> None:
         first = self.make.memory("First", scope=owner, key="k", triple=Triple("a", "b", "c"))
@@ -175,7 +187,7 @@ class MovableStoreContract(ContractBase):
         self.move(store, between, page=page)
         moved, _ = self.move(between, empty, page=page)
 
-        assert moved.moved == len(OWNERS) + 1
+        assert moved.moved == len(OWNERS) + 2
         assert self.everything(empty) == self.everything(store)
         assert sum(moved.rows.values()) == sum(map(len, self.everything(store).values()))
         for owner in OWNERS:
@@ -346,7 +358,7 @@ class MovableStoreContract(ContractBase):
 
         moved, _ = self.move(store, empty)
 
-        assert (moved.moved, moved.skipped) == (1, len(OWNERS) + 1)
+        assert (moved.moved, moved.skipped) == (1, len(OWNERS) + 2)
         assert self.everything(empty) == self.everything(store)
 
     def test_a_store_being_filled_is_closed_to_others(

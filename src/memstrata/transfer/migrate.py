@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from memstrata.audit import verify_owner
+from memstrata.audit import verify_digest, verify_owner
 from memstrata.domain.errors import MoveRefused
 from memstrata.domain.moving import PARTS, OwnerFacts, Part, Row, Tally, fingerprint
 from memstrata.domain.scope import Scope
@@ -153,7 +153,7 @@ class _Move:
     @property
     def scopes(self) -> tuple[Scope, ...]:
         """The owners that are whole at the target, by path."""
-        named = (facts.name for facts in self.moved.values() if facts is not None)
+        named = (facts.name for facts in self.moved.values() if facts is not None and facts.name)
         return tuple(Scope.parse(name) for name in sorted(named))
 
     async def check_source(self) -> None:
@@ -227,7 +227,7 @@ class _Move:
 
     async def _brought(self, owner: bytes, facts: OwnerFacts | None) -> bool:
         """Move an owner; False if it has no facts and all its rows are there already."""
-        await self._check_sound(facts)
+        await self._check_sound(owner, facts)
         for attempt in range(ATTEMPTS):
             facts = await self._source.facts(owner)
             try:
@@ -247,10 +247,13 @@ class _Move:
                 return True
         raise await self._unlike(owner, facts)
 
-    async def _check_sound(self, facts: OwnerFacts | None) -> None:
+    async def _check_sound(self, owner: bytes, facts: OwnerFacts | None) -> None:
         if facts is None:
             return
-        report = await verify_owner(self._source, Scope.parse(facts.name))
+        if facts.name:
+            report = await verify_owner(self._source, Scope.parse(facts.name))
+        else:
+            report = await verify_digest(self._source, owner)  # it was erased
         if not report.ok:
             found = report.problems[0]
             raise MoveRefused(

@@ -543,8 +543,9 @@ RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_variable
 BEGIN
-    UPDATE memstrata.owners AS o SET epoch = move_owner.epoch, revision = move_owner.revision,
-        last_known_at = known_at, head_seq = move_owner.head_seq, head_mac = move_owner.head_mac
+    -- The name too: whoever was erased has none.
+    UPDATE memstrata.owners AS o SET name = path, epoch = move_owner.epoch,
+        revision = move_owner.revision, last_known_at = known_at, head_seq = move_owner.head_seq, head_mac = move_owner.head_mac
     WHERE o.owner = for_owner AND o.revision = move_owner.revision - 1;
     IF NOT FOUND THEN
         -- A new owner, or one that is not where the caller believes.

@@ -98,8 +98,8 @@ SELECT memstrata.take_turn_as_foreseen(%(owner)s::text, %(opening)s::text, %(key
     %(statement)s::text, %(lock)s::text, %(idle)s::text);
 
 -- name: owner_names
--- For the operator: all owners.
-SELECT owner, name FROM memstrata.owners WHERE erased_at IS NULL;
+-- For the operator: all owners. Who was erased is there again once written again.
+SELECT owner, name FROM memstrata.owners WHERE erased_at IS NULL OR last_known_at > erased_at;
 
 -- name: nameless
 -- For the operator: whose rows have no owner.
@@ -432,11 +432,13 @@ ORDER BY o.id, n.name LIMIT %(limit)s;
 DELETE FROM memstrata.outbox WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[]);
 
 -- name: add_journal
--- Numbered in the order given.
+-- Numbered in the order given; not what was before the owner was erased.
 INSERT INTO memstrata.read_journal (owner, at, kind, body)
 SELECT %(owner)s, j.at, j.kind, j.body
 FROM unnest(%(times)s::bigint[], %(kinds)s::text[], %(bodies)s::bytea[])
     WITH ORDINALITY AS j (at, kind, body, place)
+WHERE NOT EXISTS (SELECT FROM memstrata.owners AS o
+    WHERE o.owner = %(owner)s AND o.erased_at >= j.at)
 ORDER BY j.place;
 
 -- name: journal
@@ -571,3 +573,45 @@ RETURNING holder;
 -- name: drop_lease
 DELETE FROM memstrata.leases
 WHERE owner = %(owner)s AND name = %(name)s AND holder = %(holder)s;
+
+-- name: derived_of_all
+SELECT DISTINCT child_owner, child FROM memstrata.derivations WHERE owner = %(owner)s;
+
+-- name: blank_events
+-- Salt and payload of the events at some places of the chain.
+DELETE FROM memstrata.event_payloads WHERE owner = %(owner)s AND seq = ANY (%(seqs)s::bigint[]);
+
+-- name: drop_journal
+-- Entries of some kinds that have one of some ids as a text of their JSON.
+DELETE FROM memstrata.read_journal AS j
+WHERE j.owner = %(owner)s AND j.kind = ANY (%(kinds)s::text[]) AND EXISTS (
+    SELECT FROM unnest(%(ids)s::text[]) AS i (id)
+    WHERE position(convert_to('"' || i.id || '"', 'UTF8') IN j.body) > 0);
+
+-- name: destroy_keys
+UPDATE memstrata.owner_keys SET wrapped = NULL, destroyed_at = %(at)s
+WHERE owner = %(owner)s AND wrapped IS NOT NULL;
+
+-- name: erase_owner
+UPDATE memstrata.owners
+SET incarnation = %(incarnation)s, erased_at = %(at)s, set_sum = NULL, "rows" = NULL,
+    bytes = NULL, key_id = NULL, embedder = NULL, analyser = NULL
+WHERE owner = %(owner)s;
+
+-- name: unname_owner
+-- Once nothing waits for other owners; until then they are told in its name.
+UPDATE memstrata.owners AS o SET name = ''
+WHERE o.owner = %(owner)s AND o.erased_at >= o.last_known_at
+    AND NOT EXISTS (SELECT FROM memstrata.outbox AS w WHERE w.owner = %(owner)s);
+
+-- name: log_settings
+-- What says how long the write-ahead log is kept; `standbys` are those of this moment.
+SELECT current_setting('archive_mode'), current_setting('wal_keep_size'),
+    current_setting('max_wal_size'), (SELECT count(*) FROM pg_replication_slots);
+
+-- name: not_vacuumed_since
+-- Tables that nobody has vacuumed since a time, µs: by hand or by the server itself.
+SELECT relname FROM pg_stat_all_tables
+WHERE schemaname = 'memstrata' AND relname = ANY (%(tables)s)
+    AND coalesce(greatest(last_vacuum, last_autovacuum), '-infinity')
+        < to_timestamp(%(since)s / 1000000.0);

@@ -15,7 +15,8 @@ INSERT INTO migrations (number, name, checksum) VALUES (:number, :name, :checksu
 
 -- name: owner_names
 -- For the operator: all owners. As bytes: what somebody wrote there by hand may be no text.
-SELECT owner, CAST(name AS BLOB) FROM owners WHERE erased_at IS NULL;
+-- Who was erased is there again once written again.
+SELECT owner, CAST(name AS BLOB) FROM owners WHERE erased_at IS NULL OR last_known_at > erased_at;
 
 -- name: nameless
 -- For the operator: whose rows have no owner.
@@ -42,8 +43,9 @@ INSERT INTO owners (owner, name, incarnation, epoch, revision, last_known_at, he
 VALUES (:owner, :name, :incarnation, :epoch, :revision, :known_at, :seq, :mac);
 
 -- name: move_owner
+-- The name too: whoever was erased has none.
 UPDATE owners
-SET epoch = :epoch, revision = :revision, last_known_at = :known_at, head_seq = :seq,
+SET name = :name, epoch = :epoch, revision = :revision, last_known_at = :known_at, head_seq = :seq,
     head_mac = :mac
 WHERE owner = :owner;
 
@@ -300,7 +302,9 @@ DELETE FROM outbox WHERE owner = :owner AND id = :id;
 SELECT ifnull(max(n), 0) FROM read_journal WHERE owner = :owner;
 
 -- name: add_journal
-INSERT INTO read_journal (owner, n, at, kind, body) VALUES (:owner, :n, :at, :kind, :body);
+-- Unless the owner was erased since.
+INSERT INTO read_journal (owner, n, at, kind, body) SELECT :owner, :n, :at, :kind, :body
+WHERE NOT EXISTS (SELECT 1 FROM owners WHERE owner = :owner AND erased_at >= :at);
 
 -- name: journal
 -- The newest first; the caller turns them round.
@@ -314,9 +318,10 @@ INSERT OR REPLACE INTO meta (name, value) VALUES (:name, :value);
 DELETE FROM meta WHERE name = :name;
 
 -- name: facts
--- The row of an owner as it moves to another store, in the order of OwnerFacts' fields.
+-- The row of an owner as it moves to another store, in the order of OwnerFacts' fields. The name
+-- as bytes: what somebody wrote there by hand may be no text.
 SELECT incarnation, epoch, revision, last_known_at, head_seq, head_mac, set_sum, rows, bytes,
-    key_id, embedder, analyser, erased_at, name
+    key_id, embedder, analyser, erased_at, CAST(name AS BLOB)
 FROM owners WHERE owner = :owner;
 
 -- name: add_facts
@@ -364,6 +369,15 @@ DELETE FROM turns WHERE owner = :owner AND session_tag = :tag;
 SELECT n, at, kind, body FROM read_journal
 WHERE owner = :owner AND (:kind IS NULL OR kind = :kind) ORDER BY n LIMIT :limit;
 
+-- name: blank_event
+UPDATE events SET salt = NULL, payload = NULL WHERE owner = :owner AND seq = :seq;
+
+-- name: blank_events
+UPDATE events SET salt = NULL, payload = NULL WHERE owner = :owner AND payload IS NOT NULL;
+
+-- name: journal_bodies
+SELECT n, kind, body FROM read_journal WHERE owner = :owner;
+
 -- name: drop_journal
 DELETE FROM read_journal WHERE owner = :owner AND n = :n;
 
@@ -375,3 +389,24 @@ WHERE leases.holder = excluded.holder OR leases.until <= :now;
 
 -- name: drop_lease
 DELETE FROM leases WHERE owner = :owner AND name = :name AND holder = :holder;
+
+-- name: destroy_keys
+UPDATE owner_keys SET wrapped = NULL, destroyed_at = :at
+WHERE owner = :owner AND wrapped IS NOT NULL;
+
+-- name: erase_owner
+UPDATE owners
+SET incarnation = :incarnation, erased_at = :at, set_sum = NULL, rows = NULL, bytes = NULL,
+    key_id = NULL, embedder = NULL, analyser = NULL
+WHERE owner = :owner;
+
+-- name: unname_owner
+-- Once nothing waits for other owners; until then they are told in its name.
+UPDATE owners SET name = ''
+WHERE owner = :owner AND erased_at >= last_known_at
+  AND NOT EXISTS (SELECT 1 FROM outbox WHERE owner = :owner);
+
+-- name: derived_of_all
+SELECT DISTINCT CAST(n.name AS BLOB), d.child
+FROM derivations AS d JOIN owners AS n ON n.owner = d.child_owner
+WHERE d.owner = :owner ORDER BY n.name, d.child;

@@ -1,0 +1,40 @@
+"""The verbs that take back, without an event loop; no logic lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memstrata.blocking.driver import Driver
+from memstrata.domain.decision import Outcome
+from memstrata.domain.erasure import ErasureReceipt
+from memstrata.manager import AsyncMemoryManager
+
+
+class ErasingVerbs:
+    """What a manager takes back; see :class:`memstrata.AsyncMemoryManager`."""
+
+    _manager: AsyncMemoryManager
+    _driver: Driver
+
+    def forget(
+        self,
+        id: str | None = None,
+        *,
+        key: str | None = None,
+        scope: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        source: str | None = None,
+    ) -> Outcome:
+        """See :meth:`memstrata.AsyncMemoryManager.forget`."""
+        return self._driver.run(
+            self._manager.forget(id, key=key, scope=scope, filter=filter, source=source)
+        )
+
+    def erase(self, user: str | None = None) -> ErasureReceipt:
+        """See :meth:`memstrata.AsyncMemoryManager.erase`."""
+        return self._driver.run(self._manager.erase(user))
+
+    def erasure(self, user: str | None = None) -> ErasureReceipt | None:
+        """See :meth:`memstrata.AsyncMemoryManager.erasure`."""
+        return self._driver.run(self._manager.erasure(user))

@@ -1,0 +1,96 @@
+"""Lives of users full of canaries, erased, and the bytes of every file looked at afterwards."""
+
+import random
+import string
+from pathlib import Path
+
+from memstrata import Draft
+from memstrata.domain.moving import PARTS
+
+PLACES = ("text", "key", "tag", "note", "quote", "talk", "fact", "query")
+
+
+class Life:
+    """One cycle: a user who says, corrects, promotes and asks, all of it marked with canaries.
+
+    Attributes:
+        canaries: Words that nothing else has, with and without a capital.
+    """
+
+    def __init__(self, seed):
+        self._random = random.Random(seed)
+        self.canaries = []
+        self.turns = []
+
+    def word(self, place):
+        made = "".join(self._random.choices(string.ascii_lowercase, k=14))
+        self.canaries.append(f"{place}{made}")
+        return self.canaries[-1]
+
+    def padding(self):
+        return " and so on" * self._random.choice((0, 1, 20, 300))
+
+    def lead(self, manager, org=True):
+        """Say, correct, promote, capture, ask; returns what was stored."""
+        stored = []
+        for _ in range(self._random.randint(2, 8)):
+            outcome = manager.remember(
+                f"The {self.word('text')} is blue{self.padding()}",
+                key=self.word("key") if self._random.random() < 0.7 else None,
+                tags=[self.word("tag"), self.word("tag")],
+                metadata={"note": self.word("note"), "in": {"more": [self.word("note")]}},
+                quote=f"{self.word('quote')} is blue",
+                idempotency_key=self.word("fact"),
+            )
+            stored.append(outcome.memory)
+        keyed = [memory for memory in stored if memory.key]
+        for memory in keyed[:2]:
+            manager.correct(memory.key, f"It is {self.word('text')}{self.padding()}")
+            manager.confirm(memory.id)
+        insight = Draft(f"All is {self.word('text')}", parents=(stored[0].id,))
+        manager.remember_many([insight])
+        if org:
+            shared = manager.remember(f"Known to all: {self.word('text')}").memory
+            manager.promote(shared.id, "org")
+        for said in (f"I live in {self.word('talk').capitalize()}.", "Be concise."):
+            self.turns.append(said)
+        self.turns.append(f"Call me {self.word('talk').capitalize()}.")
+        self.replay(manager)
+        manager.digest(f"What of {self.word('query')}?")
+        manager.recall(self.canaries[0])
+        return stored
+
+    def replay(self, manager):
+        """Hear the transcript, turn by turn and as a file."""
+        outcomes = [o for turn in self.turns for o in manager.capture(turn).outcomes]
+        drafts = [
+            Draft(turn, kind="episodic", session="s", turn=place, speaker="Ana")
+            for place, turn in enumerate(self.turns)
+        ]
+        return [*outcomes, *manager.remember_many(drafts)]
+
+
+def bytes_of(directory):
+    """The files of a store, by name."""
+    return {file.name: file.read_bytes() for file in sorted(Path(directory).iterdir())}
+
+
+def found_in(directory, canaries):
+    """Which canaries stand in which files, in any case."""
+    files = {name: raw.lower() for name, raw in bytes_of(directory).items()}
+    return [
+        (name, canary)
+        for name, raw in files.items()
+        for canary in canaries
+        if canary.lower().encode() in raw
+    ]
+
+
+def rows_of(strata, *scopes):
+    """Everything that a store has of some owners, the journal of their reads included."""
+    store, run = strata.services.store, strata._driver.run
+    digests = [run(store.chain_head(scope))[0] for scope in scopes]
+    return [
+        (run(store.facts(digest)), [run(store.page(digest, p, limit=10**6)) for p in PARTS])
+        for digest in digests
+    ]

@@ -1,0 +1,132 @@
+"""Killed at any point an erasure has not begun, or is gone on with to its end (FX-3)."""
+
+import os
+import signal
+import time
+
+import pytest
+from erasing import Life, found_in
+from killing import Child
+
+from memstrata import ErasureState
+from memstrata.adapters import sqlite_change, store_sqlite
+from memstrata.adapters.store_sqlite import SqliteStore
+from memstrata.blocking import Strata
+from memstrata.domain.scope import Scope
+from memstrata.settings import Settings
+from memstrata.wiring import assemble
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+ORG = Scope.of_org("default")
+TIMED = 3
+STEP_S = 5e-3
+
+
+def opened(path):
+    settings = Settings(reindex="manual", synchronous="normal")
+    return Strata(assemble(path, inline=True, settings=settings))
+
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def in_the_midst_of_the_rows(monkeypatch):
+    erase = sqlite_change.erase_rows
+    monkeypatch.setattr(sqlite_change, "erase_rows", lambda *a: (erase(*a), die()))
+
+
+def before_others_are_told(monkeypatch):
+    commit = SqliteStore.commit
+
+    async def cut(self, owner, request, decide):
+        return die() if owner == ORG else await commit(self, owner, request, decide)
+
+    monkeypatch.setattr(SqliteStore, "commit", cut)
+
+
+def before_it_is_settled(monkeypatch):
+    monkeypatch.setattr(SqliteStore, "settle", die)
+
+
+def before_the_log_is_cut(monkeypatch):
+    monkeypatch.setattr("memstrata.adapters.sqlite_file.empty_log", die)
+
+
+def before_the_files_are_read(monkeypatch):
+    monkeypatch.setattr(store_sqlite, "Files", die)
+
+
+POINTS = (
+    in_the_midst_of_the_rows,
+    before_the_log_is_cut,
+    before_others_are_told,
+    before_it_is_settled,
+    before_the_files_are_read,
+)
+
+
+def prepared(path):
+    """A user with copies in the org, and somebody beside; returns the user's life and the other."""
+    life = Life("killed")
+    with opened(path) as strata:
+        strata.admin(by="root").grant("ana", "org_write")
+        strata.manager(user="bob").remember("Bob was here")
+        life.lead(strata.manager(user="ana"))
+    return life
+
+
+def finished(path, life):
+    """Go on after the kill, and look."""
+    with opened(path) as strata:
+        ana, bob = strata.manager(user="ana"), strata.manager(user="bob")
+        before = ana.erasure()
+        assert bool(before) != bool(ana.list(scopes=["user"])), "all of it or nothing"
+        done = before if before is not None else ana.erase()
+        assert done.state is ErasureState.COMPLETE
+        assert ana.list() == ()
+        assert [memory.content for memory in bob.list()] == ["Bob was here"]
+        assert {o.kind for o in life.replay(ana)} == {"blocked"}
+        assert strata.verify_audit().ok
+        assert strata.admin(by="root").check_erasure(done).ok
+    directory = path.parent
+    assert found_in(directory, life.canaries) == []
+
+
+@pytest.mark.parametrize("point", POINTS, ids=lambda point: point.__name__)
+def test_killed_at_a_point_it_is_gone_on_with(tmp_path, monkeypatch, point):
+    path = tmp_path / "m.db"
+    life = prepared(path)
+
+    def work(say):
+        point(monkeypatch)
+        opened(path).manager(user="ana").erase()
+        say("done")
+
+    child = Child(work)
+    assert child.hear(1) == [""], "it was to be killed"
+    with child.said:
+        _, status = os.waitpid(child.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+
+    finished(path, life)
+
+
+@pytest.mark.parametrize("step", range(TIMED))
+def test_killed_at_any_time_it_is_gone_on_with(tmp_path, step):
+    path = tmp_path / "m.db"
+    life = prepared(path)
+
+    def work(say):
+        strata = opened(path)
+        say("ready")
+        strata.manager(user="ana").erase()
+        time.sleep(60)
+
+    child = Child(work)
+    child.hear(1)
+    time.sleep(step * STEP_S)
+    child.kill()
+
+    finished(path, life)

@@ -1,0 +1,79 @@
+"""What is erased from PostgreSQL is vacuumed, or the receipt says what that waits for (FX-3)."""
+
+import psycopg
+import pytest
+from erasing import Life, rows_of
+
+from memstrata import ErasureState
+from memstrata.blocking import Strata
+from memstrata.settings import Settings
+from memstrata.wiring import assemble
+
+
+@pytest.fixture
+def strata(postgres, database):
+    url = postgres.url("memstrata_app", database)
+    with Strata(assemble(url, inline=True, settings=Settings(reindex="manual"))) as opened:
+        yield opened
+
+
+@pytest.fixture
+def owner(postgres, database):
+    """A connection of the role that owns the tables."""
+    with psycopg.connect(postgres.url("memstrata_owner", database), autocommit=True) as connection:
+        yield connection
+
+
+def test_a_life_is_erased_and_others_stay_as_they_were(strata):
+    strata.admin(by="root").grant("ana", "org_write")
+    ana, bob, life = strata.manager(user="ana"), strata.manager(user="bob"), Life("postgres")
+    Life("bob").lead(bob, org=False)
+    strata._driver.run(strata.services.journal.flush())
+    before = rows_of(strata, bob.principal.home)
+    life.lead(ana)
+    assert len(bob.list(scopes=["org"])) == 1
+
+    receipt = ana.erase()
+
+    assert receipt.state is ErasureState.COMPLETE
+    assert receipt.copies == 1
+    assert ana.list() == ()
+    assert {outcome.kind for outcome in life.replay(ana)} == {"blocked"}
+    assert rows_of(strata, bob.principal.home) == before
+    assert strata.verify_audit().ok
+    assert strata.admin(by="root").check_erasure(receipt).ok
+
+
+def test_the_receipt_waits_for_who_may_still_see_the_rows(strata, owner):
+    ana = strata.manager(user="ana")
+    ana.remember("The door code is 4711", key="door")
+    owner.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    owner.execute("SELECT count(*) FROM memstrata.migrations")
+
+    pending = ana.erase()
+    owner.execute("COMMIT")
+    done = ana.erasure()
+
+    assert (pending.state, pending.waits) == (ErasureState.PENDING, ("old_snapshots",))
+    assert (done.state, done.waits) == (ErasureState.COMPLETE, ())
+    codes = {each.code for each in done.remains}
+    assert {"free_space", "write_ahead_log", "log_archive", "replicas", "server_backups"} <= codes
+    assert done.files == ()
+    assert strata.admin(by="root").check_erasure(done).ok
+
+
+def test_where_the_application_may_not_vacuum_its_owner_does(strata, owner):
+    owner.execute("REVOKE MAINTAIN ON ALL TABLES IN SCHEMA memstrata FROM memstrata_app")
+    ana = strata.manager(user="ana")
+    ana.remember("The door code is 4711", key="door")
+
+    pending = ana.erase()
+    for (table,) in owner.execute(
+        "SELECT relname FROM pg_class WHERE relnamespace = 'memstrata'::regnamespace"
+        " AND relkind = 'r'"
+    ).fetchall():
+        owner.execute(f"VACUUM memstrata.{table}")
+    done = ana.erasure()
+
+    assert pending.waits == ("vacuum_not_permitted",)
+    assert done.state is ErasureState.COMPLETE

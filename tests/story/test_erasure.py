@@ -1,0 +1,359 @@
+"""A data subject is erased over every layer, does not come back, and others stay (FX-3, LT-10)."""
+
+from dataclasses import replace
+
+import pytest
+
+from conftest import World
+from memstrata import (
+    Draft,
+    ErasureReceipt,
+    ErasureState,
+    EventType,
+    ScopeDenied,
+    StoreUnavailable,
+)
+from memstrata.blocking import MemoryManager
+from memstrata.domain.moving import PARTS
+from memstrata.domain.scope import Scope
+
+SAID = "The door code is 4711"
+STAYS = {"events", "event_payloads", "tombstones"}
+
+
+def parts_of(world: World, scope: Scope) -> set[str]:
+    """The parts in which a store has rows of an owner, asked by digest."""
+    store, run = world.strata.services.store, world.strata._driver.run
+    (digest, _, _) = run(store.chain_head(scope))
+    return {part.name for part in PARTS if run(store.last_key(digest, part)) is not None}
+
+
+def rows_of(world: World, *scopes: Scope) -> list[object]:
+    """Everything that a store has of some owners."""
+    store, run = world.strata.services.store, world.strata._driver.run
+    digests = [run(store.chain_head(scope))[0] for scope in scopes]
+    return [run(store.page(digest, part, limit=10_000)) for digest in digests for part in PARTS] + [
+        run(store.facts(digest)) for digest in digests
+    ]
+
+
+def live(manager: MemoryManager) -> None:
+    """Leave something in every layer that verbs write to."""
+    manager.remember(SAID, key="door", tags=["home"], metadata={"who": "Ana"}, quote=SAID)
+    manager.correct("door", "The door code is 0815")
+    manager.remember("Tea", idempotency_key="tea")
+    manager.remember_many([Draft("Hello", kind="episodic", session="s1", turn=0, speaker="Ana")])
+    manager.capture("I live in Munich.")
+    manager.capture("Be concise.")
+    manager.digest("Which door code?")
+
+
+def test_nothing_is_left_but_codes_and_tombstones_and_others_stay_as_they_were(
+    world: World,
+) -> None:
+    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    task = world.strata.manager(user="ana", task="t1")
+    for manager in (ana, bob, task):
+        live(manager)
+    before = rows_of(world, bob.principal.home)
+
+    receipt = ana.erase()
+
+    assert parts_of(world, ana.principal.home) == STAYS
+    assert ana.list() == task.list() == ana.receipts() == ana.history("door") == ()
+    assert ana.recall("door code").hits == ()
+    assert rows_of(world, bob.principal.home) == before
+    assert receipt.state is ErasureState.COMPLETE
+    assert receipt.removed["memories"] >= 7
+    assert {"held", "idempotency", "states", "index_rows", "lookups"} <= receipt.removed.keys()
+    audited = world.strata.verify_audit()
+    listed = world.strata._driver.run(world.strata.services.store.owners())
+    assert audited.ok
+    assert audited.owners == len(listed) + 1
+    again = world.reopen()
+    assert again.manager(user="ana").list() == ()
+    assert again.services.store.location == world.location
+
+
+def test_what_was_erased_is_not_learned_again_from_its_transcript(world: World) -> None:
+    ana = world.strata.manager(user="ana", session="s1")
+    turns = [
+        Draft(text, kind="episodic", session="s1", turn=place)
+        for place, text in enumerate(("I live in Munich.", "Be concise."))
+    ]
+
+    def told() -> list[str]:
+        outcomes = [
+            *ana.capture("I live in Munich.").outcomes,
+            *ana.capture("Be concise.").outcomes,
+        ]
+        return [outcome.kind for outcome in (*outcomes, *ana.remember_many(turns))]
+
+    assert told() == ["created", "held", "created", "created"]
+    ana.erase()
+
+    assert told() == ["blocked"] * 4
+    assert ana.list() == ()
+    # The key is not told by the trail either, which goes on.
+    run, store = world.strata._driver.run, world.strata.services.store
+    events = b"".join(link.payload or b"" for link in run(store.links(ana.principal.home)))
+    assert b'"key":null' in events
+    assert b"location" not in events
+    assert b"Munich" not in events
+
+
+def test_copies_that_others_have_go_too_and_what_they_said_themselves_stays(
+    world: World,
+) -> None:
+    admin = world.strata.admin(by="root")
+    for user in ("ana", "ops"):
+        admin.grant(user, "org_write")
+    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    ops = world.strata.manager(user="ops")
+    learned = ana.remember("Blue deploys work", key="deploys").memory
+    twice = ana.remember("Backups run at noon").memory
+    assert learned
+    assert twice
+    copy = ana.promote(learned.id, "org").memory
+    assert copy
+    own = ops.remember("Backups run at noon", scope="org").memory
+    assert own
+    ana.promote(twice.id, "org")
+    summary = ops.remember_many([Draft("We deploy blue", scope="org", parents=(copy.id,))])[
+        0
+    ].memory
+    assert summary
+
+    receipt = ana.erase()
+
+    assert receipt.copies == 1
+    assert receipt.state is ErasureState.COMPLETE
+    assert [m.content for m in bob.list()] == ["Backups run at noon"]
+    assert bob.get(copy.id) is None
+    assert bob.get(summary.id) is None
+    assert bob.get(own.id) is not None
+    assert world.strata.verify_audit().ok
+    assert world.strata._driver.run(world.strata.services.store.outbox()) == ()
+
+
+def test_an_erasure_that_was_cut_before_others_were_told_is_gone_on_with(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    learned = ana.remember("Blue deploys work").memory
+    assert learned
+    copy = ana.promote(learned.id, "org").memory
+    assert copy
+    store = world.strata.services.store
+    commit = store.commit
+
+    async def cut(owner: Scope, *rest: object) -> object:
+        if owner != ana.principal.home:
+            raise StoreUnavailable("here", "cut between the two commits")
+        return await commit(owner, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "commit", cut)
+    pending = ana.erase()
+    monkeypatch.undo()
+
+    assert (pending.state, pending.waits) == (ErasureState.PENDING, ("cascade:1",))
+    assert bob.get(copy.id) is not None
+    done = ana.erasure()
+    assert done
+    assert (done.state, done.waits) == (ErasureState.COMPLETE, ())
+    assert bob.get(copy.id) is None
+    assert ana.erase().link == done.link, "there was nothing more to erase"
+
+
+@pytest.mark.parametrize("verb", ["erase", "forget"])
+def test_a_promotion_that_was_under_way_writes_nothing_after_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    learned = ana.remember("Blue deploys work").memory
+    assert learned
+    store, commit = world.strata.services.store, world.strata.services.store.commit
+    org, late = Scope.of_org("default"), []
+
+    async def overtaken(owner: Scope, *rest: object) -> object:
+        if owner == org:
+            monkeypatch.undo()
+            if verb == "erase":
+                late.append((await ana._manager.erase()).state)
+            else:
+                late.append((await ana._manager.forget(learned.id)).kind)
+        return await commit(owner, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store, "commit", overtaken)
+    outcome = ana.promote(learned.id, "org")
+
+    assert outcome.kind == "forgotten"
+    assert outcome.reasons[0] == "withdrawn"
+    assert late == [ErasureState.COMPLETE if verb == "erase" else "forgotten"]
+    assert bob.list() == ()
+    assert world.strata._driver.run(store.outbox()) == ()
+
+
+def test_who_was_erased_may_come_back_and_its_receipt_says_so(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.remember(SAID)
+    receipt = ana.erase()
+    admin = world.strata.admin(by="root")
+    assert admin.check_erasure(receipt).checked == ("receipt", "seal", "chain", "rows")
+    world.clock.advance(seconds=1)
+    ana.digest("Is anybody there?")
+    world.strata._driver.run(world.strata.services.journal.flush())
+    assert admin.check_erasure(receipt).problems == (), "asking is not being remembered"
+
+    ana.remember("Hello again")
+
+    assert [m.content for m in ana.list()] == ["Hello again"]
+    check = admin.check_erasure(receipt)
+    assert check.ok
+    assert "written again" in check.unchecked[0]
+    assert ana.erase().link.seq > receipt.link.seq
+
+
+def test_a_receipt_goes_through_json_and_a_changed_one_does_not_hold(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.remember(SAID)
+    receipt = ErasureReceipt.from_dict(ana.erase().to_dict())
+    admin = world.strata.admin(by="root")
+    other = replace(receipt.link, payload=receipt.link.payload.replace("subject", "nobody"))
+    wrong = {
+        "seal": replace(receipt, checked_at=receipt.erased_at.replace(year=2031)),
+        "payload": replace(receipt, removed={}),
+        "commitment": replace(receipt, link=other),
+        "code": replace(receipt, link=replace(receipt.link, seq=9)),
+        "unknown_subject": replace(receipt, subject="00" * 16),
+    }
+
+    assert admin.check_erasure(receipt).problems == ()
+    assert receipt == replace(receipt)
+    for problem, changed in wrong.items():
+        found = admin.check_erasure(changed).problems
+        assert problem in found or "code" in found, problem
+        assert not admin.check_erasure(changed).ok
+
+
+def test_what_readers_did_before_is_not_written_after_the_erasure(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.remember(SAID)
+    ana.digest("Which door code, Micro?")
+    notes = world.strata.services.journal.of(ana.principal.home)
+    waiting = notes.taken()
+    ana.erase()
+
+    notes.put_back(waiting)  # as another process would write it now
+    world.strata._driver.run(world.strata.services.journal.flush())
+
+    run, store = world.strata._driver.run, world.strata.services.store
+    assert run(store.journaled(ana.principal.home)) == ()
+
+
+def test_whoever_has_it_warm_reads_nothing_of_it_any_more(world: World) -> None:
+    mine, warm = world.strata.manager(user="ana"), world.strata.manager(user="ana", agent="b")
+    elsewhere = world.strata if not world.is_durable else world._open()
+    other = elsewhere.manager(user="ana")
+    mine.remember(SAID, key="door")
+    assert warm.recall("door code")
+    assert other.recall("door code")
+
+    mine.erase()
+
+    assert warm.recall("door code").hits == other.recall("door code").hits == ()
+    assert other.history("door") == ()
+    if elsewhere is not world.strata:
+        elsewhere.close()
+
+
+def test_what_is_written_while_a_subject_is_being_erased_goes_too(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana, store = world.strata.manager(user="ana"), world.strata.services.store
+    ana.remember(SAID)
+    said, derived = iter(range(3)), store.derived
+
+    async def restless(owner: Scope, *rest: str) -> object:
+        for number in said:
+            await ana._manager.remember(f"Said meanwhile {number}")
+            break
+        return await derived(owner, *rest)
+
+    monkeypatch.setattr(store, "derived", restless)
+    receipt = ana.erase()
+
+    assert receipt.removed["memories"] == 4
+    assert ana.list() == ()
+
+
+def test_who_may_erase_whom(world: World) -> None:
+    admin = world.strata.admin(by="root")
+    admin.grant("boss", "admin")
+    for user in ("ana", "bob", "cid", "boss"):
+        world.strata.manager(user=user).remember(SAID)
+    ana, boss = world.strata.manager(user="ana"), world.strata.manager(user="boss")
+
+    for refused in (
+        lambda: ana.erase("bob"),
+        lambda: ana.erasure("bob"),
+        lambda: world.strata.manager(user="ana", task="t1").erase(),
+        lambda: world.strata.manager(user="boss", org="other").erase("bob"),
+    ):
+        with pytest.raises(ScopeDenied):
+            refused()
+    assert len(world.strata.manager(user="bob").list()) == 1
+    by_boss = boss.erase("bob")
+    by_root = admin.erase("cid")
+
+    assert world.strata.manager(user="bob").list() == ()
+    assert world.strata.manager(user="cid").list() == ()
+    assert '"actor":"/global/org/default/user/boss/"' in by_boss.link.payload
+    assert '"actor":"admin:root"' in by_root.link.payload
+    assert '"actor":"subject"' in ana.erase().link.payload
+    assert "cid" not in by_root.link.payload
+    assert admin.erasure("nobody") is None
+    guest = world.strata.manager(session="s9")
+    guest.remember(SAID)
+    assert guest.erase().removed["memories"] == 1
+
+
+def test_what_was_derived_dies_with_its_evidence_but_for_promoted_copies(world: World) -> None:
+    task, ana = world.strata.manager(user="ana", task="t1"), world.strata.manager(user="ana")
+    fact = ana.remember("Ana owes 30 euros").memory
+    assert fact
+    insight = Draft("Ana is short of money", parents=(fact.id,), source="agent_inferred")
+    (derived,) = ana.remember_many([insight])
+    assert derived.memory
+    ana.remember_many([Draft("Offer a loan", parents=(derived.memory.id,))])
+    learned = task.remember("Blue deploys work").memory
+    assert learned
+    task.promote(learned.id, "user")
+
+    assert ana.forget(fact.id).reasons == ("count:3", "derived:2")
+    assert task.forget(scope="/user/ana/task/t1/").reasons == ("count:1",)
+    assert [m.content for m in ana.list()] == ["Blue deploys work"]
+
+
+def test_forgetting_leaves_no_key_in_the_trail_and_no_receipt(world: World) -> None:
+    ana = world.strata.manager(user="ana", session="s1")
+    ana.remember("Micro", key="cat_name")
+    ana.remember("Macro", key="dog_name")
+    ana.capture("Be concise.")
+    ana.remember("Mikro", key="cat_name")
+    ana.digest("What is the cat called?")
+    kept = ana.digest("dog", filter={"key": "dog_name"})
+    run, store = world.strata._driver.run, world.strata.services.store
+
+    outcome = ana.forget(key="cat_name")
+
+    links = run(store.links(ana.principal.home))
+    told = b"".join(link.payload or b"" for link in links)
+    assert b"cat_name" not in told
+    assert b"dog_name" in told
+    assert [receipt.query for receipt in ana.receipts()] == [kept.receipt.query]
+    assert outcome.events[0].type is EventType.FORGOTTEN
+    assert len(outcome.events[0].subjects) == 2, "ids and time stay (ME-3)"
+    assert world.strata.verify_audit().ok
