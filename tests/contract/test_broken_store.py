@@ -19,6 +19,7 @@ SEEN_BY = {
     "NewsOfRenewals": "test_an_entry_made_anew_changes_nothing_else",
     "ChildlessSettling": "test_who_settles_tells_what_was_derived_elsewhere",
     "DeafToForgetting": "test_forgetting_erases_payloads_and_the_chain_verifies",
+    "EternalReviews": "test_a_review_replaces_that_of_its_id",
     "ForeignEdges": "test_a_memory_is_kept_with_its_parents_of_the_same_owner",
     "ForeverPresent": "test_the_past_is_shown_as_it_stood",
     "StaleEntries": "test_a_restated_memory_may_get_another_index_entry",

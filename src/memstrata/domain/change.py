@@ -132,6 +132,22 @@ class PolicyRecord(NamedTuple):
     body: bytes
 
 
+class ReviewRecord(NamedTuple):
+    """A review as rows keep it.
+
+    Attributes:
+        id: UUID text.
+        status: ``open`` or ``decided``.
+        at: When it came to be so, µs.
+        body: Canonical JSON; ids, no content.
+    """
+
+    id: str
+    status: str
+    at: int
+    body: bytes
+
+
 class NewVersion(NamedTuple):
     """A content version to be added with its first state, or one that stands, with its index row.
 
@@ -219,6 +235,7 @@ class Change:
         granted: Grants to add.
         revoked: Grants to remove; compared by grantee, right and subject.
         policy: A policy that came into force, to be kept behind those before it.
+        reviews: Reviews to be kept; one replaces that of its id.
     """
 
     known_at: int
@@ -236,6 +253,7 @@ class Change:
     granted: tuple[Grant, ...] = ()
     revoked: tuple[Grant, ...] = ()
     policy: PolicyRecord | None = None
+    reviews: tuple[ReviewRecord, ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -571,3 +571,15 @@ RETURNING holder;
 -- name: drop_lease
 DELETE FROM memstrata.leases
 WHERE owner = %(owner)s AND name = %(name)s AND holder = %(holder)s;
+
+-- name: reviews
+SELECT id, status, at, body FROM memstrata.reviews
+WHERE owner = %(owner)s AND (%(status)s::text IS NULL OR status = %(status)s) ORDER BY id;
+
+-- name: put_reviews
+INSERT INTO memstrata.reviews (owner, id, status, at, body)
+SELECT %(owner)s, r.* FROM unnest(
+    %(ids)s::text[], %(statuses)s::text[], %(times)s::bigint[], %(bodies)s::bytea[])
+    AS r (id, status, at, body)
+ON CONFLICT (owner, id) DO UPDATE SET status = excluded.status, at = excluded.at,
+    body = excluded.body;

@@ -375,3 +375,11 @@ WHERE leases.holder = excluded.holder OR leases.until <= :now;
 
 -- name: drop_lease
 DELETE FROM leases WHERE owner = :owner AND name = :name AND holder = :holder;
+
+-- name: reviews
+SELECT id, status, at, body FROM reviews
+WHERE owner = :owner AND (:status IS NULL OR status = :status) ORDER BY id;
+
+-- name: put_review
+INSERT OR REPLACE INTO reviews (owner, id, status, at, body)
+VALUES (:owner, :id, :status, :at, :body);
