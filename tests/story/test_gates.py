@@ -119,7 +119,7 @@ def test_what_has_the_same_terms_and_says_the_opposite_coexists(ana: MemoryManag
 
     outcome = ana.remember("I do not like tea in the evening")
 
-    assert (outcome.kind, outcome.reasons[-1]) == ("coexists", "near_text_differs")
+    assert (outcome.kind, outcome.reasons[-1]) == ("coexists", "beside_near_text")
     assert outcome.stored
 
 

@@ -158,7 +158,7 @@ def _free_text(
     if whole is not None:
         return Resolution(OutcomeKind.DROPPED, whole, reasons=("no_news",))
     if near.beside is not None:
-        return create(approved, moment, "near_text_differs", OutcomeKind.COEXISTS)
+        return create(approved, moment, "beside_near_text", OutcomeKind.COEXISTS)
     return create(approved, moment, "new_text")
 
 

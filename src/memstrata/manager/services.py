@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from memstrata.domain.collecting import GcRules
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
+from memstrata.manager.counting import Counters
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.policy.book import PolicyBook
@@ -51,6 +52,7 @@ class Services:
         gc_rules: By what memories that have aged out are collected.
         ailing: Which models failed when they were last asked, and why.
         closers: What lets go of connections that the parts hold.
+        counters: What this process has done.
     """
 
     store: MemoryStore
@@ -74,3 +76,4 @@ class Services:
     gc_rules: GcRules = field(default_factory=GcRules)
     ailing: dict[str, str] = field(default_factory=dict)
     closers: tuple[Callable[[], None], ...] = ()
+    counters: Counters = field(default_factory=Counters)

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from memstrata.domain.ageing import seen_at
@@ -59,6 +60,8 @@ from memstrata.retrieval.owner_index import IndexView, OwnerIndex
 
 VECTOR_MISSING = "vector_missing"
 """Reason: the embedder failed; the memory is found by its words until its vector is made."""
+
+NOTHING_PREPARED: Mapping[str, Indexed] = MappingProxyType({})
 
 FEW = 4
 """Candidates that are gated in about a millisecond: one takes .2 to .4."""
@@ -148,7 +151,9 @@ class WriteTurn:
             known_at=scribe.moment.known_at,
             added=added,
             restated=pending.restated,
-            reindexed=tuple(self._new_version(memory) for memory in pending.retagged),
+            reindexed=tuple(
+                indexed_version(self.services, memory, self.prepared) for memory in pending.retagged
+            ),
             held=tuple(self._held),
             reviews=tuple(map(encode_review, pending.reviews)),
             events=scribe.events,
@@ -256,19 +261,11 @@ class WriteTurn:
 
     def _first_entry(self, memory: Memory) -> NewVersion:
         """Return a version that is new, which says whose vector it has."""
-        make, new = self.services.indexes.indexer, self._new_version(memory)
+        make = self.services.indexes.indexer
+        new = indexed_version(self.services, memory, self.prepared)
         if new.embedder == make.embedder:
             return new
         return new._replace(memory=replace(memory, embedding_model=None))
-
-    def _new_version(self, memory: Memory) -> NewVersion:
-        make = self.services.indexes.indexer
-        text = index_text(memory)
-        indexed = self.prepared.get(text)
-        if indexed is None:
-            # Nothing slow waits inside the turn: a vector that takes time is made later.
-            (indexed,) = make.bare([text]) if make.is_slow else make.prepare_anyway([text]).entries
-        return NewVersion(memory, make.entry(memory, indexed), indexed.analyser, indexed.embedder)
 
     def _shape(self, candidate: Candidate) -> Shape | None:
         """Return what free text is compared by, of the entry that it gets anyway."""
@@ -315,6 +312,18 @@ class WriteTurn:
             "reasons": list(outcome.reasons),
         }
         self._records[name] = IdempotencyRecord(name, _request(candidate), canonical_json(answer))
+
+
+def indexed_version(
+    services: Services, memory: Memory, prepared: Mapping[str, Indexed] = NOTHING_PREPARED
+) -> NewVersion:
+    """Return a memory with its index entry, made under the turn unless it was prepared."""
+    make, text = services.indexes.indexer, index_text(memory)
+    indexed = prepared.get(text)
+    if indexed is None:
+        # Nothing slow waits inside the turn: a vector that takes time is made later.
+        (indexed,) = make.bare([text]) if make.is_slow else make.prepare_anyway([text]).entries
+    return NewVersion(memory, make.entry(memory, indexed), indexed.analyser, indexed.embedder)
 
 
 def _settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:
