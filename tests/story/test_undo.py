@@ -144,6 +144,41 @@ def test_a_decision_is_taken_back_and_may_be_taken_again(ana: MemoryManager) -> 
     assert stored(ana.decide(review.id, "a")).content == "Ana lives in Oslo"
 
 
+def test_each_side_of_a_decision_keeps_the_count_of_its_own_chain(ana: MemoryManager) -> None:
+    for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
+        said = f"Ana lives in {where}"
+        ana.remember_many([Draft(said, source=source, triple=("Ana", "lives_in", where))])
+    (review,) = ana.reviews()
+    bergen = stored(ana.correct(review.a, "Ana lives in Bergen"))
+    ana.correct(bergen.id, "Ana lives in Bodø")
+
+    ana.undo(event_of(ana.decide(review.id, "b")))
+
+    versions = {memory.content: memory.versions for memory in ana.list()}
+    assert versions == {"Ana lives in Bodø": 3, "Ana lives in Rome": 1}
+    assert stored(ana.correct(review.b, "Ana lives in Turin")).version == 2
+
+
+def test_what_changes_while_an_undo_looks_is_noticed(
+    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana.remember("one", key=KEY)
+    event = event_of(ana.remember("two", key=KEY))
+    store = world.strata.services.store
+    states = store.states
+
+    async def meanwhile(owner: object, id: str) -> object:
+        found = await states(owner, id)  # type: ignore[arg-type]
+        monkeypatch.setattr(store, "states", states)
+        ana.remember("three", key=KEY)
+        return found
+
+    monkeypatch.setattr(store, "states", meanwhile)
+
+    assert refusal(ana, event) == "changed_since"
+    assert standing(ana) == ["three"]
+
+
 def test_one_batch_that_corrected_itself_goes_back_to_its_first_word(ana: MemoryManager) -> None:
     _, second = ana.remember_many([Draft("one", key=KEY), Draft("two", key=KEY)])
 

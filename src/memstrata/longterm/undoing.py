@@ -85,11 +85,7 @@ def taken_back(deed: Deed, moment: Moment) -> tuple[Memory, ...]:
         by_whom = f"by {by} " if by else ""
         raise deed.refused("changed_since", f"its result was superseded {by_whom}since; undo that")
     changed = others if successor is not None else deed.stories
-    versions = max(states[-1].versions for states in deed.stories)
-    restored = [
-        _restored(deed, states, moment, versions if states[-1].root == first[-1].root else 0)
-        for states in changed
-    ]
+    restored = [_restored(deed, states, moment) for states in changed]
     if successor is None or not restored:
         return tuple(restored)
     last = successor[-1]
@@ -104,7 +100,7 @@ def taken_back(deed: Deed, moment: Moment) -> tuple[Memory, ...]:
     return (*restored, given_way)
 
 
-def _restored(deed: Deed, states: Sequence[Memory], moment: Moment, versions: int) -> Memory:
+def _restored(deed: Deed, states: Sequence[Memory], moment: Moment) -> Memory:
     last = states[-1]
     if to_us(last.known_from) != deed.at:
         advice = f"memory {last.id} has changed since; undo what came later first, or correct it"
@@ -118,9 +114,10 @@ def _restored(deed: Deed, states: Sequence[Memory], moment: Moment, versions: in
         raise deed.refused("not_undoable", f"memory {last.id} has no state before it")
     if former.is_expired(moment.now):
         raise deed.refused("expired", f"memory {last.id} has expired meanwhile; say it anew")
+    chain = [story[-1].versions for story in deed.stories if story[-1].root == last.root]
     return replace(
         former,
-        versions=max(former.versions, last.versions, versions),
+        versions=max(chain),
         updated_at=moment.now,
         known_from=moment.now,
         known_to=None,

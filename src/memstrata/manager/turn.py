@@ -198,6 +198,8 @@ class WriteTurn:
         shape = self._shape(candidate)
         resolution = resolve(verdict, pending, scribe.moment, self.policy.long_term, shape)
         pending.take(resolution, shape)
+        if shape is not None and len(self.judgements) == 1 and resolution.added:
+            self.index.expect(resolution.added[0], shape)
         memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
         if resolution.added:
             reasons = (*reasons, *self._lacking(candidate))

@@ -40,19 +40,19 @@ class Undoer:
         """See :meth:`memstrata.manager.AsyncMemoryManager.undo`."""
         owner = self._principal.home.owner
         name = check_text("event_id", event_id, 512)
-        (head,) = await self._services.store.heads((owner,))
+        index = self._services.indexes.of(owner)
+        index.refresh(await self._services.store.snapshot(owner, since=index.head))
+        # What is read from here on is compared under the turn with what has changed since.
+        head = index.head
         event = None if head is None else await self._found(owner, head, name)
         if head is None or event is None:
             raise _unknown(name)
         deed = await self._deed(owner, event)
         check_undoable(deed)
-        index = self._services.indexes.of(owner)
         turn = _Undoing(self._services, self._principal, index, deed, head)
         if deed.type is EventType.DECIDED:
             turn.reopened = await self._review(owner, deed)
-        committed = await self._services.store.commit(
-            owner, TurnRequest(since=index.head), turn.decide
-        )
+        committed = await self._services.store.commit(owner, TurnRequest(since=head), turn.decide)
         index.follow(committed)
         return turn.outcome
 

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable
 from functools import cache, reduce
 from heapq import nsmallest
 from operator import xor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,13 +49,25 @@ def shape_of(terms: Iterable[str], vector: bytes) -> Shape:
     return Shape(_mixed(ids), ids, vector)
 
 
+class _Filed(NamedTuple):
+    """By what a text is filed: where it lies, its firm terms, its vector; its terms are read out of
+    what it was filed from when they are wanted.
+    """
+
+    spot: int
+    firm: int
+    vector: bytes
+    text: StoredRow | Shape
+
+
 class NearTexts:
     """The free texts of one owner; see :class:`memstrata.ports.NearTexts`."""
 
     def __init__(self, rows: Collection[StoredRow] = ()) -> None:
         """File rows whose entries are all of one recipe."""
         self._alike: dict[int, dict[str, bytes]] = {}
-        self._spots: dict[str, tuple[int, StoredRow | Shape]] = {}
+        self._filed: dict[str, _Filed] = {}
+        self._expected: dict[str, _Filed] = {}
         self._having: defaultdict[int, set[str]] | None = None
         columns = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
         are_texts = (columns["hash"] != 0).tolist()
@@ -67,36 +79,46 @@ class NearTexts:
     def nbytes(self) -> int:
         """Memory held, roughly, in bytes; measured."""
         terms = sum(map(len, self._having.values())) if self._having is not None else 0
-        return 700 * len(self._spots) + 100 * terms
+        return 700 * len(self._filed) + 100 * terms
 
     def file(self, row: StoredRow) -> None:
         """File a row, if it is free text."""
-        fixed = ENTRY.unpack_from(row.entry)
-        if fixed[_HASH]:
+        filed = self._expected.pop(row.id, None)
+        if filed is None:
+            fixed = ENTRY.unpack_from(row.entry)
+            if not fixed[_HASH]:
+                return
             ids, vector = _contents(row, fixed)
-            self._file(row.id, _spot(fixed[_PLACE], fixed[_KIND]), _mixed(ids), vector, row)
+            filed = _Filed(_spot(fixed[_PLACE], fixed[_KIND]), _mixed(ids), vector, row)
+        self._file(row.id, filed)
+
+    def expect(self, id: str, place: Place, kind: Kind, shape: Shape) -> None:
+        """Note what a row will be filed by that is about to be written: it need not be read then.
+
+        Rows that were expected before and have not come by now, never came to be.
+        """
+        self._expected = {id: _Filed(_spot_of(place, kind), shape.firm, shape.vector, shape)}
 
     def remove(self, row: StoredRow) -> None:
-        """Take a row out, by the entry that it was filed with."""
-        fixed = ENTRY.unpack_from(row.entry)
-        if self._spots.pop(row.id, None) is None:
+        """Take a row out, if it is here."""
+        filed = self._filed.pop(row.id, None)
+        if filed is None:
             return
-        ids, _ = _contents(row, fixed)
-        name = _spot(fixed[_PLACE], fixed[_KIND]) ^ _mixed(ids)
-        alike = self._alike.get(name)
-        if alike is not None and alike.pop(row.id, None) is not None and not alike:
+        name = filed.spot ^ filed.firm
+        if filed.firm and self._alike[name].pop(row.id, None) is not None and not self._alike[name]:
             del self._alike[name]
         if self._having is not None:
-            for id in ids:
-                self._having[id].discard(row.id)
+            for term in _terms_of(filed.text):
+                self._having[term].discard(row.id)
 
     def add(self, id: str, place: Place, kind: Kind, shape: Shape) -> None:
         """See :class:`memstrata.ports.NearTexts`."""
-        self._file(id, _spot_of(place, kind), shape.firm, shape.vector, shape)
+        self._file(id, _Filed(_spot_of(place, kind), shape.firm, shape.vector, shape))
 
     def near_text(self, place: Place, kind: Kind, shape: Shape) -> list[str]:
         """See :class:`memstrata.ports.NearTexts`."""
-        return nsmallest(MOST, self._like(place, kind, shape))
+        alike = self._like(place, kind, shape)
+        return nsmallest(MOST, alike) if alike else []
 
     def nearest(
         self, place: Place, kind: Kind, shape: Shape, above: float
@@ -116,12 +138,12 @@ class NearTexts:
             return []
         if self._having is None:
             self._having = defaultdict(set)
-            for id, (_, text) in self._spots.items():
-                self._note_terms(id, text)
+            for id, filed in self._filed.items():
+                self._note_terms(id, filed)
         rarest, *others = sorted((self._having.get(id, _NOWHERE) for id in wanted), key=len)
         spot = _spot_of(place, kind)
         return nsmallest(
-            MOST, (id for id in rarest.intersection(*others) if self._spots[id][0] == spot)
+            MOST, (id for id in rarest.intersection(*others) if self._filed[id].spot == spot)
         )
 
     def _like(self, place: Place, kind: Kind, shape: Shape) -> dict[str, bytes]:
@@ -130,22 +152,24 @@ class NearTexts:
             return _NOBODY
         return self._alike.get(_spot_of(place, kind) ^ shape.firm, _NOBODY)
 
-    def _file(self, id: str, spot: int, firm: int, vector: bytes, text: StoredRow | Shape) -> None:
-        self._spots[id] = spot, text
-        if firm:
-            self._alike.setdefault(spot ^ firm, {})[id] = vector
+    def _file(self, id: str, filed: _Filed) -> None:
+        self._filed[id] = filed
+        if filed.firm:
+            self._alike.setdefault(filed.spot ^ filed.firm, {})[id] = filed.vector
         if self._having is not None:
-            self._note_terms(id, text)
+            self._note_terms(id, filed)
 
-    def _note_terms(self, id: str, text: StoredRow | Shape) -> None:
-        if isinstance(text, Shape):
-            ids = text.terms
-        else:
-            ids, _ = _contents(text, ENTRY.unpack_from(text.entry))
+    def _note_terms(self, id: str, filed: _Filed) -> None:
         having = self._having
         if having is not None:
-            for term in ids:
+            for term in _terms_of(filed.text):
                 having[term].add(id)
+
+
+def _terms_of(text: StoredRow | Shape) -> frozenset[int]:
+    if isinstance(text, Shape):
+        return text.terms
+    return _contents(text, ENTRY.unpack_from(text.entry))[0]
 
 
 def _contents(row: StoredRow, fixed: tuple[Any, ...]) -> tuple[frozenset[int], bytes]:

@@ -354,6 +354,12 @@ class OwnerIndex:
         found = (self._open(id, now) for id in ids)
         return tuple(m for m in found if m and (m.place, m.kind) == (place, kind))
 
+    def expect(self, memory: Memory, shape: Shape) -> None:
+        """Note by what a memory that is about to be written is near to others."""
+        with self._lock:
+            if self._texts is not None:
+                self._texts.expect(memory.id, memory.place, memory.kind, shape)
+
     def nearest(
         self, place: Place, kind: Kind, shape: Shape, above: float, now: datetime
     ) -> tuple[tuple[Memory, float], ...]:
