@@ -61,16 +61,16 @@ class Shelves(RuleBasedStateMachine):
     @invariant()
     def what_may_be_the_same_is_found(self) -> None:
         for asked in TEXTS:
-            shape = shape_of(analyse(asked), b"")
             for place in PLACES:
+                shape = shape_of(place, Kind.SEMANTIC, analyse(asked), b"")
                 mine = {id: text for id, (_, at, text) in self.rows.items() if at == place}
-                found = self.near.near_text(place, Kind.SEMANTIC, shape)
+                found = self.near.near_text(shape)
                 same = {id for id, text in mine.items() if mean_the_same(read(asked), read(text))}
                 assert set(found) <= set(mine)
                 assert found == sorted(found)
                 if asked != "Thanks" and len(found) < MOST:
                     assert same <= set(found)
-                whole = self.near.containing(place, Kind.SEMANTIC, shape)
+                whole = self.near.containing(shape)
                 assert set(whole) <= set(mine)
 
 
@@ -82,11 +82,11 @@ def test_the_nearest_are_those_of_the_greatest_cosine() -> None:
     near, place = NearTexts(), Place(ALICE)
     terms = analyse("green tea")
     for id, vector in (("far", b"\x00\x01"), ("near", b"\x05\x01"), ("same", b"\x01\x00")):
-        near.add(id, place, Kind.SEMANTIC, shape_of(terms, vector))
-    near.add("blank", place, Kind.SEMANTIC, shape_of(terms, b""))
+        near.add(id, shape_of(place, Kind.SEMANTIC, terms, vector))
+    near.add("blank", shape_of(place, Kind.SEMANTIC, terms, b""))
 
-    found = near.nearest(place, Kind.SEMANTIC, shape_of(terms, b"\x01\x00"), 0.5)
+    found = near.nearest(shape_of(place, Kind.SEMANTIC, terms, b"\x01\x00"), 0.5)
 
     assert [id for id, _ in found] == ["same", "near"]
     assert found[0][1] == 1.0
-    assert near.nearest(place, Kind.EPISODIC, shape_of(terms, b"\x01\x00"), 0.5) == []
+    assert near.nearest(shape_of(place, Kind.EPISODIC, terms, b"\x01\x00"), 0.5) == []

@@ -51,11 +51,13 @@ class Shape(NamedTuple):
     know what is in it.
 
     Attributes:
+        spot: Stands for the place and kind within which it is compared.
         firm: A mixture of its firm terms, those for which no other word stands; 0 without any.
         terms: Numbers of its distinct terms.
         vector: int8 components of its embedding, empty where there is none.
     """
 
+    spot: int
     firm: int
     terms: frozenset[int]
     vector: bytes

@@ -99,7 +99,6 @@ _MOVABLE = frozenset(
 _ONE_MEANING = {
     word: group.split()[0]
     for group in (
-        "2 two", "3 three", "4 four", "5 five", "6 six", "7 seven", "8 eight", "9 nine", "10 ten",
         "color colour", "favorite favourite", "flavor flavour", "neighbor neighbour",
         "behavior behaviour", "center centre", "theater theatre", "program programme",
         "mother mom mum mommy mummy", "father dad daddy", "grandmother grandma granny",

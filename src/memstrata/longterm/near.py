@@ -56,14 +56,18 @@ def look_around(candidate: Candidate, view: OwnerView, shape: Shape, gates: Gate
     found = view.near_text(place, kind, shape)
     if not found:
         return NOTHING_NEAR  # and nothing nearest, which is among them
-    said = read(candidate.content)
+    said, alike = read(candidate.content), set[str]()
     for memory in found:
         other = read(memory.content)
         if overlap(said, other) >= gates.near_text and are_the_same(said, other):
             return Near(memory, NEAR_TEXT)
-    for memory, _ in view.nearest(place, kind, shape, gates.near_meaning) if shape.vector else ():
-        if mean_the_same(said, read(memory.content)):
-            return Near(memory, NEAR_MEANING)
+        if mean_the_same(said, other):
+            alike.add(memory.id)
+    # Vectors are dear: they are asked only about what the rule lets pass.
+    if alike and shape.vector:
+        for memory, _ in view.nearest(place, kind, shape, gates.near_meaning):
+            if memory.id in alike:
+                return Near(memory, NEAR_MEANING)
     return Near(beside=found[0])
 
 

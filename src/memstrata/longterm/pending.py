@@ -18,7 +18,11 @@ from memstrata.ports import NearTexts, OwnerView
 
 
 class Pending:
-    """An :class:`~memstrata.ports.OwnerView` that also sees this turn's own resolutions."""
+    """An :class:`~memstrata.ports.OwnerView` that also sees this turn's own resolutions.
+
+    Attributes:
+        shapes: Of the free texts that it adds, by id.
+    """
 
     def __init__(self, standing: OwnerView, own_texts: NearTexts | None = None) -> None:
         """Lay a turn over what stands.
@@ -31,6 +35,7 @@ class Pending:
         self._standing = standing
         self._own_texts = own_texts
         self._reviews: list[Review] = []
+        self.shapes: dict[str, Shape] = {}
         self._added: dict[str, Memory] = {}
         self._restated: dict[str, Memory] = {}
         self._keys: dict[tuple[Place, str], str] = {}
@@ -67,8 +72,10 @@ class Pending:
         for memory in resolution.added:
             self._added[memory.id] = memory
             self._file(memory)
-            if self._own_texts is not None and shape is not None and memory.key is None:
-                self._own_texts.add(memory.id, memory.place, memory.kind, shape)
+            if shape is not None and memory.key is None and memory.status.is_live:
+                self.shapes[memory.id] = shape
+                if self._own_texts is not None:
+                    self._own_texts.add(memory.id, shape)
         for memory in resolution.restated:
             # A memory that this very turn added has had no other state yet.
             known = self._added if memory.id in self._added else self._restated
@@ -129,13 +136,13 @@ class Pending:
     def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
         """See :class:`~memstrata.ports.OwnerView`."""
         found = self._standing.near_text(place, kind, shape)
-        own = () if self._own_texts is None else self._own_texts.near_text(place, kind, shape)
+        own = () if self._own_texts is None else self._own_texts.near_text(shape)
         return self._both(found, own) if found or own else ()
 
     def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
         """See :class:`~memstrata.ports.OwnerView`."""
         found = self._standing.containing(place, kind, shape)
-        own = () if self._own_texts is None else self._own_texts.containing(place, kind, shape)
+        own = () if self._own_texts is None else self._own_texts.containing(shape)
         return self._both(found, own) if found or own else ()
 
     def nearest(
@@ -144,7 +151,7 @@ class Pending:
         """See :class:`~memstrata.ports.OwnerView`."""
         found = list(self._standing.nearest(place, kind, shape, above))
         if self._own_texts is not None:
-            own = self._own_texts.nearest(place, kind, shape, above)
+            own = self._own_texts.nearest(shape, above)
             found += [(self._added[id], cosine) for id, cosine in own]
         latest = ((self._live(memory), cosine) for memory, cosine in found)
         return tuple((memory, cosine) for memory, cosine in latest if memory is not None)

@@ -142,6 +142,7 @@ class WriteTurn:
             outcome = self._settle(judgement, snapshot, pending, scribe)
             self._remember_key(judgement.candidate, outcome)
             self.outcomes.append(outcome)
+        self.index.expect(pending.shapes)
         added = tuple(self._first_entry(memory) for memory in pending.added)
         final = {memory.id: memory for memory in pending.restated}
         final |= {new.memory.id: new.memory for new in added}
@@ -198,8 +199,6 @@ class WriteTurn:
         shape = self._shape(candidate)
         resolution = resolve(verdict, pending, scribe.moment, self.policy.long_term, shape)
         pending.take(resolution, shape)
-        if shape is not None and len(self.judgements) == 1 and resolution.added:
-            self.index.expect(resolution.added[0], shape)
         memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
         if resolution.added:
             reasons = (*reasons, *self._lacking(candidate))
@@ -277,7 +276,7 @@ class WriteTurn:
         # A speaker and tags are found by too, but a repetition may have others.
         bare = candidate.speaker is None and not candidate.tags
         terms = indexed.terms if bare else analyse(candidate.content)
-        return shape_of(terms, indexed.vector)
+        return shape_of(candidate.place, candidate.kind, terms, indexed.vector)
 
     def _lacking(self, candidate: Candidate) -> tuple[str, ...]:
         """Return, as a reason, that what is stored has no vector yet (LT-11)."""

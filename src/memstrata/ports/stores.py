@@ -426,16 +426,14 @@ class OwnerView(Protocol):
 class NearTexts(Protocol):
     """Ids of texts by what they are near to; as :class:`OwnerView` orders them."""
 
-    def add(self, id: str, place: Place, kind: Kind, shape: Shape) -> None:
+    def add(self, id: str, shape: Shape) -> None:
         """Take in one more text."""
 
-    def near_text(self, place: Place, kind: Kind, shape: Shape) -> list[str]:
+    def near_text(self, shape: Shape) -> list[str]:
         """See :meth:`OwnerView.near_text`."""
 
-    def nearest(
-        self, place: Place, kind: Kind, shape: Shape, above: float
-    ) -> list[tuple[str, float]]:
+    def nearest(self, shape: Shape, above: float) -> list[tuple[str, float]]:
         """See :meth:`OwnerView.nearest`."""
 
-    def containing(self, place: Place, kind: Kind, shape: Shape) -> list[str]:
+    def containing(self, shape: Shape) -> list[str]:
         """See :meth:`OwnerView.containing`."""

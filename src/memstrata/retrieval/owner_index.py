@@ -9,7 +9,7 @@ reader for no files.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from operator import itemgetter
@@ -335,7 +335,7 @@ class OwnerIndex:
         :meth:`memstrata.ports.OwnerView.near_text`.
         """
         with self._lock:
-            near = self._shelved.near_text(place, kind, shape)
+            near = self._shelved.near_text(shape)
             return self._texts_of(near, place, kind, now) if near else ()
 
     def containing(
@@ -345,7 +345,7 @@ class OwnerIndex:
         :meth:`memstrata.ports.OwnerView.containing`.
         """
         with self._lock:
-            found = self._shelved.containing(place, kind, shape)
+            found = self._shelved.containing(shape)
             return self._texts_of(found, place, kind, now)
 
     def _texts_of(
@@ -354,11 +354,11 @@ class OwnerIndex:
         found = (self._open(id, now) for id in ids)
         return tuple(m for m in found if m and (m.place, m.kind) == (place, kind))
 
-    def expect(self, memory: Memory, shape: Shape) -> None:
-        """Note by what a memory that is about to be written is near to others."""
+    def expect(self, shapes: Mapping[str, Shape]) -> None:
+        """Note by what rows that are about to be written are near to others."""
         with self._lock:
             if self._texts is not None:
-                self._texts.expect(memory.id, memory.place, memory.kind, shape)
+                self._texts.expect(shapes)
 
     def nearest(
         self, place: Place, kind: Kind, shape: Shape, above: float, now: datetime
@@ -367,7 +367,7 @@ class OwnerIndex:
         :meth:`memstrata.ports.OwnerView.nearest`.
         """
         with self._lock:
-            near = self._shelved.nearest(place, kind, shape, above)
+            near = self._shelved.nearest(shape, above)
             found = [(self._open(id, now), cosine) for id, cosine in near]
         same = ((m, cosine) for m, cosine in found if m and (m.place, m.kind) == (place, kind))
         return tuple(same)
