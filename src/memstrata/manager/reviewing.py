@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import cast
 
+from memstrata.domain.ageing import seen_at
 from memstrata.domain.change import Change, Snapshot, TurnRequest
 from memstrata.domain.decision import Outcome, OutcomeKind
 from memstrata.domain.errors import InvalidInput
@@ -47,7 +48,9 @@ class Reviewer:
 
     def _with_sides(self, review: Review, index: OwnerIndex) -> Review:
         now = self._reader.now
-        return replace(review, sides=tuple(index.by_root(r, now) for r in (review.a, review.b)))
+        found = [index.by_root(root, now) for root in (review.a, review.b)]
+        sides = (None if side is None else seen_at(side, now) for side in found)
+        return replace(review, sides=tuple(sides))
 
     def _is_mine(self, review: Review) -> bool:
         """Whether it is of this principal's scope, and its agent may see what stands of it; of
@@ -106,7 +109,8 @@ class _Decision:
         scribe = Scribe(self.services, self.principal, snapshot)
         moment, review = scribe.moment, self.review
         a, b = (self.index.by_root(root, moment.now) for root in (review.a, review.b))
-        states = decided(a, b, self.keep, moment)
+        policy = self.services.policies.policy_for(self.principal.home.org)
+        states = decided(a, b, self.keep, moment, lambda name: policy.ttl_for(name)[0])
         if isinstance(states, str):
             self.outcome = Outcome(OutcomeKind.DROPPED, a or b, (states,))
             return None
@@ -131,4 +135,5 @@ class _Decision:
         )
         lost = any(not memory.status.is_live for memory in states)
         kind = OutcomeKind.SUPERSEDED if lost else OutcomeKind.COEXISTS
-        self.outcome = Outcome(kind, states[0], ("decided", why), scribe.events)
+        kept = seen_at(states[0], scribe.moment.now)
+        self.outcome = Outcome(kind, kept, ("decided", why), scribe.events)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from memstrata.domain.ageing import seen_at
 from memstrata.domain.change import Change, Head, ReviewRecord, Snapshot, TurnRequest
 from memstrata.domain.decision import Outcome, OutcomeKind
 from memstrata.domain.errors import UndoRefused
@@ -133,7 +134,8 @@ class _Undoing:
             reasons=(f"was:{deed.type}",),
             details={"undoes": deed.id},
         )
-        self.outcome = Outcome(OutcomeKind.UNDONE, states[0], event.reasons, (event,))
+        again = seen_at(states[0], scribe.moment.now)
+        self.outcome = Outcome(OutcomeKind.UNDONE, again, event.reasons, (event,))
         return Change(
             known_at=scribe.moment.known_at,
             restated=states,
