@@ -45,6 +45,7 @@ from memstrata.domain.errors import (
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
+    UndoRefused,
 )
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
@@ -52,6 +53,7 @@ from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Sta
 from memstrata.domain.recall import Explanation, Hit, Recall
 from memstrata.domain.receipt import Made, Receipt, Trigger
 from memstrata.domain.reindexing import ReindexReport
+from memstrata.domain.review import Keep, Review, ReviewStatus
 from memstrata.domain.scope import Grant, Principal, Right, Scope
 from memstrata.domain.tool import Tool, ToolReply
 from memstrata.domain.trust import Sensitivity, Source, Trust
@@ -168,6 +170,7 @@ __all__ = [
     "Importance",
     "InvalidInput",
     "InvalidScope",
+    "Keep",
     "Kind",
     "Made",
     "Memory",
@@ -192,6 +195,8 @@ __all__ = [
     "ReceiptCheck",
     "ReindexReport",
     "Rejudged",
+    "Review",
+    "ReviewStatus",
     "Right",
     "Scope",
     "ScopeDenied",
@@ -212,6 +217,7 @@ __all__ = [
     "Triggers",
     "Triple",
     "Trust",
+    "UndoRefused",
     "Usage",
     "Verification",
     "__version__",

@@ -175,6 +175,17 @@ class OldPolicies(DictStore):
         return committed
 
 
+class EternalReviews(DictStore):
+    """Keeps a review as it was first written."""
+
+    async def commit(self, owner, request, decide):
+        kept = await super().reviews(owner)
+        committed = await super().commit(owner, request, decide)
+        if kept:
+            self._shelves[owner].reviews.update({review.id: review for review in kept})
+        return committed
+
+
 class SharedOutbox(DictStore):
     """Settles whatever it is told, whoever's it is."""
 
@@ -285,6 +296,7 @@ BROKEN = (
     ErasesForAll,
     ErasesTombstones,
     ErasesWithoutReaders,
+    EternalReviews,
     ForeignEdges,
     ForeverPresent,
     HalfWritten,

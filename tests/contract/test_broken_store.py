@@ -23,6 +23,7 @@ SEEN_BY = {
     "ErasesTombstones": "test_an_erased_owner_keeps_codes_and_tombstones_and_nothing_else",
     "ErasesWithoutReaders": "test_an_erased_owner_keeps_codes_and_tombstones_and_nothing_else",
     "LateJournal": "test_what_readers_did_before_an_erasure_is_not_written_after_it",
+    "EternalReviews": "test_a_review_replaces_that_of_its_id",
     "ForeignEdges": "test_a_memory_is_kept_with_its_parents_of_the_same_owner",
     "ForeverPresent": "test_the_past_is_shown_as_it_stood",
     "StaleEntries": "test_a_restated_memory_may_get_another_index_entry",

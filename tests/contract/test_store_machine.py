@@ -177,6 +177,7 @@ class StoresInStep(RuleBasedStateMachine):
             revoked=revoked,
             idempotency=tuple(IdempotencyRecord(key, b"r", b"{}") for key in keys),
             held=(self.make.held(session=keys[0] if keys else None),),
+            reviews=(self.make.review(status="decided" if keys else "open"),),
             outbox=(self.make.outbox_item(),),
             policy=None if policy is None else PolicyRecord(policy, 1, b"{}"),
         )
@@ -225,6 +226,7 @@ class StoresInStep(RuleBasedStateMachine):
                     [drive(store, store.history(owner, id)) for id in IDS],
                     [drive(store, store.keyed(owner, s, k)) for s in (owner, TASK) for k in KEYS],
                     drive(store, store.held(owner, session="a")),
+                    drive(store, store.reviews(owner, status="open")),
                     drive(store, store.outbox(limit=3)),
                     len(drive(store, store.links(owner, after=place, limit=4))),
                 )

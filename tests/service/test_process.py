@@ -16,6 +16,7 @@ import pytest
 import memstrata
 from memstrata import blocking, manager, ports, testing
 from memstrata.agent import AsyncAgent
+from memstrata.manager.changing_verbs import AsyncChangingVerbs
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.strata import AsyncStrata
 
@@ -204,6 +205,7 @@ PAIRS = [
     (blocking.Strata, AsyncStrata),
     (blocking.MemoryManager, manager.AsyncMemoryManager),
     (blocking.PromptVerbs, AsyncPromptVerbs),
+    (blocking.ChangingVerbs, AsyncChangingVerbs),
     (blocking.Triggers, manager.AsyncTriggers),
     (blocking.Admin, manager.AsyncAdmin),
     (blocking.Agent, AsyncAgent),

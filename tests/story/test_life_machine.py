@@ -1,14 +1,14 @@
 """Whole lives in any order, on every store, end where a dictionary would end.
 
-Two users and a task of one of them write, correct, confirm, forget and erase, time passes, and
-processes end well or not. After each step every face shows what the model says, of each scope its
-own and nothing of another's. ``LIFE_STEPS`` sets how many steps are played on SQLite and in memory,
-``LIFE_SEED`` where they begin.
+Two users and a task of one of them write, correct, confirm, undo, forget and erase, time passes,
+and processes end well or not. After each step every face shows what the model says, of each scope
+its own and nothing of another's. ``LIFE_STEPS`` sets how many steps are played on SQLite and in
+memory, ``LIFE_SEED`` where they begin.
 """
 
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,9 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from lives import Shelf
+from lives import Fact, Shelf
 
+from memstrata import Outcome, UndoRefused
 from memstrata.blocking import Strata
 from memstrata.domain.value import from_us
 from memstrata.settings import Settings
@@ -67,6 +68,7 @@ class Lives(RuleBasedStateMachine):
         self.target = self.new_target(on_disk)
         self.shelves = {name: Shelf() for name in PLACES}
         self.past: list[Believed] = []
+        self.done: dict[tuple[str, str], tuple[str, Fact]] = {}
         self.abandoned: list[Strata] = []
         self.strata = self._opened()
 
@@ -107,8 +109,10 @@ class Lives(RuleBasedStateMachine):
 
     @rule(who=WHO, key=KEYS, value=VALUES, source=SOURCES, days=st.sampled_from([None, 1, 3]))
     def remember(self, who: str, key: str, value: str, source: str, days: int | None) -> None:
+        before = self._copied(who, key)
         expected = self.shelves[who].told(key, value, source, self.tick(), days)
         outcome = self.managers[who].remember(value, key=key, source=source, ttl_days=days)
+        self._note(who, key, outcome, before)
 
         assert outcome.kind == expected
         assert outcome.memory is not None
@@ -116,15 +120,45 @@ class Lives(RuleBasedStateMachine):
 
     @rule(who=WHO, key=KEYS, value=VALUES)
     def correct(self, who: str, key: str, value: str) -> None:
+        before = self._copied(who, key)
         expected = self.shelves[who].corrected(key, value, self.tick())
         outcome = self.managers[who].correct(key, value)
+        self._note(who, key, outcome, before)
 
         assert outcome.kind == expected
+
+    def _copied(self, who: str, key: str) -> Fact | None:
+        fact = self.shelves[who].facts.get(key)
+        return None if fact is None else replace(fact)
+
+    def _note(self, who: str, key: str, outcome: Outcome, before: Fact | None) -> None:
+        """Remember how to take back what was done last under a key, if that can be."""
+        self.done.pop((who, key), None)
+        if outcome.kind in ("superseded", "refreshed", "bumped") and before is not None:
+            self.done[who, key] = outcome.events[0].id, before
+
+    @rule(who=WHO, key=KEYS)
+    def undo(self, who: str, key: str) -> None:
+        event, before = self.done.pop((who, key), (None, None))
+        if event is None or before is None:
+            return
+        now, shelf = self.tick(), self.shelves[who]
+        if now >= before.expires:
+            with pytest.raises(UndoRefused, match="expired"):
+                self.managers[who].undo(event)
+            return
+        outcome = self.managers[who].undo(event)
+        shelf.facts[key] = replace(before, versions=shelf.facts[key].versions)
+
+        assert (outcome.kind, outcome.events[0].details["undoes"]) == ("undone", event)
+        with pytest.raises(UndoRefused, match="already_undone"):
+            self.managers[who].undo(event)
 
     @rule(who=WHO, key=KEYS)
     def confirm(self, who: str, key: str) -> None:
         stood = self.standing(who).get(key)
         self.tick()
+        self.done.pop((who, key), None)
         id = self._id(who, key)
         if id is not None:
             assert stood is not None
@@ -151,6 +185,8 @@ class Lives(RuleBasedStateMachine):
         self._forgotten(who, [*gone])
 
     def _forgotten(self, who: str, keys: list[str]) -> None:
+        for key in keys:
+            self.done.pop((who, key), None)
         for believed in self.past:
             for key in keys if believed.place == who else ():
                 believed.values.pop(key, None)

@@ -201,9 +201,9 @@ def test_the_order_of_writes_leaves_no_trace_in_scores() -> None:
 def test_ties_break_by_newest_update_then_id(new_world: Callable[..., World]) -> None:
     world = new_world(embedder="none")
     manager = world.strata.manager(user="ana")
-    batch = manager.remember_many([Draft(f"Green tea{mark}") for mark in ".!?"])
+    batch = manager.remember_many([Draft(f"Green tea{mark}") for mark in "%*?"])
     world.clock.advance(days=1)
-    later = manager.remember_many([Draft(f"Green tea{mark}") for mark in ",;:"])
+    later = manager.remember_many([Draft(f"Green tea{mark}") for mark in "+=&"])
 
     hits = manager.recall("green tea", limit=6)
 

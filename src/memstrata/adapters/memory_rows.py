@@ -18,7 +18,14 @@ from memstrata.adapters.store_tags import (
     memory_tags,
     session_tag,
 )
-from memstrata.domain.change import Head, HeldCandidate, OutboxItem, PolicyRecord, StoredRow
+from memstrata.domain.change import (
+    Head,
+    HeldCandidate,
+    OutboxItem,
+    PolicyRecord,
+    ReviewRecord,
+    StoredRow,
+)
 from memstrata.domain.codec import STATUS_CODES, canonical_json, code_of, decode, status_of
 from memstrata.domain.event import Link
 from memstrata.domain.moving import OwnerFacts, Row
@@ -155,6 +162,7 @@ _ENTRIES: Mapping[str, Callable[[Shelf], Iterable[Entry]]] = MappingProxyType(
             _entry((tag, *done)) for tag, done in shelf.idempotent.items()
         ),
         "held": _held,
+        "reviews": lambda shelf: (_entry(tuple(review)) for review in shelf.reviews.values()),
         "grants": lambda shelf: (
             _entry((grant_tag(shelf.tag, grant), canonical_json(grant.to_dict())))
             for grant in shelf.grants.values()
@@ -199,6 +207,7 @@ def shelf_of(owner: Scope, digest: bytes, tag: Tag, facts: OwnerFacts, rows: Row
     shelf.idempotent.update({name: Done(*done) for name, *done in of["idempotency"]})
     for id, _, reason, held_at, session, body in of["held"]:
         shelf.held[id] = HeldCandidate(id, session, reason, body, held_at)
+    shelf.reviews.update({review[0]: ReviewRecord(*review) for review in of["reviews"]})
     for _, body in of["grants"]:
         named = json.loads(body)
         grant = Grant(named["grantee"], Right(named["right"]), named["subject"], named["by"])

@@ -29,6 +29,7 @@ from memstrata.domain.change import (
     OutboxItem,
     PolicyRecord,
     Renewed,
+    ReviewRecord,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -135,6 +136,7 @@ class Shelf:
         tombstones: Tags of fingerprints.
         idempotent: By the tag of the key.
         held: By id.
+        reviews: By id.
         grants: By grantee, right and subject.
         outbox: By id.
         policies: In the order in which they came into force.
@@ -155,6 +157,7 @@ class Shelf:
     tombstones: set[bytes] = field(default_factory=set)
     idempotent: dict[bytes, Done] = field(default_factory=dict)
     held: dict[str, HeldCandidate] = field(default_factory=dict)
+    reviews: dict[str, ReviewRecord] = field(default_factory=dict)
     grants: dict[GrantName, Grant] = field(default_factory=dict)
     outbox: dict[str, OutboxItem] = field(default_factory=dict)
     policies: list[PolicyRecord] = field(default_factory=list)
@@ -327,6 +330,7 @@ class Shelf:
         for id in change.released:
             self.held.pop(id, None)
         self.held.update({held.id: held for held in change.held})
+        self.reviews.update({review.id: review for review in change.reviews})
         for key, request, answer in change.idempotency:
             done = Done(self.head.revision, request, answer)
             self.idempotent[idempotency_tag(self.tag, key)] = done

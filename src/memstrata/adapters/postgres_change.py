@@ -29,6 +29,7 @@ from memstrata.domain.change import (
     JournalEntry,
     NewVersion,
     Renewed,
+    ReviewRecord,
     StoredRow,
 )
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
@@ -310,11 +311,13 @@ def _bans(owner: Owner, change: Change) -> Iterable[Statement]:
 
 
 def _work(owner: Owner, head: Head, change: Change) -> Iterable[Statement]:
-    """Held candidates, idempotency records, the policy that came into force, and the outbox."""
+    """Held candidates, reviews, idempotency records, the policy in force, and the outbox."""
     if change.released:
         yield "drop_held", {"ids": list(filter(is_text, change.released))}
     if change.held:
         yield "put_held", _held_columns(owner, change.held)
+    if change.reviews:
+        yield "put_reviews", _review_columns(change.reviews)
     if change.idempotency:
         yield (
             "add_idempotent",
@@ -348,5 +351,16 @@ def _held_columns(owner: Owner, held: Iterable[HeldCandidate]) -> dict[str, list
         "reasons": list(map(attrgetter("reason"), last)),
         "times": [each.held_at for each in last],
         "sessions": sessions,
+        "bodies": [each.body for each in last],
+    }
+
+
+def _review_columns(reviews: Iterable[ReviewRecord]) -> dict[str, list[Any]]:
+    # The last of one id counts, as for held candidates.
+    last = list({each.id: each for each in reviews}.values())
+    return {
+        "ids": [each.id for each in last],
+        "statuses": [each.status for each in last],
+        "times": [each.at for each in last],
         "bodies": [each.body for each in last],
     }

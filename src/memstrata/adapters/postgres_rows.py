@@ -16,6 +16,7 @@ from memstrata.domain.change import (
     OutboxItem,
     PendingOutbox,
     PolicyRecord,
+    ReviewRecord,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -128,6 +129,11 @@ def states_in(rows: Sequence[Row], states: Sequence[Row]) -> tuple[Memory, ...]:
 def held_in(found: Iterable[Row]) -> tuple[HeldCandidate, ...]:
     """Return held candidates in the order found."""
     return tuple(map(HeldCandidate._make, found))
+
+
+def reviews_in(found: Iterable[Row]) -> tuple[ReviewRecord, ...]:
+    """Return reviews in the order found."""
+    return tuple(map(ReviewRecord._make, found))
 
 
 def outbox_in(found: Iterable[Row]) -> tuple[PendingOutbox, ...]:

@@ -333,12 +333,14 @@ def _write_bans(writing: Writing, change: Change) -> None:
 
 
 def _write_work(writing: Writing, change: Change) -> None:
-    """Held candidates, idempotency records, the outbox, and the policy that came into force."""
+    """Held candidates, reviews, idempotency records, the outbox, and the policy in force."""
     for id in change.released:
         writing.run("drop_held", id=id)
     for held in change.held:
         tag = None if held.session is None else session_tag(writing.tag, held.session)
         writing.run("put_held", session_tag=tag, **held._asdict())
+    for review in change.reviews:
+        writing.run("put_review", **review._asdict())
     for key, request, answer in change.idempotency:
         writing.run(
             "add_idempotent",

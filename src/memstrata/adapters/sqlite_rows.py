@@ -20,6 +20,7 @@ from memstrata.domain.change import (
     OutboxItem,
     PendingOutbox,
     PolicyRecord,
+    ReviewRecord,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -153,6 +154,14 @@ def fetch_held(
         bound = {"owner": owner, "session_tag": session_tag}
         found = connection.execute(SQL["held_of_session"], bound)
     return tuple(map(HeldCandidate._make, found))
+
+
+def fetch_reviews(
+    connection: apsw.Connection, owner: bytes, status: str | None
+) -> tuple[ReviewRecord, ...]:
+    """Return an owner's reviews, of one status if it is given."""
+    found = connection.execute(SQL["reviews"], {"owner": owner, "status": status})
+    return tuple(map(ReviewRecord._make, found))
 
 
 def fetch_grants(connection: apsw.Connection, owner: bytes) -> tuple[Grant, ...]:

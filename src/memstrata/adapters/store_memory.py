@@ -31,6 +31,7 @@ from memstrata.domain.change import (
     JournalEntry,
     PendingOutbox,
     Renewed,
+    ReviewRecord,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -185,6 +186,13 @@ class DictStore(DictMoves):
             held = () if shelf is None else tuple(shelf.held.values())
         wanted = [each for each in held if session is None or each.session == session]
         return tuple(sorted(wanted, key=lambda each: each.id))
+
+    async def reviews(self, owner: Scope, *, status: str | None = None) -> tuple[ReviewRecord, ...]:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            reviews = () if shelf is None else tuple(shelf.reviews.values())
+        return tuple(sorted(each for each in reviews if status in (None, each.status)))
 
     async def grants(self, owner: Scope) -> tuple[Grant, ...]:
         """See the port."""

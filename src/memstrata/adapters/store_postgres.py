@@ -20,6 +20,7 @@ from memstrata.domain.change import (
     JournalEntry,
     PendingOutbox,
     Renewed,
+    ReviewRecord,
     Snapshot,
     StoredRow,
 )
@@ -124,6 +125,10 @@ class PostgresStore(PostgresTurns):
             return meaning.held_in(await self._ask_of(owner, "held"))
         tag = session_tag(self._owners.of(owner).tag, session)
         return meaning.held_in(await self._ask_of(owner, "held_of_session", session_tag=tag))
+
+    async def reviews(self, owner: Scope, *, status: str | None = None) -> tuple[ReviewRecord, ...]:
+        """See the port."""
+        return meaning.reviews_in(await self._ask_of(owner, "reviews", status=status))
 
     async def grants(self, owner: Scope) -> tuple[Grant, ...]:
         """See the port."""

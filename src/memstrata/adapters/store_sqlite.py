@@ -23,6 +23,7 @@ from memstrata.domain.change import (
     JournalEntry,
     PendingOutbox,
     Renewed,
+    ReviewRecord,
     Snapshot,
     StoredRow,
     TurnRequest,
@@ -136,6 +137,12 @@ class SqliteStore(SqliteMoves):
         tag = None if session is None else session_tag(known.tag, session)
         with self._reading() as connection:
             return rows_of.fetch_held(connection, known.digest, tag)
+
+    async def reviews(self, owner: Scope, *, status: str | None = None) -> tuple[ReviewRecord, ...]:
+        """See the port."""
+        digest = self._owners.of(owner).digest
+        with self._reading() as connection:
+            return rows_of.fetch_reviews(connection, digest, status)
 
     async def grants(self, owner: Scope) -> tuple[Grant, ...]:
         """See the port."""

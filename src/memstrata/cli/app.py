@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import memstrata
-from memstrata.cli import benching, collecting, digests, erasing, reindexing, render
+from memstrata.cli import benching, changing, collecting, digests, erasing, reindexing, render
 from memstrata.cli.options import (
     BAD_USAGE,
     DONE,
@@ -179,6 +179,7 @@ def recall(
     chosen.show(found, render.recall)
 
 
+changing.register(app)
 app.command()(digests.digest)
 app.command()(digests.push)
 app.command()(digests.search)

@@ -13,6 +13,7 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.receipt import Receipt
 from memstrata.domain.reindexing import ReindexReport
+from memstrata.domain.review import Review
 from memstrata.domain.value import plain
 
 if TYPE_CHECKING:
@@ -35,6 +36,17 @@ def outcome(value: Outcome) -> str:
     """Return one line for a write."""
     name = "" if value.memory is None else f" {value.memory.id}"
     return f"{value.kind}{name}  ({', '.join(value.reasons)})"
+
+
+def reviews(value: Sequence[Review]) -> str:
+    """Return three lines for each review: what it is, and its sides."""
+    lines = []
+    for review in value:
+        kept = "" if review.kept is None else f"  kept {review.kept}"
+        lines.append(f"{review.id}  {review.status}  ({review.reason}){kept}")
+        for name, side in zip("ab", review.sides, strict=True):
+            lines.append(f"  {name}: {'gone' if side is None else _line(side)}")
+    return "\n".join(lines) or NOTHING
 
 
 def capture(value: CaptureReport) -> str:

@@ -132,6 +132,22 @@ class PolicyRecord(NamedTuple):
     body: bytes
 
 
+class ReviewRecord(NamedTuple):
+    """A review as rows keep it.
+
+    Attributes:
+        id: UUID text.
+        status: ``open`` or ``decided``.
+        at: When it came to be so, µs.
+        body: Canonical JSON; ids, no content.
+    """
+
+    id: str
+    status: str
+    at: int
+    body: bytes
+
+
 class NewVersion(NamedTuple):
     """A content version to be added with its first state, or one that stands, with its index row.
 
@@ -229,6 +245,7 @@ class Change:
         unjournaled: Kinds of journal entries that go where they name a forgotten id.
         erased: Whether all that the owner has goes, but for the chain's codes and the tombstones;
             such a change brings nothing but events, tombstones and work for other owners.
+        reviews: Reviews to be kept; one replaces that of its id.
     """
 
     known_at: int
@@ -249,6 +266,7 @@ class Change:
     blanked: tuple[int, ...] = ()
     unjournaled: tuple[str, ...] = ()
     erased: bool = False
+    reviews: tuple[ReviewRecord, ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -8,6 +8,7 @@ MemstrataError
 ├── OwnerRequired           say whose memory is meant: user or session
 ├── ScopeDenied             ask for a grant, or use the scope that is yours
 ├── NotReplayable           give up: part of what was shown is erased
+├── UndoRefused             do what the message says instead: it cannot be taken back as it is
 ├── PolicyInvalid           fix the policy file: line, key, nearest right name
 ├── ConfigurationError      fix the settings or the installation
 │   └── MissingExtra        install the extra that is named
@@ -89,6 +90,23 @@ class NotReplayable(MemstrataError):
             f"cannot be given again: erased or purged since: {', '.join(ids[:5])}"
             + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
         )
+
+
+class UndoRefused(MemstrataError):
+    """What an event did cannot be taken back; nothing was changed.
+
+    Attributes:
+        event: Id of the event.
+        reason: ``unknown_event``: none of this id is on record for who asks. ``not_undoable``: it
+            replaced and changed nothing. ``already_undone``. ``changed_since``: something has come
+            of its result. ``place_taken``: something else stands where the former would.
+            ``forgotten``, ``expired``: there is nothing to go back to.
+    """
+
+    def __init__(self, event: str, reason: str, advice: str) -> None:
+        self.event = event
+        self.reason = reason
+        super().__init__(f"event {event} is not undone ({reason}): {advice}")
 
 
 class PolicyInvalid(MemstrataError):

@@ -44,6 +44,7 @@ class EventType(StrEnum):
     RESTORED = "restored"
     READ_NOTED = "read_noted"
     PURGED = "purged"
+    DECIDED = "decided"
     HELD = "held"
     REPEAT = "repeat"
     DROPPED = "dropped"

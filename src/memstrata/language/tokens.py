@@ -16,7 +16,7 @@ def estimate_tokens(text: str) -> int:
 
     Source: SPEC WM-7.
     """
-    cjk = 0 if text.isascii() else sum(map(_is_cjk, text))
+    cjk = 0 if text.isascii() else sum(map(is_cjk, text))
     twelfths = _TWELFTHS_PER_CHAR * (len(text) - cjk) + _TWELFTHS_PER_CJK_CHAR * cjk
     return -(-twelfths // 12)
 
@@ -35,7 +35,8 @@ class TokenEstimate:
         return estimate_tokens(text)
 
 
-def _is_cjk(char: str) -> bool:
+def is_cjk(char: str) -> bool:
+    """Whether a character belongs to a script of one character a syllable or word."""
     return char >= "\u1100" and any(first <= char <= last for first, last in _CJK_RANGES)
 
 

@@ -9,17 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from memstrata.domain.decision import TURN_CATEGORY
+from memstrata.domain.gates import Shape
 from memstrata.domain.memory import Kind, Memory, Place, Triple
+from memstrata.domain.review import Review
 from memstrata.language.normalise import normalise
-from memstrata.longterm.resolution import Resolution
-from memstrata.ports import OwnerView
+from memstrata.longterm.results import Resolution
+from memstrata.ports import NearTexts, OwnerView
 
 
 class Pending:
-    """An :class:`~memstrata.ports.OwnerView` that also sees this turn's own resolutions."""
+    """An :class:`~memstrata.ports.OwnerView` that also sees this turn's own resolutions.
 
-    def __init__(self, standing: OwnerView) -> None:
+    Attributes:
+        shapes: Of the free texts that it adds, by id.
+    """
+
+    def __init__(self, standing: OwnerView, own_texts: NearTexts | None = None) -> None:
+        """Lay a turn over what stands.
+
+        Args:
+            standing: What stands.
+            own_texts: Where the turn's own texts are to be found by the near gates; None for a
+                turn of one candidate, which has none to meet.
+        """
         self._standing = standing
+        self._own_texts = own_texts
+        self._reviews: list[Review] = []
+        self.shapes: dict[str, Shape] = {}
         self._added: dict[str, Memory] = {}
         self._restated: dict[str, Memory] = {}
         self._keys: dict[tuple[Place, str], str] = {}
@@ -44,11 +60,22 @@ class Pending:
         before = ((memory, self._standing.by_id(memory.id)) for memory in self.restated)
         return tuple(now for now, old in before if old is not None and old.tags != now.tags)
 
-    def take(self, resolution: Resolution) -> None:
-        """Take in what one candidate came to."""
+    @property
+    def reviews(self) -> tuple[Review, ...]:
+        """What a person is to be asked, in order."""
+        return tuple(self._reviews)
+
+    def take(self, resolution: Resolution, shape: Shape | None = None) -> None:
+        """Take in what one candidate came to, and by what its text is to be found."""
+        if resolution.review is not None:
+            self._reviews.append(resolution.review)
         for memory in resolution.added:
             self._added[memory.id] = memory
             self._file(memory)
+            if shape is not None and memory.key is None and memory.status.is_live:
+                self.shapes[memory.id] = shape
+                if self._own_texts is not None:
+                    self._own_texts.add(memory.id, shape)
         for memory in resolution.restated:
             # A memory that this very turn added has had no other state yet.
             known = self._added if memory.id in self._added else self._restated
@@ -105,6 +132,29 @@ class Pending:
         """See :class:`~memstrata.ports.OwnerView`."""
         own = self._slots.get(_slot(place, slot), ())
         return self._both(self._standing.by_slot(place, slot), own)
+
+    def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        found = self._standing.near_text(place, kind, shape)
+        own = () if self._own_texts is None else self._own_texts.near_text(shape)
+        return self._both(found, own) if found or own else ()
+
+    def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        found = self._standing.containing(place, kind, shape)
+        own = () if self._own_texts is None else self._own_texts.containing(shape)
+        return self._both(found, own) if found or own else ()
+
+    def nearest(
+        self, place: Place, kind: Kind, shape: Shape, above: float
+    ) -> tuple[tuple[Memory, float], ...]:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        found = list(self._standing.nearest(place, kind, shape, above))
+        if self._own_texts is not None:
+            own = self._own_texts.nearest(shape, above)
+            found += [(self._added[id], cosine) for id, cosine in own]
+        latest = ((self._live(memory), cosine) for memory, cosine in found)
+        return tuple((memory, cosine) for memory, cosine in latest if memory is not None)
 
     def _both(self, standing: Iterable[Memory], own: Iterable[str]) -> tuple[Memory, ...]:
         stood = map(self._live, standing)

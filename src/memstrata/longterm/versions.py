@@ -150,6 +150,11 @@ def touched(standing: Memory, by: Memory, moment: Moment) -> Memory:
     return replace(standing, versions=by.version, updated_at=moment.now, known_from=moment.now)
 
 
+def under_review(standing: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that somebody contradicts: kept, marked, to be decided on."""
+    return replace(standing, status=Status.REVIEW, updated_at=moment.now, known_from=moment.now)
+
+
 def confirmed(standing: Memory, moment: Moment, soft_days: float | None) -> Memory:
     """Return the state of a memory that was confirmed: verified now (LT-7).
 

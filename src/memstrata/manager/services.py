@@ -9,6 +9,7 @@ from memstrata.domain.collecting import GcRules
 from memstrata.domain.scope import Scope
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
+from memstrata.manager.counting import Counters
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.policy.book import PolicyBook
@@ -54,6 +55,7 @@ class Services:
         sought: What nobody should find any more of subjects whose erasure is not complete; in
             memory only.
         closers: What lets go of connections that the parts hold.
+        counters: What this process has done.
     """
 
     store: MemoryStore
@@ -78,3 +80,4 @@ class Services:
     ailing: dict[str, str] = field(default_factory=dict)
     sought: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
     closers: tuple[Callable[[], None], ...] = ()
+    counters: Counters = field(default_factory=Counters)

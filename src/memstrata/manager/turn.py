@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from memstrata.domain.ageing import seen_at
@@ -37,9 +38,12 @@ from memstrata.domain.decision import (
 )
 from memstrata.domain.errors import IdempotencyMismatch
 from memstrata.domain.event import EventType
+from memstrata.domain.gates import Shape
 from memstrata.domain.hindsight import how_proposed
 from memstrata.domain.memory import Memory
+from memstrata.domain.review import encode_review
 from memstrata.domain.scope import Grant, Principal, Scope
+from memstrata.language.analyser import analyse
 from memstrata.language.normalise import content_hash
 from memstrata.longterm.derivation import inherited
 from memstrata.longterm.forgetting import fingerprints, turn_mark
@@ -51,6 +55,7 @@ from memstrata.policy.guards import approve
 from memstrata.policy.judge import is_blocked
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
+from memstrata.retrieval.nearness import NearTexts, shape_of
 from memstrata.retrieval.owner_index import IndexView, OwnerIndex
 
 VECTOR_MISSING = "vector_missing"
@@ -58,6 +63,7 @@ VECTOR_MISSING = "vector_missing"
 
 TOMBSTONED = "tombstoned"
 """Reason: it was forgotten, or its owner erased, and nobody may learn it from elsewhere again."""
+NOTHING_PREPARED: Mapping[str, Indexed] = MappingProxyType({})
 
 FEW = 4
 """Candidates that are gated in about a millisecond: one takes .2 to .4."""
@@ -127,7 +133,8 @@ class WriteTurn:
             said.clear()
         self.index.refresh(snapshot)
         scribe = Scribe(self.services, self.principal, snapshot)
-        pending = Pending(IndexView(self.index, scribe.moment.now))
+        own_texts = NearTexts() if len(self.judgements) > 1 else None
+        pending = Pending(IndexView(self.index, scribe.moment.now), own_texts)
         self._waiting = {_held_as(decode_candidate(row.body), row.reason) for row in self.kept}
         for place, judgement in enumerate(self.judgements):
             known = self._known(snapshot, judgement.candidate)
@@ -137,6 +144,7 @@ class WriteTurn:
             outcome = self._settle(judgement, snapshot, pending, scribe)
             self._remember_key(judgement.candidate, outcome)
             self.outcomes.append(outcome)
+        self.index.expect(pending.shapes)
         added = tuple(self._first_entry(memory) for memory in pending.added)
         final = {memory.id: memory for memory in pending.restated}
         final |= {new.memory.id: new.memory for new in added}
@@ -146,8 +154,11 @@ class WriteTurn:
             known_at=scribe.moment.known_at,
             added=added,
             restated=pending.restated,
-            reindexed=tuple(self._new_version(memory) for memory in pending.retagged),
+            reindexed=tuple(
+                indexed_version(self.services, memory, self.prepared) for memory in pending.retagged
+            ),
             held=tuple(self._held),
+            reviews=tuple(map(encode_review, pending.reviews)),
             events=scribe.events,
             idempotency=tuple(self._records.values()),
             revived=tuple(self._revived),
@@ -187,14 +198,15 @@ class WriteTurn:
         # Who says a forgotten thing anew takes the block away: a caller, or the user who goes on
         # after having it forgotten.
         self._revived.extend(sorted(buried))
-        functional = frozenset(self.policy.functional_predicates)
-        resolution = resolve(verdict, pending, scribe.moment, functional)
-        pending.take(resolution)
+        shape = self._shape(candidate)
+        resolution = resolve(verdict, pending, scribe.moment, self.policy.long_term, shape)
+        pending.take(resolution, shape)
         memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
         if resolution.added:
             reasons = (*reasons, *self._lacking(candidate))
-        if resolution.kind is OutcomeKind.DROPPED:
+        if resolution.kind is OutcomeKind.DROPPED and candidate.is_turn:
             return Outcome(resolution.kind, memory, reasons)
+        review = {} if resolution.review is None else {"review": resolution.review.id}
         concerned = (memory, *resolution.added, *resolution.restated)
         event = scribe.record(
             EventType(resolution.kind.value),
@@ -203,7 +215,8 @@ class WriteTurn:
             reasons=reasons,
             details=self._details(candidate)
             | {"version": memory.version, "confidence": memory.confidence}
-            | {"source": candidate.source.value, "trust": memory.trust.value},
+            | {"source": candidate.source.value, "trust": memory.trust.value}
+            | review,
         )
         return Outcome(resolution.kind, memory, reasons, (event,))
 
@@ -255,19 +268,21 @@ class WriteTurn:
 
     def _first_entry(self, memory: Memory) -> NewVersion:
         """Return a version that is new, which says whose vector it has."""
-        make, new = self.services.indexes.indexer, self._new_version(memory)
+        make = self.services.indexes.indexer
+        new = indexed_version(self.services, memory, self.prepared)
         if new.embedder == make.embedder:
             return new
         return new._replace(memory=replace(memory, embedding_model=None))
 
-    def _new_version(self, memory: Memory) -> NewVersion:
-        make = self.services.indexes.indexer
-        text = index_text(memory)
-        indexed = self.prepared.get(text)
-        if indexed is None:
-            # Nothing slow waits inside the turn: a vector that takes time is made later.
-            (indexed,) = make.bare([text]) if make.is_slow else make.prepare_anyway([text]).entries
-        return NewVersion(memory, make.entry(memory, indexed), indexed.analyser, indexed.embedder)
+    def _shape(self, candidate: Candidate) -> Shape | None:
+        """Return what free text is compared by, of the entry that it gets anyway."""
+        if candidate.key is not None or candidate.is_turn:
+            return None
+        indexed = self.prepared[index_text(candidate)]
+        # A speaker and tags are found by too, but a repetition may have others.
+        bare = candidate.speaker is None and not candidate.tags
+        terms = indexed.terms if bare else analyse(candidate.content)
+        return shape_of(candidate.place, candidate.kind, terms, indexed.vector)
 
     def _lacking(self, candidate: Candidate) -> tuple[str, ...]:
         """Return, as a reason, that what is stored has no vector yet (LT-11)."""
@@ -304,6 +319,18 @@ class WriteTurn:
             "reasons": list(outcome.reasons),
         }
         self._records[name] = IdempotencyRecord(name, request_of(candidate), canonical_json(answer))
+
+
+def indexed_version(
+    services: Services, memory: Memory, prepared: Mapping[str, Indexed] = NOTHING_PREPARED
+) -> NewVersion:
+    """Return a memory with its index entry, made under the turn unless it was prepared."""
+    make, text = services.indexes.indexer, index_text(memory)
+    indexed = prepared.get(text)
+    if indexed is None:
+        # Nothing slow waits inside the turn: a vector that takes time is made later.
+        (indexed,) = make.bare([text]) if make.is_slow else make.prepare_anyway([text]).entries
+    return NewVersion(memory, make.entry(memory, indexed), indexed.analyser, indexed.embedder)
 
 
 def _settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:

@@ -250,6 +250,7 @@ class Writer:
         )
         committed = await services.store.commit(owner, turn.request, turn.decide)
         index.follow(committed)
+        services.counters.wrote(turn.outcomes)
         services.reindexing.wrote(owner, index)
         outcomes = await self._with_repeated(owner, turn)
         return _charged(outcomes, 0 if prepared.lost else len(prepared.by_text))

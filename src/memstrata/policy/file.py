@@ -32,10 +32,12 @@ from memstrata.domain.budgets import (
 )
 from memstrata.domain.errors import PolicyInvalid
 from memstrata.domain.floors import FeedbackRules
+from memstrata.domain.gates import GateRules
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
 from memstrata.domain.trust import Sensitivity, Source
 from memstrata.language import patterns
+from memstrata.language.normalise import normalise
 from memstrata.policy import yamltree
 from memstrata.policy.rules import (
     DEFAULT_POLICY,
@@ -178,6 +180,13 @@ class _Feedback(_Section):
     most: Share
 
 
+class _Gates(_Section):
+    near_text: Share
+    near_meaning: Share
+    no_news: Share
+    confidence_gap: Share
+
+
 class _Policy(_Section):
     version: Annotated[str, Field(min_length=1, max_length=100)]
     proposals: _Proposals
@@ -186,6 +195,8 @@ class _Policy(_Section):
     category_of_kind: dict[Kind, Name]
     confidence_floor: Share
     functional_predicates: tuple[Name, ...]
+    multi_valued_predicates: tuple[Name, ...]
+    gates: _Gates
     execution: _Execution
     budgets: _Budgets
     recall: _Recall
@@ -308,6 +319,12 @@ def _contradictions(policy: _Policy) -> Iterator[tuple[yamltree.Path, str]]:
         yield _at("proposals.default_scope", "must be one of proposals.scopes")
     if policy.feedback.least > policy.feedback.most:
         yield _at("feedback.least", "must not exceed most")
+    both = set(map(normalise, policy.functional_predicates)).intersection(
+        map(normalise, policy.multi_valued_predicates)
+    )
+    if both:
+        problem = f"must not name what functional_predicates names too: {', '.join(sorted(both))}"
+        yield _at("multi_valued_predicates", problem)
     for key, category in limits.keys.items():
         if category not in policy.categories:
             problem = _no_category(category, policy.categories)
@@ -345,6 +362,8 @@ def _policy(checked: _Policy) -> Policy:
         category_of_kind=MappingProxyType(kinds),
         confidence_floor=checked.confidence_floor,
         functional_predicates=checked.functional_predicates,
+        multi_valued_predicates=checked.multi_valued_predicates,
+        gates=GateRules(**_fields(checked.gates)),
         execution=ExecutionLimits(**_fields(checked.execution)),
         budgets=Budgets(**_fields(checked.budgets)),
         recall=RecallRules(**_fields(checked.recall)),

@@ -10,16 +10,19 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 from memstrata.domain.budgets import DigestRules, PullRules, PushRules
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.floors import FeedbackRules
+from memstrata.domain.gates import GateRules, LongTermRules, SlotRules
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
 from memstrata.domain.trust import Source
 from memstrata.domain.value import Value, plain
+from memstrata.language.normalise import normalise
 
 _KIB = 1024
 
@@ -126,6 +129,17 @@ DEFAULT_KEYS: Mapping[str, str] = MappingProxyType(
     )
     | {"favorite_*": "preference", "*_preference": "preference"}
     | {"default_*": "configuration", "*_name": "entity_fact"}
+)  # fmt: skip
+
+
+# Predicates of which several values are no contradiction (LT-3). Chosen: what people have or do
+# several of, in the words in which extractors name it.
+DEFAULT_MULTI_VALUED = (
+    "likes", "dislikes", "loves", "hates", "enjoys", "prefers", "avoids", "wants", "needs", "has",
+    "owns", "uses", "knows", "speaks", "plays", "visited", "read", "watched", "bought", "eats",
+    "attended", "worked_on", "works_on", "studied", "learns", "has_pet", "has_child", "has_sibling",
+    "has_friend", "has_hobby", "has_skill", "allergic_to", "interested_in", "member_of",
+    "related_to",
 )  # fmt: skip
 
 
@@ -238,6 +252,8 @@ class Policy(Value):
         category_of_kind: Category of a memory whose caller names none, by kind.
         confidence_floor: Least confidence of an inferred memory (LT-4).
         functional_predicates: Predicates of which a subject has one value at a time (LT-3).
+        multi_valued_predicates: Predicates of which it has any number (LT-3).
+        gates: When a text is a repetition, no news, or more believable than another.
         execution: What is allowed now.
         budgets: What one agent run may use up.
         recall: Preference bias.
@@ -255,6 +271,8 @@ class Policy(Value):
     category_of_kind: Mapping[str, str] = field(default_factory=lambda: DEFAULT_CATEGORY_OF_KIND)
     confidence_floor: float = 0.5  # LT-4
     functional_predicates: tuple[str, ...] = ()
+    multi_valued_predicates: tuple[str, ...] = DEFAULT_MULTI_VALUED
+    gates: GateRules = field(default_factory=GateRules)
     execution: ExecutionLimits = field(default_factory=ExecutionLimits)
     budgets: Budgets = field(default_factory=Budgets)
     recall: RecallRules = field(default_factory=RecallRules)
@@ -268,6 +286,11 @@ class Policy(Value):
         rules = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         # Once and for all: every audited event names it.
         object.__setattr__(self, "hash", _hash_of(plain(rules)))
+
+    @property
+    def long_term(self) -> LongTermRules:
+        """What of it long-term memory goes by."""
+        return _long_term(self.gates, self.functional_predicates, self.multi_valued_predicates)
 
     def category(self, name: str) -> Category | None:
         """Return a category, or None where the closed list has no such name."""
@@ -291,6 +314,15 @@ class Policy(Value):
         return (
             allowed[max(families, key=lambda family: (len(family), family))] if families else None
         )
+
+
+# Every write asks for those of its org.
+@lru_cache(maxsize=64)
+def _long_term(
+    gates: GateRules, functional: tuple[str, ...], multi_valued: tuple[str, ...]
+) -> LongTermRules:
+    one, many = (frozenset(map(normalise, named)) for named in (functional, multi_valued))
+    return LongTermRules(gates=gates, slots=SlotRules(functional=one, multi_valued=many))
 
 
 def _hash_of(rules: Any) -> str:

@@ -15,7 +15,13 @@ from memstrata.ports.models import (
     Reranker,
     TokenCounter,
 )
-from memstrata.ports.stores import MemoryStore, MovableStore, OwnerView, SessionStore
+from memstrata.ports.stores import (
+    MemoryStore,
+    MovableStore,
+    NearTexts,
+    OwnerView,
+    SessionStore,
+)
 
 __all__ = [
     "TYPICAL_UNRELATED",
@@ -29,6 +35,7 @@ __all__ = [
     "MemoryStore",
     "ModelAnswer",
     "MovableStore",
+    "NearTexts",
     "OwnerView",
     "QueryEmbedder",
     "Reranker",

@@ -13,13 +13,15 @@ from memstrata.domain.change import (
     JournalEntry,
     PendingOutbox,
     Renewed,
+    ReviewRecord,
     Snapshot,
     StoredRow,
     TurnRequest,
 )
 from memstrata.domain.erasure import Purged
 from memstrata.domain.event import Link
-from memstrata.domain.memory import Memory, Place, Triple
+from memstrata.domain.gates import Shape
+from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.domain.moving import OwnerFacts, Part, Row, StoreKeys
 from memstrata.domain.scope import Grant, Scope
 from memstrata.domain.session import Observation, SessionEntry, SessionRecord
@@ -93,8 +95,8 @@ class MemoryStore(Protocol):
         Forgetting erases salt and payload of the events so far that have the id among their
         subjects; the change's own events stay. What a change lifts (``revived``, ``revoked``,
         ``released``; unknown ones are ignored) is lifted before the rest is set. A held
-        candidate replaces one of its id, a grant one of its grantee, right and subject. A policy is
-        kept behind those recorded before it, be it one of them or not.
+        candidate and a review replace one of their id, a grant one of its grantee, right and
+        subject. A policy is kept behind those recorded before it, be it one of them or not.
 
         ``blanked`` places of the chain lose salt and payload likewise; unknown ones are ignored.
         Of the kinds ``unjournaled`` the owner's journal entries go that have a forgotten id as a
@@ -155,6 +157,9 @@ class MemoryStore(Protocol):
 
     async def held(self, owner: Scope, *, session: str | None = None) -> tuple[HeldCandidate, ...]:
         """Return held candidates, of one session if named; order: id."""
+
+    async def reviews(self, owner: Scope, *, status: str | None = None) -> tuple[ReviewRecord, ...]:
+        """Return the owner's reviews, those of one status if it is named; order: id."""
 
     async def grants(self, owner: Scope) -> tuple[Grant, ...]:
         """Return the grants kept with an owner; order: grantee, then name."""
@@ -423,3 +428,37 @@ class OwnerView(Protocol):
         """Return the memories in this place whose triple has this one's subject and predicate in
         normal form, by id; keyed ones are among them, verbatim turns are not.
         """
+
+    def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+        """Return unkeyed memories of a kind in this place that have the firm terms of a text and no
+        others; a few, by id. Verbatim turns are not among them, and nothing is near a text that has
+        no firm term.
+        """
+
+    def nearest(
+        self, place: Place, kind: Kind, shape: Shape, above: float
+    ) -> tuple[tuple[Memory, float], ...]:
+        """Return those of them whose embedding has a cosine above some value to the text's, with
+        it; a few, the greatest first, then by id. What has no embedding is not among them.
+        """
+
+    def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+        """Return unkeyed memories of a kind in this place that have every term of a text but those
+        of idle words, and perhaps others; a few, by id. Verbatim turns are not among them.
+        """
+
+
+class NearTexts(Protocol):
+    """Ids of texts by what they are near to; as :class:`OwnerView` orders them."""
+
+    def add(self, id: str, shape: Shape) -> None:
+        """Take in one more text."""
+
+    def near_text(self, shape: Shape) -> list[str]:
+        """See :meth:`OwnerView.near_text`."""
+
+    def nearest(self, shape: Shape, above: float) -> list[tuple[str, float]]:
+        """See :meth:`OwnerView.nearest`."""
+
+    def containing(self, shape: Shape) -> list[str]:
+        """See :meth:`OwnerView.containing`."""

@@ -9,7 +9,7 @@ reader for no files.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container, Hashable, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from operator import itemgetter
@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from memstrata.domain.change import Committed, Head, Snapshot, StoredRow
 from memstrata.domain.codec import decode, status_of
-from memstrata.domain.memory import Memory, Place, Triple
+from memstrata.domain.gates import Shape
+from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.retrieval.entry import slot_of
 from memstrata.retrieval.filing import Filing
+from memstrata.retrieval.nearness import NearTexts
 from memstrata.retrieval.segment import Segment
 
 # A small owner is built anew whenever it changed: at 512 rows that costs about 0.5 ms, what a
@@ -82,6 +84,7 @@ class OwnerIndex:
         self.bare: set[str] = set()
         self._rows: dict[str, StoredRow] = {}
         self._filing: Filing | None = None
+        self._texts: NearTexts | None = None
         self._main: Segment | None = None
         self._main_places: dict[str, int] | None = None
         self._tail: Segment | None = None
@@ -96,7 +99,8 @@ class OwnerIndex:
     def nbytes(self) -> int:
         """Memory held, roughly, in bytes."""
         with self._lock:
-            built = sum(s.nbytes for s in (self._main, self._tail) if s is not None)
+            columns = (self._main, self._tail, self._texts)
+            built = sum(each.nbytes for each in columns if each is not None)
             # A row not yet in columns: its blobs and its places in the maps, measured ~1.2 kB.
             return BASE_BYTES + built + 1200 * max(len(self._rows) - len(self._main or ()), 0)
 
@@ -211,6 +215,8 @@ class OwnerIndex:
         self._tail = None
         if self._filing is not None:
             self._filing.add(row)
+        if self._texts is not None:
+            self._texts.file(row)
 
     def _remove(self, id: str) -> None:
         row = self._rows.pop(id, None)
@@ -221,6 +227,8 @@ class OwnerIndex:
             self.bare.discard(id)
         if self._filing is not None:
             self._filing.remove(row)
+        if self._texts is not None:
+            self._texts.remove(row)
         if self._main is not None and id in self._places_in(self._main):
             self._dead.add(id)
         if self._tail_rows.pop(id, None) is not None:
@@ -320,6 +328,56 @@ class OwnerIndex:
             m for m in found if m and m.place == place and m.triple and slot_of(m.triple) == names
         )
 
+    def near_text(
+        self, place: Place, kind: Kind, shape: Shape, now: datetime
+    ) -> tuple[Memory, ...]:
+        """Return standing texts that have the firm terms of another, see
+        :meth:`memstrata.ports.OwnerView.near_text`.
+        """
+        with self._lock:
+            near = self._shelved.near_text(shape)
+            return self._texts_of(near, place, kind, now) if near else ()
+
+    def containing(
+        self, place: Place, kind: Kind, shape: Shape, now: datetime
+    ) -> tuple[Memory, ...]:
+        """Return standing texts that have all terms of another, see
+        :meth:`memstrata.ports.OwnerView.containing`.
+        """
+        with self._lock:
+            found = self._shelved.containing(shape)
+            return self._texts_of(found, place, kind, now)
+
+    def _texts_of(
+        self, ids: Iterable[str], place: Place, kind: Kind, now: datetime
+    ) -> tuple[Memory, ...]:
+        found = (self._open(id, now) for id in ids)
+        return tuple(m for m in found if m and (m.place, m.kind) == (place, kind))
+
+    def expect(self, shapes: Mapping[str, Shape]) -> None:
+        """Note by what rows that are about to be written are near to others."""
+        with self._lock:
+            if self._texts is not None:
+                self._texts.expect(shapes)
+
+    def nearest(
+        self, place: Place, kind: Kind, shape: Shape, above: float, now: datetime
+    ) -> tuple[tuple[Memory, float], ...]:
+        """Return standing texts that are embedded beside another, see
+        :meth:`memstrata.ports.OwnerView.nearest`.
+        """
+        with self._lock:
+            near = self._shelved.nearest(shape, above)
+            found = [(self._open(id, now), cosine) for id, cosine in near]
+        same = ((m, cosine) for m, cosine in found if m and (m.place, m.kind) == (place, kind))
+        return tuple(same)
+
+    @property
+    def _shelved(self) -> NearTexts:
+        if self._texts is None:
+            self._texts = NearTexts(self._rows.values())
+        return self._texts
+
     @property
     def _filed(self) -> Filing:
         if self._filing is None:
@@ -364,3 +422,17 @@ class IndexView:
     def by_slot(self, place: Place, slot: Triple) -> tuple[Memory, ...]:
         """See :class:`~memstrata.ports.OwnerView`."""
         return self._index.by_slot(place, slot, self._now)
+
+    def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        return self._index.near_text(place, kind, shape, self._now)
+
+    def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        return self._index.containing(place, kind, shape, self._now)
+
+    def nearest(
+        self, place: Place, kind: Kind, shape: Shape, above: float
+    ) -> tuple[tuple[Memory, float], ...]:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        return self._index.nearest(place, kind, shape, above, self._now)

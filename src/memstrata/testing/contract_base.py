@@ -32,6 +32,7 @@ class Shown(NamedTuple):
     derived: tuple[tuple[Any, ...], ...]
     damaged: tuple[str, ...]
     held: tuple[Any, ...]
+    reviews: tuple[Any, ...]
     grants: tuple[Any, ...]
     journaled: tuple[Any, ...]
     outbox: tuple[Any, ...]
@@ -151,6 +152,7 @@ class ContractBase:
             derived=tuple(drive(store, store.derived(owner, row.id)) for row in rows),
             damaged=drive(store, store.damaged(owner)),
             held=drive(store, store.held(owner)),
+            reviews=drive(store, store.reviews(owner)),
             grants=drive(store, store.grants(owner)),
             journaled=drive(store, store.journaled(owner, limit=ALL)),
             outbox=drive(store, store.outbox(source=owner, limit=ALL)),
@@ -200,6 +202,7 @@ def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
         "rows": lambda: store.rows(owner),
         "states": lambda: store.states(owner, "x"),
         "held": lambda: store.held(owner),
+        "reviews": lambda: store.reviews(owner),
         "grants": lambda: store.grants(owner),
         "journal": lambda: store.journal({owner: ()}),
         "journaled": lambda: store.journaled(owner),

@@ -252,6 +252,7 @@ class CareContract(ContractBase):
             memory,
             tombstones=(b"t" * 32,),
             held=(self.make.held(session="s"), self.make.held()),
+            reviews=(self.make.review(),),
             idempotency=(IdempotencyRecord("done", b"request", b"{}"),),
             outbox=(self.make.outbox_item(),),
             granted=(Grant("carol", Right.ADMIN),),

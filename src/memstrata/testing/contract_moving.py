@@ -90,6 +90,7 @@ class MovableStoreContract(ContractBase):
             self.make.memory("Aside", scope=owner, status=Status.REVIEW),
             tombstones=(ONE, TWO),
             held=(self.make.held(session="s"), self.make.held()),
+            reviews=(self.make.review(), self.make.review(status="decided")),
             idempotency=(IdempotencyRecord(f"{owner.path} 1", b"r", b"{}"),),
             outbox=(work, self.make.outbox_item()),
             granted=(Grant("ann", Right.ADMIN, by="root"), Grant("bo", Right.READ_USER, "x")),

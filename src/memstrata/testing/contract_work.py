@@ -41,6 +41,26 @@ class WorkContract(ContractBase):
 
         assert drive(store, store.held(ALICE)) == (newer, third._replace(reason="repeat"))
 
+    def test_reviews_come_by_id_and_by_status(self, store: MemoryStore) -> None:
+        first, second, third = (self.make.review() for _ in range(3))
+        self.write(store, self.make.change(reviews=(third, first)))
+        self.write(store, self.make.change(reviews=(second._replace(status="decided"),)))
+
+        decided = second._replace(status="decided")
+        assert drive(store, store.reviews(ALICE)) == (first, decided, third)
+        assert drive(store, store.reviews(ALICE, status="open")) == (first, third)
+        assert drive(store, store.reviews(ALICE, status="decided")) == (decided,)
+        assert drive(store, store.reviews(ALICE, status="lost")) == ()
+
+    def test_a_review_replaces_that_of_its_id(self, store: MemoryStore) -> None:
+        first, second = self.make.review(), self.make.review()
+        self.write(store, self.make.change(reviews=(first, second)))
+
+        newer = first._replace(status="decided", at=first.at + 1, body=b"[]")
+        self.write(store, self.make.change(reviews=(newer,)))
+
+        assert drive(store, store.reviews(ALICE)) == (newer, second)
+
     def test_grants_come_by_grantee_then_name(self, store: MemoryStore) -> None:
         org = Scope.of_org("acme")
         grants = (

@@ -5,7 +5,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from memstrata.domain.change import Change, HeldCandidate, NewVersion, OutboxItem
+from memstrata.domain.change import (
+    Change,
+    HeldCandidate,
+    NewVersion,
+    OutboxItem,
+    ReviewRecord,
+)
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.memory import Kind, Memory, Status
 from memstrata.domain.scope import Scope
@@ -88,6 +94,11 @@ class Samples:
         """Return a held candidate."""
         now_us = self.clock.now_us()
         return HeldCandidate(self.ids.new(now_us), session, "hold", b"{}", now_us)
+
+    def review(self, *, status: str = "open") -> ReviewRecord:
+        """Return a review."""
+        now_us = self.clock.now_us()
+        return ReviewRecord(self.ids.new(now_us), status, now_us, b"{}")
 
     def outbox_item(self, target: Scope = BOB) -> OutboxItem:
         """Return work for another owner."""

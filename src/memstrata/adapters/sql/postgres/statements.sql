@@ -615,3 +615,15 @@ SELECT relname FROM pg_stat_all_tables
 WHERE schemaname = 'memstrata' AND relname = ANY (%(tables)s)
     AND coalesce(greatest(last_vacuum, last_autovacuum), '-infinity')
         < to_timestamp(%(since)s / 1000000.0);
+
+-- name: reviews
+SELECT id, status, at, body FROM memstrata.reviews
+WHERE owner = %(owner)s AND (%(status)s::text IS NULL OR status = %(status)s) ORDER BY id;
+
+-- name: put_reviews
+INSERT INTO memstrata.reviews (owner, id, status, at, body)
+SELECT %(owner)s, r.* FROM unnest(
+    %(ids)s::text[], %(statuses)s::text[], %(times)s::bigint[], %(bodies)s::bytea[])
+    AS r (id, status, at, body)
+ON CONFLICT (owner, id) DO UPDATE SET status = excluded.status, at = excluded.at,
+    body = excluded.body;

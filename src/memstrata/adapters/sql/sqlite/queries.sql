@@ -410,3 +410,11 @@ WHERE owner = :owner AND erased_at >= last_known_at
 SELECT DISTINCT CAST(n.name AS BLOB), d.child
 FROM derivations AS d JOIN owners AS n ON n.owner = d.child_owner
 WHERE d.owner = :owner ORDER BY n.name, d.child;
+
+-- name: reviews
+SELECT id, status, at, body FROM reviews
+WHERE owner = :owner AND (:status IS NULL OR status = :status) ORDER BY id;
+
+-- name: put_review
+INSERT OR REPLACE INTO reviews (owner, id, status, at, body)
+VALUES (:owner, :id, :status, :at, :body);

@@ -1,0 +1,81 @@
+"""The verbs about what stands in conflict, what was done by mistake, and what was counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memstrata.domain.decision import Outcome
+from memstrata.domain.review import Review, ReviewStatus
+from memstrata.domain.scope import Principal
+from memstrata.manager.reviewing import Reviewer
+from memstrata.manager.services import Services
+from memstrata.manager.undoing import Undoer
+
+
+class AsyncChangingVerbs:
+    """What a manager decides and takes back; see :class:`memstrata.AsyncMemoryManager`, which has
+    these verbs.
+    """
+
+    _services: Services
+    _principal: Principal
+
+    async def reviews(self, *, status: str = ReviewStatus.OPEN) -> tuple[Review, ...]:
+        """Return what a person is asked to decide in this principal's own scope, oldest first.
+
+        Each has two ``sides``, the memory that stood and the one that contradicts it: both are
+        recalled, marked ``in review``, until one of them is kept. A side that was forgotten or has
+        expired since is None; a review of which nothing stands any more is left out.
+
+        Args:
+            status: ``open``, or ``decided`` for those that were.
+
+        Raises:
+            InvalidInput: If the status is unknown.
+        """
+        return await Reviewer(self._services, self._principal).reviews(status)
+
+    async def decide(self, review_id: str, keep: str, *, reason: str = "") -> Outcome:
+        """Decide a review: what is kept is verified by it, the other side gives way (LT-3).
+
+        Args:
+            review_id: Of the review.
+            keep: ``a``, the memory that stood, ``b``, the one that came, or ``both``.
+            reason: Why, in a person's words; it goes into the audit trail and is forgotten with
+                the memories.
+
+        Returns:
+            ``superseded`` where one side gave way, ``coexists`` where both stay; or ``dropped``
+            with ``not_found``, ``already_decided`` or ``side_gone`` (what was to be kept does not
+            stand any more).
+
+        Raises:
+            InvalidInput: If ``keep`` is unknown or the reason too long.
+        """
+        return await Reviewer(self._services, self._principal).decide(review_id, keep, reason)
+
+    async def undo(self, event_id: str) -> Outcome:
+        """Take back what a write did: a correction, a replacement under a key or in a slot, a
+        repetition that was held to be one, a decision.
+
+        What it displaced stands again as it did, what it put in its place gives way; both are new
+        states, under an event of their own, and the past stays what it was.
+
+        Args:
+            event_id: Of an event in :attr:`Outcome.events`, or in the audit trail.
+
+        Returns:
+            ``undone``, with the memory that stands again.
+
+        Raises:
+            UndoRefused: If it is no event of this principal's own scope, replaced nothing, was
+                undone before, or something has come of its result since; the message says what to
+                do instead.
+        """
+        return await Undoer(self._services, self._principal).undo(event_id)
+
+    async def get_metrics(self) -> dict[str, Any]:
+        """Return what this process has counted since it opened the store (MM-3): ``writes`` by
+        outcome, and ``dedups`` by the gate that found a repetition, over all principals.
+        """
+        return self._services.counters.to_dict()

@@ -1,0 +1,139 @@
+"""What a person is asked to decide, and deciding it (LT-3, HY-5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+from memstrata.domain.ageing import seen_at
+from memstrata.domain.change import Change, Snapshot, TurnRequest
+from memstrata.domain.decision import Outcome, OutcomeKind
+from memstrata.domain.errors import InvalidInput
+from memstrata.domain.event import EventType
+from memstrata.domain.memory import Memory
+from memstrata.domain.review import Keep, Review, ReviewStatus, decode_review, encode_review
+from memstrata.domain.scope import Principal
+from memstrata.domain.value import shown
+from memstrata.language.normalise import check_text
+from memstrata.longterm.deciding import decided
+from memstrata.manager.changes import NOT_FOUND
+from memstrata.manager.reading import Reader
+from memstrata.manager.scribe import Scribe
+from memstrata.manager.services import Services
+from memstrata.retrieval.owner_index import OwnerIndex
+
+MAX_REASON_BYTES = 1_000
+"""Longest reason of a decision; chosen: a remark, not a document."""
+
+
+class Reviewer:
+    """The reviews of one principal's own scope."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+        self._reader = Reader(services, principal)
+
+    async def reviews(self, status: str) -> tuple[Review, ...]:
+        """See :meth:`memstrata.manager.AsyncMemoryManager.reviews`."""
+        wanted = _named("status", status, ReviewStatus)
+        owner = self._principal.home.owner
+        records = await self._services.store.reviews(owner, status=wanted)
+        if not records:
+            return ()
+        index = self._services.indexes.of(owner)
+        index.refresh(await self._services.store.snapshot(owner, since=index.head))
+        found = (self._with_sides(decode_review(record), index) for record in records)
+        return tuple(review for review in found if self._is_mine(review))
+
+    def _with_sides(self, review: Review, index: OwnerIndex) -> Review:
+        now = self._reader.now
+        found = [index.by_root(root, now) for root in (review.a, review.b)]
+        sides = (None if side is None else seen_at(side, now) for side in found)
+        return replace(review, sides=tuple(sides))
+
+    def _is_mine(self, review: Review) -> bool:
+        """Whether it is of this principal's scope, and its agent may see what stands of it; of
+        which nothing stands any more there is nothing to decide.
+        """
+        standing = [side for side in review.sides if side is not None]
+        mine = review.scope == self._principal.home and bool(standing)
+        return mine and all(self._reader.admits(side) for side in standing)
+
+    async def decide(self, id: str, keep: str, reason: str) -> Outcome:
+        """See :meth:`memstrata.manager.AsyncMemoryManager.decide`."""
+        wanted = cast(Keep, _named("keep", keep, Keep))
+        if reason:
+            check_text("reason", reason, MAX_REASON_BYTES)
+        known = [review for review in await self._all() if review.id == id]
+        if not known:
+            return NOT_FOUND
+        owner = self._principal.home.owner
+        index = self._services.indexes.of(owner)
+        turn = _Decision(self._services, self._principal, index, known[0], wanted, reason)
+        committed = await self._services.store.commit(
+            owner, TurnRequest(since=index.head), turn.decide
+        )
+        index.follow(committed)
+        return turn.outcome
+
+    async def _all(self) -> tuple[Review, ...]:
+        return (
+            *await self.reviews(ReviewStatus.OPEN),
+            *await self.reviews(ReviewStatus.DECIDED),
+        )
+
+
+def _named(field: str, name: str, kinds: type[ReviewStatus] | type[Keep]) -> ReviewStatus | Keep:
+    try:
+        return kinds(name)
+    except ValueError as error:
+        allowed = ", ".join(repr(kind.value) for kind in kinds)
+        raise InvalidInput(field, f"must be one of {allowed}, not {shown(name)}") from error
+
+
+@dataclass(slots=True)
+class _Decision:
+    """Decides one review under the turn, if there is still something to decide."""
+
+    services: Services
+    principal: Principal
+    index: OwnerIndex
+    review: Review
+    keep: Keep
+    reason: str
+    outcome: Outcome = NOT_FOUND
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        self.index.refresh(snapshot)
+        scribe = Scribe(self.services, self.principal, snapshot)
+        moment, review = scribe.moment, self.review
+        a, b = (self.index.by_root(root, moment.now) for root in (review.a, review.b))
+        policy = self.services.policies.policy_for(self.principal.home.org)
+        states = decided(a, b, self.keep, moment, lambda name: policy.ttl_for(name)[0])
+        if isinstance(states, str):
+            self.outcome = Outcome(OutcomeKind.DROPPED, a or b, (states,))
+            return None
+        self._record(scribe, states)
+        closed = replace(review, kept=self.keep, decided_at=moment.now)
+        return Change(
+            known_at=moment.known_at,
+            restated=states,
+            events=scribe.events,
+            reviews=(encode_review(closed),),
+        )
+
+    def _record(self, scribe: Scribe, states: tuple[Memory, ...]) -> None:
+        why = f"kept:{self.keep}"
+        scribe.record(
+            EventType.DECIDED,
+            self.review.scope,
+            subjects=tuple(memory.id for memory in states),
+            reasons=(why,),
+            # A person's words may tell of the memories; they go with them, as all of an event does.
+            details={"review": self.review.id, "kept": self.keep.value, "reason": self.reason},
+        )
+        lost = any(not memory.status.is_live for memory in states)
+        kind = OutcomeKind.SUPERSEDED if lost else OutcomeKind.COEXISTS
+        kept = seen_at(states[0], scribe.moment.now)
+        self.outcome = Outcome(kind, kept, ("decided", why), scribe.events)

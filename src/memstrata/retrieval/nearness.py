@@ -1,0 +1,222 @@
+"""Which standing texts may say the same as a new one: what the near gates look through (LT-2).
+
+Texts that may be one statement have the same *firm* terms: all but those of idle words and of words
+with a synonym (:mod:`memstrata.language.sameness`). So they are filed under one number each, the
+mixture of their firm terms with their place and kind, and a new text finds them in one step; their
+vectors are looked at only then. Verbatim turns and keyed facts have gates of their own and are not
+among them.
+
+Who asks for texts that *contain* another pays for more: sets of texts by term, made when it is
+first asked and kept from then on.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, reduce
+from heapq import nsmallest
+from operator import xor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from memstrata.domain.change import StoredRow
+from memstrata.domain.codec import KIND_CODES, STATE, code_of, decode
+from memstrata.domain.gates import Shape
+from memstrata.domain.memory import Kind, Place
+from memstrata.language.analyser import analyse, term_id
+from memstrata.language.names import LEAST_NAME_ID, STATES
+from memstrata.language.sameness import idle_terms, loose_terms
+from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, place_tag, tag
+
+MOST = 4
+"""Texts that are returned; chosen: each is opened and read, some 40 µs, and those of the same firm
+terms that all say something else are few."""
+
+_NOBODY: dict[str, bytes] = {}
+_NOWHERE = frozenset[str]()
+_COLUMNS = ENTRY_COLUMNS.names or ()
+_PLACE, _KIND, _HASH, _SPEAKER, _TERMS = (  # columns of an entry's fixed part
+    _COLUMNS.index(name) for name in ("place", "kind", "hash", "speaker", "terms")
+)
+
+
+def shape_of(place: Place, kind: Kind, terms: Iterable[str], vector: bytes) -> Shape:
+    """Return what a text is compared by.
+
+    Args:
+        place: Where it is to lie.
+        kind: Of the memory.
+        terms: Its analysed terms.
+        vector: Its int8 vector, empty for none.
+    """
+    ids = frozenset(map(term_id, terms))
+    return Shape(_spot(place_tag(place), code_of(KIND_CODES, kind)), _mixed(ids), ids, vector)
+
+
+class _Filed(NamedTuple):
+    """By what a text is filed: where it lies, its firm terms, its vector; its terms are read out of
+    what it was filed from when they are wanted.
+    """
+
+    spot: int
+    firm: int
+    vector: bytes
+    text: StoredRow | Shape
+
+
+class NearTexts:
+    """The free texts of one owner; see :class:`memstrata.ports.NearTexts`."""
+
+    def __init__(self, rows: Collection[StoredRow] = ()) -> None:
+        """File rows whose entries are all of one recipe."""
+        self._alike: dict[int, dict[str, bytes]] = {}
+        self._filed: dict[str, _Filed] = {}
+        self._expected: dict[str, Shape] = {}
+        self._having: defaultdict[int, set[str]] | None = None
+        columns = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
+        are_texts = (columns["hash"] != 0).tolist()
+        for row, is_text in zip(rows, are_texts, strict=True):
+            if is_text:
+                self.file(row)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, roughly, in bytes; measured."""
+        terms = sum(map(len, self._having.values())) if self._having is not None else 0
+        return 700 * len(self._filed) + 100 * terms
+
+    def file(self, row: StoredRow) -> None:
+        """File a row, if it is free text."""
+        shape = self._expected.pop(row.id, None)
+        if shape is not None:
+            self._file(row.id, _Filed(shape.spot, shape.firm, shape.vector, row))
+            return
+        fixed = ENTRY.unpack_from(row.entry)
+        if fixed[_HASH]:
+            ids, vector = _contents(row, fixed)
+            filed = _Filed(_spot(fixed[_PLACE], fixed[_KIND]), _mixed(ids), vector, row)
+            self._file(row.id, filed)
+
+    def expect(self, shapes: Mapping[str, Shape]) -> None:
+        """Note what rows will be filed by that are about to be written: they need not be read then.
+
+        Rows that were expected before, and have not come by now, never came to be.
+        """
+        self._expected = dict(shapes)
+
+    def remove(self, row: StoredRow) -> None:
+        """Take a row out, if it is here."""
+        filed = self._filed.pop(row.id, None)
+        if filed is None:
+            return
+        name = filed.spot ^ filed.firm
+        if filed.firm and self._alike[name].pop(row.id, None) is not None and not self._alike[name]:
+            del self._alike[name]
+        if self._having is not None:
+            for term in _terms_of(filed.text):
+                self._having[term].discard(row.id)
+
+    def add(self, id: str, shape: Shape) -> None:
+        """See :class:`memstrata.ports.NearTexts`."""
+        self._file(id, _Filed(shape.spot, shape.firm, shape.vector, shape))
+
+    def near_text(self, shape: Shape) -> list[str]:
+        """See :class:`memstrata.ports.NearTexts`."""
+        alike = self._like(shape)
+        return nsmallest(MOST, alike) if alike else []
+
+    def nearest(self, shape: Shape, above: float) -> list[tuple[str, float]]:
+        """See :class:`memstrata.ports.NearTexts`."""
+        size = len(shape.vector)
+        alike = {id: v for id, v in self._like(shape).items() if len(v) == size}
+        if not size or not alike:
+            return []
+        near = zip(_cosines(shape.vector, list(alike.values())), alike, strict=True)
+        found = nsmallest(MOST, ((-cosine, id) for cosine, id in near if cosine > above))
+        return [(id, -cosine) for cosine, id in found]
+
+    def containing(self, shape: Shape) -> list[str]:
+        """See :class:`memstrata.ports.NearTexts`."""
+        wanted = shape.terms - idle_terms()
+        if not wanted:
+            return []
+        if self._having is None:
+            self._having = defaultdict(set)
+            for id, filed in self._filed.items():
+                self._note_terms(id, filed)
+        rarest, *others = sorted((self._having.get(id, _NOWHERE) for id in wanted), key=len)
+        spot = shape.spot
+        return nsmallest(
+            MOST, (id for id in rarest.intersection(*others) if self._filed[id].spot == spot)
+        )
+
+    def _like(self, shape: Shape) -> dict[str, bytes]:
+        # Texts without a firm term would all lie together, whatever they say.
+        if not shape.firm:
+            return _NOBODY
+        return self._alike.get(shape.spot ^ shape.firm, _NOBODY)
+
+    def _file(self, id: str, filed: _Filed) -> None:
+        self._filed[id] = filed
+        if filed.firm:
+            self._alike.setdefault(filed.spot ^ filed.firm, {})[id] = filed.vector
+        if self._having is not None:
+            self._note_terms(id, filed)
+
+    def _note_terms(self, id: str, filed: _Filed) -> None:
+        having = self._having
+        if having is not None:
+            for term in _terms_of(filed.text):
+                having[term].add(id)
+
+
+def _terms_of(text: StoredRow | Shape) -> frozenset[int]:
+    if isinstance(text, Shape):
+        return text.terms
+    return _contents(text, ENTRY.unpack_from(text.entry))[0]
+
+
+def _contents(row: StoredRow, fixed: tuple[Any, ...]) -> tuple[frozenset[int], bytes]:
+    """Return the terms of a row's text, with ids of names among them, and its vector."""
+    # Told by its length: an entry that waits for its vector has a zero one in its place
+    # (``entry.widened``) and says that it has none.
+    count = fixed[_TERMS]
+    end = len(row.entry) - 10 * count
+    vector = row.entry[ENTRY.size : end]
+    if fixed[_SPEAKER] or len(row.state) > STATE.size:
+        # Its entry has terms of its speaker and tags too, which are not said again with it.
+        return frozenset(map(term_id, analyse(decode(row).content))), vector
+    return frozenset(struct.unpack_from(f"<{count}Q", row.entry, end)), vector
+
+
+def _mixed(ids: frozenset[int]) -> int:
+    """Return the number that texts of the same firm terms have in common; 0 where there is none."""
+    return reduce(xor, filter(LEAST_NAME_ID.__gt__, ids - _passed_over()), 0)
+
+
+@cache
+def _passed_over() -> frozenset[int]:
+    return loose_terms() | {STATES}
+
+
+def _spot(place: int, kind: int) -> int:
+    """Return what tells one place and kind from another, to be mixed with the terms."""
+    return place ^ _KINDS[kind]
+
+
+_KINDS = tuple(tag("kind", kind.value) for kind in KIND_CODES)
+
+
+def _cosines(asked: bytes, vectors: Sequence[bytes]) -> list[float]:
+    """Return the cosines of an int8 vector to others of its length; 0 where one is zero."""
+    flat = np.frombuffer(b"".join((asked, *vectors)), np.int8).astype(np.float64)
+    rows = flat.reshape(len(vectors) + 1, len(asked))
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    products, scale = rows[1:] @ rows[0], lengths[1:] * lengths[0]
+    found: list[float] = np.divide(
+        products, scale, out=np.zeros(len(vectors)), where=scale > 0
+    ).tolist()
+    return found

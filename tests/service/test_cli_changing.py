@@ -1,0 +1,55 @@
+"""Undo, promote and reviews on the command line."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import memstrata
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_a_correction_is_undone_once(cli: Run) -> None:
+    cli("remember", "blue", "--key", "color")
+    corrected = json.loads(cli("--json", "correct", "color", "green").stdout)
+    event = corrected["events"][0]["id"]
+
+    undone, again = cli("undo", event), cli("undo", event)
+
+    assert (undone.returncode, undone.stdout[:7]) == (0, "undone ")
+    assert [memory["content"] for memory in json.loads(cli("--json", "list").stdout)] == ["blue"]
+    assert again.returncode == 1
+    assert "already_undone" in again.stderr
+
+
+def test_a_conflict_is_listed_and_decided(cli: Run, tmp_path: Path) -> None:
+    with memstrata.open(tmp_path / "m.db") as strata:
+        ana = strata.manager(user="ana")
+        for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
+            fact: dict[str, Any] = {"source": source, "triple": ("Ana", "lives_in", where)}
+            ana.remember_many([memstrata.Draft(f"Ana lives in {where}", **fact)])
+
+    listed = cli("review", "list").stdout
+    review = json.loads(cli("--json", "review", "list").stdout)[0]
+    unknown = cli("review", "decide", "no-such-review", "--keep", "a")
+    wrong = cli("review", "decide", review["id"], "--keep", "neither")
+    decided = cli("review", "decide", review["id"], "--keep", "b", "--reason", "moved")
+
+    assert "a: " in listed
+    assert "Ana lives in Rome" in listed
+    assert (unknown.returncode, wrong.returncode, decided.returncode) == (1, 2, 0)
+    assert decided.stdout.startswith("superseded ")
+    assert cli("review", "list").stdout.strip() == "nothing found"
+    assert "kept b" in cli("review", "list", "--status", "decided").stdout
+
+
+def test_a_memory_of_a_task_is_handed_up(cli: Run) -> None:
+    stored = cli("--json", "--task", "t1", "remember", "The build needs node 20")
+    id = json.loads(stored.stdout)["memory"]["id"]
+
+    promoted = cli("--task", "t1", "promote", id, "--to", "user")
+
+    assert promoted.stdout.startswith("created ")
+    assert "node 20" in cli("list").stdout
