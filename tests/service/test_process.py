@@ -16,6 +16,7 @@ import pytest
 import memstrata
 from memstrata import blocking, manager, ports, testing
 from memstrata.agent import AsyncAgent
+from memstrata.manager.consent_verbs import AsyncConsentVerbs
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.strata import AsyncStrata
 
@@ -204,6 +205,7 @@ PAIRS = [
     (blocking.Strata, AsyncStrata),
     (blocking.MemoryManager, manager.AsyncMemoryManager),
     (blocking.PromptVerbs, AsyncPromptVerbs),
+    (blocking.ConsentVerbs, AsyncConsentVerbs),
     (blocking.Triggers, manager.AsyncTriggers),
     (blocking.Admin, manager.AsyncAdmin),
     (blocking.Agent, AsyncAgent),

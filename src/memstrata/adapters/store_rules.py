@@ -10,6 +10,7 @@ from itertools import groupby
 
 from memstrata.domain.change import Change, Head, NewVersion
 from memstrata.domain.codec import canonical_json
+from memstrata.domain.consent import Consent
 from memstrata.domain.event import Event, Link, chain, commit_to
 from memstrata.domain.scope import Grant, Scope
 from memstrata.domain.session import Observation, SessionEntry
@@ -160,6 +161,11 @@ def content_code(owner: bytes, id: str, version: int, body: bytes) -> bytes:
 def in_grant_order(grants: Iterable[Grant]) -> tuple[Grant, ...]:
     """Return grants by grantee, then name."""
     return tuple(sorted(grants, key=lambda grant: (grant.grantee, grant.name)))
+
+
+def in_consent_order(consents: Iterable[Consent]) -> tuple[Consent, ...]:
+    """Return consents by what they are about, then name."""
+    return tuple(sorted(consents, key=lambda consent: (consent.about, consent.name)))
 
 
 def is_storable(text: str) -> bool:

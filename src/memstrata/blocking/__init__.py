@@ -4,9 +4,19 @@ No logic lives here: each method builds the coroutine of its async namesake and 
 (:mod:`memstrata.blocking.driver`). A test compares the signatures.
 """
 
+from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.manager import MemoryManager
 from memstrata.blocking.prompt import PromptVerbs, Triggers
 from memstrata.blocking.strata import Admin, Agent, Strata
 
-__all__ = ["Admin", "Agent", "Driver", "MemoryManager", "PromptVerbs", "Strata", "Triggers"]
+__all__ = [
+    "Admin",
+    "Agent",
+    "ConsentVerbs",
+    "Driver",
+    "MemoryManager",
+    "PromptVerbs",
+    "Strata",
+    "Triggers",
+]

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memstrata.blocking.ageing import AgeingVerbs
+from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.prompt import PromptVerbs
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
@@ -17,12 +18,12 @@ from memstrata.domain.trust import Source
 from memstrata.manager import AsyncMemoryManager
 
 
-class MemoryManager(PromptVerbs, AgeingVerbs):
+class MemoryManager(PromptVerbs, AgeingVerbs, ConsentVerbs):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)
-        self._manager = self._ageing = manager
+        self._manager = self._ageing = self._consents = manager
 
     @property
     def principal(self) -> Principal:

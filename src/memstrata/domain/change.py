@@ -13,6 +13,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from memstrata.domain.consent import Consent
 from memstrata.domain.event import Event
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
@@ -184,6 +185,8 @@ class Snapshot:
         tombstoned: Those of the fingerprints that are tombstones.
         grants: The owner's grants, if asked for; by grantee, then name.
         policy: The policy recorded last, if asked for; None where none was.
+        consents: The owner's consents if ``complete``, by what they are about, then name; a change
+            of them raises the epoch, so that changed rows go with the consents known before.
     """
 
     head: Head | None
@@ -195,6 +198,7 @@ class Snapshot:
     tombstoned: frozenset[bytes] = frozenset()
     grants: tuple[Grant, ...] = ()
     policy: PolicyRecord | None = None
+    consents: tuple[Consent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +223,7 @@ class Change:
         granted: Grants to add.
         revoked: Grants to remove; compared by grantee, right and subject.
         policy: A policy that came into force, to be kept behind those before it.
+        consents: A person's words about keys and categories; each replaces the one about the same.
     """
 
     known_at: int
@@ -236,6 +241,12 @@ class Change:
     granted: tuple[Grant, ...] = ()
     revoked: tuple[Grant, ...] = ()
     policy: PolicyRecord | None = None
+    consents: tuple[Consent, ...] = ()
+
+    @property
+    def raises_epoch(self) -> bool:
+        """Whether readers must read anew what they have: rows went, or are seen otherwise."""
+        return bool(self.forgotten or self.consents)
 
     @property
     def is_empty(self) -> bool:
@@ -280,6 +291,18 @@ class Committed(NamedTuple):
 
     head: Head | None
     rows: tuple[StoredRow, ...]
+
+
+class Size(NamedTuple):
+    """How much an owner has.
+
+    Attributes:
+        rows: Versions of memories, whatever their status.
+        stored_bytes: Their contents, states in force and index entries.
+    """
+
+    rows: int
+    stored_bytes: int
 
 
 class PendingOutbox(NamedTuple):

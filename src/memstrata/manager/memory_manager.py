@@ -18,17 +18,19 @@ from memstrata.manager.ageing_verbs import AsyncAgeingVerbs
 from memstrata.manager.asking import MAX_LISTED, between, sequence
 from memstrata.manager.capturing import captured, carry_out, turn_of, turns_before
 from memstrata.manager.changes import Changer
+from memstrata.manager.consent_verbs import AsyncConsentVerbs
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.manager.reading import unlimited
 from memstrata.manager.reporting import status_of
+from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
 
 
-class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs):
+class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs, AsyncConsentVerbs):
     """Remembers and recalls for one principal.
 
     Built by :meth:`memstrata.AsyncStrata.manager`; cheap, keep one per request or for good.
@@ -73,6 +75,8 @@ class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs):
         Raises:
             InvalidInput: If a value is not storable.
             ScopeDenied: If the scope is not this principal's to write.
+            QuotaExceeded: If nothing gives way to it, or it comes too soon; of several only that
+                one is ``blocked``.
             StoreError: If the store could not; nothing was written.
         """
         draft = Draft(
@@ -96,7 +100,7 @@ class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs):
             audience=None if audience is None else sequence("audience", audience),
         )
         (outcome,) = await self.remember_many([draft])
-        return outcome
+        return fitting(outcome)
 
     async def remember_many(self, drafts: Sequence[Draft]) -> list[Outcome]:
         """Store statements of one owner in one transaction: all or, on an error, none.
@@ -175,8 +179,11 @@ class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs):
             which: Key in this principal's own scope, or the id of one of its memories.
             content: What is true instead. A key that holds nothing yet is created.
             quote: Evidence, verbatim.
+
+        Raises:
+            QuotaExceeded: As for :meth:`remember`.
         """
-        return await self._changer.correct(which, content, quote=quote)
+        return fitting(await self._changer.correct(which, content, quote=quote))
 
     async def confirm(self, id: str) -> Outcome:
         """Mark a memory as verified now; ``dropped`` with ``not_found`` if there is none."""
@@ -222,8 +229,9 @@ class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs):
         Raises:
             InvalidScope: If ``to`` is not an ancestor that promotion may reach.
             ScopeDenied: If the principal lacks the write right there.
+            QuotaExceeded: If nothing gives way to the copy there.
         """
-        return await Promoter(self._services, self._principal).promote(id, to)
+        return fitting(await Promoter(self._services, self._principal).promote(id, to))
 
     async def grant(self, user: str, right: str) -> Grant:
         """Give another user of this org a right; takes the ``admin`` right (SC-3).

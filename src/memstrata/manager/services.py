@@ -10,6 +10,7 @@ from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
+from memstrata.manager.rates import Rates
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Aside,
@@ -51,6 +52,7 @@ class Services:
         gc_rules: By what memories that have aged out are collected.
         ailing: Which models failed when they were last asked, and why.
         closers: What lets go of connections that the parts hold.
+        rates: How fast this process writes, and how much orgs have.
     """
 
     store: MemoryStore
@@ -74,3 +76,4 @@ class Services:
     gc_rules: GcRules = field(default_factory=GcRules)
     ailing: dict[str, str] = field(default_factory=dict)
     closers: tuple[Callable[[], None], ...] = ()
+    rates: Rates = field(default_factory=Rates)

@@ -34,6 +34,7 @@ from memstrata.domain.errors import PolicyInvalid
 from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
+from memstrata.domain.retaining import Eviction, Quotas
 from memstrata.domain.trust import Sensitivity, Source
 from memstrata.language import patterns
 from memstrata.policy import yamltree
@@ -178,6 +179,17 @@ class _Feedback(_Section):
     most: Share
 
 
+Quota = Annotated[int, Field(ge=0, le=10**15)]
+
+
+class _Quotas(_Section):
+    memories: Quota | None
+    turns: Quota | None
+    eviction: Eviction
+    writes_per_minute: Annotated[int, Field(ge=1, le=10**9)] | None
+    org_bytes: Quota | None
+
+
 class _Policy(_Section):
     version: Annotated[str, Field(min_length=1, max_length=100)]
     proposals: _Proposals
@@ -193,6 +205,7 @@ class _Policy(_Section):
     push: _Push
     pull: _Pull
     feedback: _Feedback
+    quotas: _Quotas
 
 
 # Mappings that are one list of their own: naming one replaces it, as naming a list does.
@@ -352,6 +365,7 @@ def _policy(checked: _Policy) -> Policy:
         push=PushRules(**_fields(checked.push)),
         pull=PullRules(**_fields(checked.pull)),
         feedback=FeedbackRules(**_fields(checked.feedback)),
+        quotas=Quotas(**_fields(checked.quotas)),
     )
 
 

@@ -13,10 +13,12 @@ from memstrata.domain.change import (
     JournalEntry,
     PendingOutbox,
     Renewed,
+    Size,
     Snapshot,
     StoredRow,
     TurnRequest,
 )
+from memstrata.domain.consent import Consent
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory, Place, Triple
 from memstrata.domain.moving import OwnerFacts, Part, Row, StoreKeys
@@ -54,7 +56,8 @@ class MemoryStore(Protocol):
 
         With ``since`` of the same incarnation and epoch only rows changed after its revision are
         returned, those that are no longer live included; otherwise all live rows. Live is
-        :attr:`~memstrata.domain.memory.Status.is_live`. Order: revision, then id.
+        :attr:`~memstrata.domain.memory.Status.is_live`. Order: revision, then id. With all live
+        rows come the owner's consents.
         """
 
     async def snapshots(self, asked: Mapping[Scope, Head | None]) -> tuple[Snapshot, ...]:
@@ -84,16 +87,17 @@ class MemoryStore(Protocol):
         written.
 
         The owner is created with its first change. Each change raises the revision by one; one
-        with ``forgotten`` ids raises the epoch too. Events are linked in order; a link's payload
-        is the canonical JSON of the event. States: a restated memory's open state ends at
-        ``known_at`` and the new one begins there; its body stays as it was, and so does its
+        with ``forgotten`` ids or ``consents`` raises the epoch too. Events are linked in order; a
+        link's payload is the canonical JSON of the event. States: a restated memory's open state
+        ends at ``known_at`` and the new one begins there; its body stays as it was, and so does its
         index entry unless the change brings another (``reindexed``).
 
         Forgetting erases salt and payload of the events so far that have the id among their
         subjects; the change's own events stay. What a change lifts (``revived``, ``revoked``,
         ``released``; unknown ones are ignored) is lifted before the rest is set. A held
-        candidate replaces one of its id, a grant one of its grantee, right and subject. A policy is
-        kept behind those recorded before it, be it one of them or not.
+        candidate replaces one of its id, a grant one of its grantee, right and subject, a consent
+        one about the same key or category. A policy is kept behind those recorded before it, be it
+        one of them or not.
 
         An added memory is kept as derived from those of its parents that are this owner's own;
         of parents elsewhere :meth:`settle` tells their owner.
@@ -147,6 +151,12 @@ class MemoryStore(Protocol):
 
     async def grants(self, owner: Scope) -> tuple[Grant, ...]:
         """Return the grants kept with an owner; order: grantee, then name."""
+
+    async def consents(self, owner: Scope) -> tuple[Consent, ...]:
+        """Return the consents of an owner; order: what they are about, then name."""
+
+    async def size(self, owner: Scope) -> Size:
+        """Return how much an owner has; it looks at every row's length."""
 
     async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
         """Append what readers did, by owner, all of it or nothing; no revision is raised, no event

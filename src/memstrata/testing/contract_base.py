@@ -33,6 +33,7 @@ class Shown(NamedTuple):
     damaged: tuple[str, ...]
     held: tuple[Any, ...]
     grants: tuple[Any, ...]
+    consents: tuple[Any, ...]
     journaled: tuple[Any, ...]
     outbox: tuple[Any, ...]
     links: tuple[Link, ...]
@@ -152,6 +153,7 @@ class ContractBase:
             damaged=drive(store, store.damaged(owner)),
             held=drive(store, store.held(owner)),
             grants=drive(store, store.grants(owner)),
+            consents=drive(store, store.consents(owner)),
             journaled=drive(store, store.journaled(owner, limit=ALL)),
             outbox=drive(store, store.outbox(source=owner, limit=ALL)),
             links=drive(store, store.links(owner, limit=ALL)),
@@ -201,6 +203,8 @@ def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
         "states": lambda: store.states(owner, "x"),
         "held": lambda: store.held(owner),
         "grants": lambda: store.grants(owner),
+        "consents": lambda: store.consents(owner),
+        "size": lambda: store.size(owner),
         "journal": lambda: store.journal({owner: ()}),
         "journaled": lambda: store.journaled(owner),
         "condense": lambda: store.condense(owner, "access", (), {}),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from memstrata.domain.change import Change, HeldCandidate, NewVersion, OutboxItem
+from memstrata.domain.consent import About, Consent
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.memory import Kind, Memory, Status
 from memstrata.domain.scope import Scope
@@ -88,6 +89,10 @@ class Samples:
         """Return a held candidate."""
         now_us = self.clock.now_us()
         return HeldCandidate(self.ids.new(now_us), session, "hold", b"{}", now_us)
+
+    def consent(self, name: str, about: About = About.KEY, *, allowed: bool = False) -> Consent:
+        """Return a person's word about a key or a category."""
+        return Consent(about, name, allowed, from_us(self.clock.now_us()), ALICE.path)
 
     def outbox_item(self, target: Scope = BOB) -> OutboxItem:
         """Return work for another owner."""

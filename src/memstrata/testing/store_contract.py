@@ -13,6 +13,7 @@ Every test takes a ``store`` that is empty and its own. A store that declares DU
 
 from memstrata.testing.contract_base import drive, verify_chain
 from memstrata.testing.contract_care import CareContract
+from memstrata.testing.contract_consents import ConsentsContract
 from memstrata.testing.contract_journal import JournalContract
 from memstrata.testing.contract_renewal import RenewalContract
 from memstrata.testing.contract_rows import RowsContract
@@ -23,6 +24,12 @@ __all__ = ["MemoryStoreContract", "drive", "verify_chain"]
 
 
 class MemoryStoreContract(
-    RowsContract, TurnsContract, CareContract, RenewalContract, JournalContract, WorkContract
+    RowsContract,
+    TurnsContract,
+    CareContract,
+    RenewalContract,
+    JournalContract,
+    WorkContract,
+    ConsentsContract,
 ):
     """Every sentence of :class:`memstrata.ports.MemoryStore`, as tests."""

@@ -571,3 +571,19 @@ RETURNING holder;
 -- name: drop_lease
 DELETE FROM memstrata.leases
 WHERE owner = %(owner)s AND name = %(name)s AND holder = %(holder)s;
+
+-- name: consents
+SELECT at, body FROM memstrata.consents WHERE owner = %(owner)s;
+
+-- name: put_consents
+INSERT INTO memstrata.consents (owner, tag, at, body)
+SELECT %(owner)s, c.tag, c.at, c.body
+FROM unnest(%(tags)s::bytea[], %(times)s::bigint[], %(bodies)s::bytea[]) AS c (tag, at, body)
+ON CONFLICT (owner, tag) DO UPDATE SET at = excluded.at, body = excluded.body;
+
+-- name: size
+SELECT count(*),
+    coalesce(sum(length(m.body) + length(m.state) + coalesce(length(i.entry), 0)), 0)::bigint
+FROM memstrata.memories AS m
+LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = m.id
+WHERE m.owner = %(owner)s;

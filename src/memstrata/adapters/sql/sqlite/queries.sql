@@ -375,3 +375,14 @@ WHERE leases.holder = excluded.holder OR leases.until <= :now;
 
 -- name: drop_lease
 DELETE FROM leases WHERE owner = :owner AND name = :name AND holder = :holder;
+
+-- name: consents
+SELECT at, body FROM consents WHERE owner = :owner;
+
+-- name: put_consent
+INSERT OR REPLACE INTO consents (owner, tag, at, body) VALUES (:owner, :tag, :at, :body);
+
+-- name: size
+SELECT count(*), ifnull(sum(length(m.body) + length(m.state) + ifnull(length(i.entry), 0)), 0)
+FROM memories AS m LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = m.id
+WHERE m.owner = :owner;
