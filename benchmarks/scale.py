@@ -36,6 +36,7 @@ sys.path.append(str(Path(__file__).parent / "peers"))
 from workload import sentence
 
 import memstrata
+from memstrata import Settings
 
 BATCH = 1000
 OWN = 1000
@@ -64,8 +65,12 @@ def p50(times: list[float]) -> float:
 def large(sizes: list[int], rounds: int) -> None:
     rng = random.Random(7)
     with tempfile.TemporaryDirectory() as folder:
+        # More than a scope may hold by default.
+        policy = Path(folder) / "policy.yaml"
+        policy.write_text("quotas: {memories: null}")
+        settings = Settings(policy=policy)
         for size in sizes:
-            with memstrata.open(Path(folder) / f"{size}.db") as strata:
+            with memstrata.open(Path(folder) / f"{size}.db", settings=settings) as strata:
                 manager = strata.manager(user="ana")
                 fill(manager, size, rng)
                 indexer = strata.services.indexes.indexer

@@ -18,6 +18,7 @@ NO_SKIPS = "NO_SKIPS"
 ON_POSTGRES = frozenset(
     {
         "test_collected_everywhere",
+        "test_consent",
         "test_forgetting",
         "test_hostile_ids",
         "test_leaks",

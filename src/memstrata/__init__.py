@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from memstrata._version import __version__
 from memstrata.domain.ageing import Access, Ageing
 from memstrata.domain.collecting import GcReport
+from memstrata.domain.consent import Consent, ConsentChange
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
 from memstrata.domain.digest import Digest, DigestItem, Verification
 from memstrata.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck
@@ -39,6 +40,7 @@ from memstrata.domain.errors import (
     NotReplayable,
     OwnerRequired,
     PolicyInvalid,
+    QuotaExceeded,
     ScopeDenied,
     StoreCorrupt,
     StoreError,
@@ -153,6 +155,8 @@ __all__ = [
     "AuditReport",
     "CaptureReport",
     "ConfigurationError",
+    "Consent",
+    "ConsentChange",
     "Digest",
     "DigestItem",
     "Draft",
@@ -190,6 +194,7 @@ __all__ = [
     "PastWrite",
     "PolicyInvalid",
     "Principal",
+    "QuotaExceeded",
     "Recall",
     "Receipt",
     "ReceiptCheck",

@@ -4,7 +4,7 @@ import time
 from dataclasses import replace
 
 from memstrata.adapters.store_memory import DictStore
-from memstrata.domain.change import Change, Committed, Snapshot
+from memstrata.domain.change import Change, Committed, Size, Snapshot
 from memstrata.domain.codec import decode
 from memstrata.domain.scope import Scope
 
@@ -284,6 +284,27 @@ class LateJournal(DictStore):
         await super().journal(late)
 
 
+class SilentConsents(DictStore):
+    """Tells readers of new consents by a delta, which has none."""
+
+    async def commit(self, owner, request, decide):
+        before = (await super().heads([owner]))[0]
+        committed = await super().commit(owner, request, decide)
+        shelf = self._shelves.get(owner)
+        if shelf is None or before is None or not shelf.consents:
+            return committed
+        shelf.head = shelf.head._replace(epoch=before.epoch)
+        return committed._replace(head=shelf.head)
+
+
+class LiveSizes(DictStore):
+    """Weighs only what stands."""
+
+    async def size(self, owner):
+        rows = (await super().snapshot(owner)).rows
+        return Size(len(rows), sum(len(r.body) + len(r.state) + len(r.entry) for r in rows))
+
+
 BROKEN = (
     Amnesiac,
     BlindCondensing,
@@ -304,11 +325,13 @@ BROKEN = (
     LeakingGets,
     LateJournal,
     LeakingSnapshots,
+    LiveSizes,
     NewsOfRenewals,
     OldPolicies,
     OutOfTurn,
     PrefixOwners,
     SharedOutbox,
+    SilentConsents,
     SilentRemoval,
     StaleEntries,
     Unordered,

@@ -118,7 +118,8 @@ def test_who_finds_an_owner_as_it_was_left_waits_once(writer, waits):
 def test_who_has_not_written_before_takes_its_turn_first(store, waits):
     Writer(store).write()
 
-    assert waits == [["begin", "take_turn"], ["add_and_move", "commit"]]
+    # What goes with all of its rows comes in the same wait.
+    assert waits == [["begin", "take_turn", "consents"], ["add_and_move", "commit"]]
 
 
 def test_a_turn_that_another_took_is_decided_anew_on_what_stands(writer, other):

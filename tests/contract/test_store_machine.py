@@ -168,8 +168,9 @@ class StoresInStep(RuleBasedStateMachine):
         revoked=st.lists(grants, max_size=2).map(tuple),
         keys=st.lists(names, max_size=2).map(tuple),
         policy=st.sampled_from((None, b"1" * 32, b"2" * 32)),
+        refused=st.lists(names, max_size=2).map(tuple),
     )
-    def change_the_rest(self, owner, tombstones, revived, granted, revoked, keys, policy):
+    def change_the_rest(self, owner, tombstones, revived, granted, revoked, keys, policy, refused):
         change = self.make.change(
             tombstones=tombstones,
             revived=revived,
@@ -180,6 +181,7 @@ class StoresInStep(RuleBasedStateMachine):
             reviews=(self.make.review(status="decided" if keys else "open"),),
             outbox=(self.make.outbox_item(),),
             policy=None if policy is None else PolicyRecord(policy, 1, b"{}"),
+            consents=tuple(map(self.make.consent, refused)),
         )
         asked = {"idempotency_keys": ("a", "b"), "tombstones": (b"1" * 32,), "grants": True}
 

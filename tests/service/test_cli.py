@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+import memstrata
+from memstrata import Draft
 from memstrata.testing.model_server import ModelServer, well
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -350,3 +352,25 @@ def test_entries_are_made_anew_after_a_change_of_model(
     assert back.returncode == 0, back.stderr
     assert "1 of 1 entries made anew by analyser 1, no embedder" in back.stdout
     assert cli("reindex", "--scope", "nowhere", user=None).returncode == 2
+
+
+def test_what_is_refused_is_blocked_and_hidden_until_it_is_allowed(cli: Run) -> None:
+    cli("remember", "5000 a month", "--key", "salary")
+
+    assert cli("consent", "refuse", "--key", "salary").stdout == "refused key salary\n"
+    blocked = cli("remember", "6000 a month", "--key", "salary")
+    assert (blocked.returncode, blocked.stdout) == (1, "blocked  (consent_refused:key)\n")
+    assert cli("list").stdout == "nothing found\n"
+    assert cli("consent", "list").stdout == "refused key salary\n"
+    removed = cli("consent", "refuse", "--key", "salary", "--remove").stdout
+    assert removed == "refused key salary, as before, 1 removed\n"
+    assert cli("consent", "allow", "--key", "salary").stdout == "allowed key salary\n"
+    assert cli("consent", "refuse").returncode == 2
+
+
+def test_what_is_for_a_purpose_is_read_for_it_only(cli: Run, tmp_path: Path) -> None:
+    with memstrata.open(tmp_path / "m.db") as strata:
+        strata.manager(user="ana").remember_many([Draft("Allergic to nuts", purpose="care")])
+
+    assert cli("list").stdout == cli("--purpose", "sales", "list").stdout == "nothing found\n"
+    assert "Allergic to nuts" in cli("--purpose", "care", "list").stdout

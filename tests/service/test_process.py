@@ -17,6 +17,7 @@ import memstrata
 from memstrata import blocking, manager, ports, testing
 from memstrata.agent import AsyncAgent
 from memstrata.manager.changing_verbs import AsyncChangingVerbs
+from memstrata.manager.consent_verbs import AsyncConsentVerbs
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.strata import AsyncStrata
 
@@ -206,6 +207,7 @@ PAIRS = [
     (blocking.MemoryManager, manager.AsyncMemoryManager),
     (blocking.PromptVerbs, AsyncPromptVerbs),
     (blocking.ChangingVerbs, AsyncChangingVerbs),
+    (blocking.ConsentVerbs, AsyncConsentVerbs),
     (blocking.Triggers, manager.AsyncTriggers),
     (blocking.Admin, manager.AsyncAdmin),
     (blocking.Agent, AsyncAgent),

@@ -9,10 +9,11 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.adapters.memory_shelf import Done, Kept, Shelf, State, grant_name
-from memstrata.adapters.store_columns import CODEC
+from memstrata.adapters.store_columns import CODEC, consent_body, read_consents
 from memstrata.adapters.store_tags import (
     Tag,
     chain_tag,
+    consent_tag,
     grant_tag,
     key_tag,
     memory_tags,
@@ -167,6 +168,10 @@ _ENTRIES: Mapping[str, Callable[[Shelf], Iterable[Entry]]] = MappingProxyType(
             _entry((grant_tag(shelf.tag, grant), canonical_json(grant.to_dict())))
             for grant in shelf.grants.values()
         ),
+        "consents": lambda shelf: (
+            _entry((consent_tag(shelf.tag, each), to_us(each.at), consent_body(each)))
+            for each in shelf.consents.values()
+        ),
         "policies": lambda shelf: (
             _entry((version, *policy)) for version, policy in enumerate(shelf.policies, start=1)
         ),
@@ -212,6 +217,8 @@ def shelf_of(owner: Scope, digest: bytes, tag: Tag, facts: OwnerFacts, rows: Row
         named = json.loads(body)
         grant = Grant(named["grantee"], Right(named["right"]), named["subject"], named["by"])
         shelf.grants[grant_name(grant)] = grant
+    consents = read_consents((at, body) for _, at, body in of["consents"])
+    shelf.consents.update({(each.about, each.name): each for each in consents})
     shelf.policies += [PolicyRecord(*policy) for _, *policy in sorted(of["policies"])]
     return shelf
 

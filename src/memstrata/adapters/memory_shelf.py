@@ -15,6 +15,7 @@ from memstrata.adapters.store_rules import (
     check_chains,
     check_change,
     content_code,
+    in_consent_order,
     in_grant_order,
     is_storable,
     link_events,
@@ -35,6 +36,7 @@ from memstrata.domain.change import (
     TurnRequest,
 )
 from memstrata.domain.codec import encode_body, encode_state, status_of
+from memstrata.domain.consent import About, Consent
 from memstrata.domain.event import CHAIN_START, Event, Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
@@ -140,6 +142,7 @@ class Shelf:
         grants: By grantee, right and subject.
         outbox: By id.
         policies: In the order in which they came into force.
+        consents: By what they are about and name.
         children: Owner's digest and id of what was derived from a memory, by the parent's id.
         parents: Ids of the memories from which a memory of this owner was derived, by its id.
         erased_at: System time at which the owner was erased last, µs, or None.
@@ -161,6 +164,7 @@ class Shelf:
     grants: dict[GrantName, Grant] = field(default_factory=dict)
     outbox: dict[str, OutboxItem] = field(default_factory=dict)
     policies: list[PolicyRecord] = field(default_factory=list)
+    consents: dict[tuple[About, str], Consent] = field(default_factory=dict)
     children: dict[str, set[tuple[bytes, str]]] = field(default_factory=dict)
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     erased_at: int | None = None
@@ -195,6 +199,7 @@ class Shelf:
             ),
             grants=in_grant_order(self.grants.values()) if request.grants else (),
             policy=self.policies[-1] if request.policy and self.policies else None,
+            consents=() if is_delta else in_consent_order(self.consents.values()),
         )
 
     def write(self, change: Change) -> tuple[StoredRow, ...]:
@@ -340,6 +345,7 @@ class Shelf:
         self.grants.update({grant_name(grant): grant for grant in change.granted})
         if change.policy is not None:
             self.policies.append(change.policy)
+        self.consents.update({(each.about, each.name): each for each in change.consents})
 
 
 def _kept(new: NewVersion, owner: bytes, head: Head) -> Kept:

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from memstrata.adapters.postgres_pool import Statement
 from memstrata.adapters.postgres_rows import is_text
-from memstrata.adapters.store_columns import CODEC, next_head, state_columns
+from memstrata.adapters.store_columns import CODEC, consent_body, next_head, state_columns
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import check_chains, check_change, content_code, link_events
 from memstrata.adapters.store_tags import (
     chain_tag,
+    consent_tag,
     grant_tag,
     idempotency_tag,
     memory_tags,
@@ -33,10 +34,12 @@ from memstrata.domain.change import (
     StoredRow,
 )
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
+from memstrata.domain.consent import Consent
 from memstrata.domain.event import CHAIN_START
 from memstrata.domain.memory import Memory
 from memstrata.domain.moving import PARTS
 from memstrata.domain.scope import Grant, Scope
+from memstrata.domain.value import to_us
 
 STAYS = frozenset({"events", "tombstones", "owner_keys"})
 """Parts of an erased owner of which rows stay."""
@@ -82,6 +85,7 @@ def write_change(owner: Owner, before: Head | None, mac: bytes, change: Change) 
         *_restated(head, change.restated),
         *_derived(owner, change.added),
         *_bans(owner, change),
+        *_consents(owner, change.consents),
         *_work(owner, head, change),
         *_unnamed(head, change),
     ]
@@ -339,6 +343,15 @@ def _work(owner: Owner, head: Head, change: Change) -> Iterable[Statement]:
                 "bodies": [item.body for item in change.outbox],
             },
         )
+
+
+def _consents(owner: Owner, consents: Iterable[Consent]) -> Iterable[Statement]:
+    # The last word about one thing counts; a statement may not write a row twice.
+    last = {consent_tag(owner.tag, each): each for each in consents}
+    if last:
+        times = [to_us(each.at) for each in last.values()]
+        bodies = [consent_body(each) for each in last.values()]
+        yield "put_consents", {"tags": [*last], "times": times, "bodies": bodies}
 
 
 def _held_columns(owner: Owner, held: Iterable[HeldCandidate]) -> dict[str, list[Any]]:

@@ -6,7 +6,13 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.adapters.postgres_pool import Row, Statement
-from memstrata.adapters.store_columns import LIVE, read_grants, scope_named, stored_rows
+from memstrata.adapters.store_columns import (
+    LIVE,
+    read_consents,
+    read_grants,
+    scope_named,
+    stored_rows,
+)
 from memstrata.adapters.store_rules import content_code, is_storable
 from memstrata.adapters.store_tags import Tag, idempotency_tag
 from memstrata.domain.change import (
@@ -38,6 +44,16 @@ def rows_since(owner: str, since: Head | None) -> Statement:
     if since is None:
         return "live_rows", {"owner": owner, **LIVE}
     return "changed_rows", {"owner": owner, "revision": since.revision}
+
+
+def consents_of(owner: str) -> Statement:
+    """Return the question for an owner's consents, which go with all of its rows."""
+    return "consents", {"owner": owner}
+
+
+def consents_in(found: Iterable[Row]) -> dict[str, Any]:
+    """Return the field of a snapshot that :func:`consents_of` asked for."""
+    return {"consents": read_consents((at, body) for at, body in found)}
 
 
 def is_since(since: Head | None, head: Head) -> bool:
@@ -81,6 +97,8 @@ def wanted_under_turn(owner: str, tag: Tag, request: TurnRequest) -> list[Statem
         asked.append(("last_policy", {"owner": owner}))
     if request.counts:
         asked.append(("counts", {"owner": owner}))
+    if request.since is None:
+        asked.append(consents_of(owner))
     return asked
 
 
@@ -103,6 +121,7 @@ def found_under_turn(
         "counts": MappingProxyType(
             {name: count for name, count in rows.get("counts", ()) if count}
         ),
+        **consents_in(rows.get("consents", ())),
     }
 
 

@@ -223,9 +223,12 @@ class PostgresTurns(PostgresMoves):
         # The head's row is the first.
         *where, mac, banned = stood[0][:7]
         head = Head._make(where)
+        more = meaning.found_under_turn(owner.tag, request, asked, others)
         if since is not None and not meaning.is_since(since, head):
             since = None
-        more = meaning.found_under_turn(owner.tag, request, asked, others)
+            # What comes with all of the rows was not asked for with those since a head.
+            told = meaning.consents_of(owner.name)
+            more |= meaning.consents_in(*await line.run(told, timeout_s=self._turn_timeout_s))
         more["tombstoned"] = frozenset(marks[tag] for tag in banned or ())
         rows = [(id, revision, *row, None) for _, _, revision, _, _, _, _, id, *row in stood[1:]]
         return meaning.snapshot_of(head, since, rows, more), mac

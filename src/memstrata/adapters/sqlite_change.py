@@ -9,7 +9,7 @@ import apsw
 from memstrata.adapters.sql import parameters
 from memstrata.adapters.sqlite_erasure import erase_rows
 from memstrata.adapters.sqlite_schema import SQL
-from memstrata.adapters.store_columns import CODEC, next_head, state_columns
+from memstrata.adapters.store_columns import CODEC, consent_body, next_head, state_columns
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import (
     check_chains,
@@ -22,6 +22,7 @@ from memstrata.adapters.store_rules import (
 from memstrata.adapters.store_tags import (
     Tag,
     chain_tag,
+    consent_tag,
     grant_tag,
     idempotency_tag,
     memory_tags,
@@ -33,6 +34,7 @@ from memstrata.domain.change import Change, Head, JournalEntry, NewVersion, Rene
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope
+from memstrata.domain.value import to_us
 
 
 def _values(statement: str) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
@@ -320,7 +322,9 @@ def _move_owner(writing: Writing, scope: Scope, before: Head | None, mac: bytes)
 
 
 def _write_bans(writing: Writing, change: Change) -> None:
-    """Tombstones and grants; what is lifted first, so that what the same change sets stays."""
+    """Tombstones, grants, consents; what is lifted first, so that what the same change sets
+    stays.
+    """
     for fingerprint in change.revived:
         writing.run("drop_tombstone", tag=tombstone_tag(writing.tag, fingerprint))
     for fingerprint in change.tombstones:
@@ -330,6 +334,9 @@ def _write_bans(writing: Writing, change: Change) -> None:
     for grant in change.granted:
         body = canonical_json(grant.to_dict())
         writing.run("put_grant", tag=grant_tag(writing.tag, grant), body=body)
+    for consent in change.consents:
+        tag, body = consent_tag(writing.tag, consent), consent_body(consent)
+        writing.run("put_consent", tag=tag, at=to_us(consent.at), body=body)
 
 
 def _write_work(writing: Writing, change: Change) -> None:

@@ -9,7 +9,14 @@ import apsw
 
 from memstrata.adapters.sqlite_erasure import fetch_counts
 from memstrata.adapters.sqlite_schema import SQL
-from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named, stored_rows
+from memstrata.adapters.store_columns import (
+    GIVEN_WAY,
+    LIVE,
+    read_consents,
+    read_grants,
+    scope_named,
+    stored_rows,
+)
 from memstrata.adapters.store_rules import content_code, is_storable
 from memstrata.adapters.store_tags import Tag, idempotency_tag, tombstone_tag
 from memstrata.domain.change import (
@@ -26,6 +33,7 @@ from memstrata.domain.change import (
     TurnRequest,
 )
 from memstrata.domain.codec import decode
+from memstrata.domain.consent import Consent
 from memstrata.domain.event import CHAIN_START, Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
@@ -73,7 +81,8 @@ def _snapshot(
     if since is None or since[:2] != head[:2]:
         rows = _rows(connection, "live_rows", {"owner": owner, **LIVE})
         rows.sort(key=_by_revision)
-        return Snapshot(head=head, complete=True, rows=tuple(rows), **more())
+        told = more() | {"consents": fetch_consents(connection, owner)}
+        return Snapshot(head=head, complete=True, rows=tuple(rows), **told)
     rows = []
     if since.revision < head.revision:
         rows = _rows(connection, "changed_rows", {"owner": owner, "revision": since.revision})
@@ -168,6 +177,11 @@ def fetch_grants(connection: apsw.Connection, owner: bytes) -> tuple[Grant, ...]
     """Return the grants kept with an owner."""
     found = connection.execute(SQL["grants"], {"owner": owner})
     return read_grants(body for (body,) in found)
+
+
+def fetch_consents(connection: apsw.Connection, owner: bytes) -> tuple[Consent, ...]:
+    """Return the consents of an owner."""
+    return read_consents(connection.execute(SQL["consents"], {"owner": owner}))
 
 
 def fetch_policy(connection: apsw.Connection, owner: bytes) -> PolicyRecord | None:

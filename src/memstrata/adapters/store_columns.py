@@ -7,13 +7,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from memstrata.adapters.store_rules import in_grant_order
+from memstrata.adapters.store_rules import in_consent_order, in_grant_order
 from memstrata.domain.change import Change, Head, StoredRow
-from memstrata.domain.codec import STATUS_CODES, code_of
+from memstrata.domain.codec import STATUS_CODES, canonical_json, code_of
+from memstrata.domain.consent import About, Consent
 from memstrata.domain.errors import InvalidScope
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.scope import Grant, Right, Scope
-from memstrata.domain.value import to_us
+from memstrata.domain.value import from_us, to_us
 
 # How body and state are written (``domain.codec``); another number when that changes.
 CODEC = 1
@@ -33,7 +34,7 @@ def next_head(before: Head | None, change: Change) -> Head:
     old = before or Head(secrets.token_bytes(16), 0, 0, 0, 0)
     return Head(
         incarnation=secrets.token_bytes(16) if change.erased else old.incarnation,
-        epoch=old.epoch + bool(change.forgotten or change.erased),
+        epoch=old.epoch + change.raises_epoch,
         revision=old.revision + 1,
         known_at=change.known_at,
         seq=old.seq + len(change.events),
@@ -69,6 +70,21 @@ def read_grants(bodies: Iterable[bytes]) -> tuple[Grant, ...]:
     return in_grant_order(
         Grant(named["grantee"], Right(named["right"]), named["subject"], named["by"])
         for named in written
+    )
+
+
+def consent_body(consent: Consent) -> bytes:
+    """Return what is kept of a consent beside its time, as canonical JSON."""
+    named = {"about": consent.about.value, "name": consent.name}
+    return canonical_json({**named, "allowed": consent.allowed, "by": consent.by})
+
+
+def read_consents(found: Iterable[tuple[int, bytes]]) -> tuple[Consent, ...]:
+    """Return consents from their times and bodies, by what they are about, then name."""
+    written = ((from_us(at), json.loads(body)) for at, body in found)
+    return in_consent_order(
+        Consent(About(said["about"]), said["name"], said["allowed"], at, said["by"])
+        for at, said in written
     )
 
 

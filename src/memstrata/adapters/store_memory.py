@@ -17,6 +17,7 @@ from memstrata.adapters.memory_moving import DictMoves
 from memstrata.adapters.memory_shelf import Kept, Shelf
 from memstrata.adapters.store_rules import (
     check_edges,
+    in_consent_order,
     in_grant_order,
     names_one,
     owner_digest,
@@ -32,11 +33,13 @@ from memstrata.domain.change import (
     PendingOutbox,
     Renewed,
     ReviewRecord,
+    Size,
     Snapshot,
     StoredRow,
     TurnRequest,
 )
 from memstrata.domain.codec import decode, status_of
+from memstrata.domain.consent import Consent
 from memstrata.domain.erasure import Purged
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.event import Link
@@ -199,6 +202,18 @@ class DictStore(DictMoves):
         with self._open():
             shelf = self._shelf(owner)
             return () if shelf is None else in_grant_order(shelf.grants.values())
+
+    async def consents(self, owner: Scope) -> tuple[Consent, ...]:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            return () if shelf is None else in_consent_order(shelf.consents.values())
+
+    async def size(self, owner: Scope) -> Size:
+        """See the port."""
+        with self._open():
+            rows = [kept.row for kept in self._kept(owner)]
+            return Size(len(rows), sum(len(r.body) + len(r.state) + len(r.entry) for r in rows))
 
     async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
         """See the port."""

@@ -11,7 +11,14 @@ from memstrata.adapters.postgres_change import add_edges, noted, renewed
 from memstrata.adapters.postgres_erasure import purge
 from memstrata.adapters.postgres_pool import Row, Statement, bind
 from memstrata.adapters.postgres_turns import PostgresTurns
-from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named, stored_rows
+from memstrata.adapters.store_columns import (
+    GIVEN_WAY,
+    LIVE,
+    read_consents,
+    read_grants,
+    scope_named,
+    stored_rows,
+)
 from memstrata.adapters.store_rules import check_edges, owner_digest
 from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag
 from memstrata.domain.change import (
@@ -21,10 +28,12 @@ from memstrata.domain.change import (
     PendingOutbox,
     Renewed,
     ReviewRecord,
+    Size,
     Snapshot,
     StoredRow,
 )
 from memstrata.domain.codec import decode
+from memstrata.domain.consent import Consent
 from memstrata.domain.erasure import Purged
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
@@ -54,17 +63,20 @@ class PostgresStore(PostgresTurns):
         named = {self._owners.of(owner).name: since for owner, since in asked.items()}
         self._check_usable()
         statements = [meaning.rows_since(name, since) for name, since in named.items()]
+        whole = [name for name, since in named.items() if since is None]
         stood, *found = await self._pool.view(
-            [*named], ("heads", {"owners": [*named]}), *statements
+            [*named], ("heads", {"owners": [*named]}), *statements, *map(meaning.consents_of, whole)
         )
         heads = {name: Head._make(columns) for name, *columns in stood}
         follow = [meaning.may_follow(since, heads.get(name)) for name, since in named.items()]
         if not all(follow):
             sound = zip(asked.items(), follow, strict=True)
             return await self.snapshots({o: since if fits else None for (o, since), fits in sound})
-        told = zip(named.items(), found, strict=True)
+        told = zip(named.items(), found, strict=False)
+        consents = dict(zip(whole, found[len(named) :], strict=True))
         return tuple(
-            meaning.snapshot_of(heads.get(name), since, rows, {}) for (name, since), rows in told
+            meaning.snapshot_of(heads.get(n), since, rows, meaning.consents_in(consents.get(n, ())))
+            for (n, since), rows in told
         )
 
     async def as_of(
@@ -133,6 +145,15 @@ class PostgresStore(PostgresTurns):
     async def grants(self, owner: Scope) -> tuple[Grant, ...]:
         """See the port."""
         return read_grants(body for (body,) in await self._ask_of(owner, "grants"))
+
+    async def consents(self, owner: Scope) -> tuple[Consent, ...]:
+        """See the port."""
+        return read_consents(await self._ask_of(owner, "consents"))
+
+    async def size(self, owner: Scope) -> Size:
+        """See the port."""
+        ((rows, stored),) = await self._ask_of(owner, "size")
+        return Size(rows, stored)
 
     async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
         """See the port."""

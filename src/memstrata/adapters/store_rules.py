@@ -11,6 +11,7 @@ from itertools import groupby
 
 from memstrata.domain.change import BESIDE_ERASURE, Change, Head, NewVersion
 from memstrata.domain.codec import canonical_json
+from memstrata.domain.consent import Consent
 from memstrata.domain.event import Event, Link, chain, commit_to
 from memstrata.domain.scope import Grant, Scope
 from memstrata.domain.session import Observation, SessionEntry
@@ -179,6 +180,11 @@ def names_one(body: bytes, ids: Iterable[str]) -> bool:
     """Whether canonical JSON has one of some ids as a whole text."""
     texts = set(body.split(b'"'))
     return any(id.encode("utf-8") in texts for id in ids)
+
+
+def in_consent_order(consents: Iterable[Consent]) -> tuple[Consent, ...]:
+    """Return consents by what they are about, then name."""
+    return tuple(sorted(consents, key=lambda consent: (consent.about, consent.name)))
 
 
 def is_storable(text: str) -> bool:

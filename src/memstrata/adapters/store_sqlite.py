@@ -24,11 +24,13 @@ from memstrata.domain.change import (
     PendingOutbox,
     Renewed,
     ReviewRecord,
+    Size,
     Snapshot,
     StoredRow,
     TurnRequest,
 )
 from memstrata.domain.codec import decode
+from memstrata.domain.consent import Consent
 from memstrata.domain.erasure import Purged
 from memstrata.domain.errors import InvalidScope
 from memstrata.domain.event import Link
@@ -149,6 +151,19 @@ class SqliteStore(SqliteMoves):
         digest = self._owners.of(owner).digest
         with self._reading() as connection:
             return rows_of.fetch_grants(connection, digest)
+
+    async def consents(self, owner: Scope) -> tuple[Consent, ...]:
+        """See the port."""
+        digest = self._owners.of(owner).digest
+        with self._reading() as connection:
+            return rows_of.fetch_consents(connection, digest)
+
+    async def size(self, owner: Scope) -> Size:
+        """See the port."""
+        digest = self._owners.of(owner).digest
+        return await self._reading_much(
+            lambda connection: Size._make(connection.execute(SQL["size"], {"owner": digest}).get)
+        )
 
     async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
         """See the port."""

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable
 from typing import NamedTuple
 
+from memstrata.domain.consent import Consent
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
 
@@ -97,3 +98,8 @@ def grant_tag(tag: Tag, grant: Grant) -> bytes:
     """Return the tag of a grant; who gave it is no part of it."""
     subject = () if grant.subject is None else (grant.subject,)
     return tag("grant", grant.grantee, grant.right, *subject)
+
+
+def consent_tag(tag: Tag, consent: Consent) -> bytes:
+    """Return the tag of a consent: of what it is about, whatever it says of it."""
+    return tag("consent", consent.about, consent.name)

@@ -31,6 +31,10 @@ CALLS = 50
 
 FIRST_CALLS = 5
 
+UNLIMITED = "quotas: {memories: null, turns: null, writes_per_minute: null, org_bytes: null}"
+"""The policy of the temporary store, the built-in one otherwise: sizes go beyond what a scope may
+hold by default."""
+
 BATCH = 1_000
 """Memories of one transaction while a store is filled."""
 
@@ -62,7 +66,8 @@ def grow(
         texts: Contents to be repeated, numbered so that none is a duplicate; at least one.
         queries: What is asked; at least one.
         up_to: The largest size.
-        settings: As the user's applications have them; the store is a file of its own.
+        settings: As the user's applications have them, but for the policy, which is the built-in
+            one without quotas; the store is a file of its own.
         timer: What times.
 
     Raises:
@@ -84,6 +89,9 @@ def _grown(
     numbered = (Draft(f"{text} ({number})") for number, text in enumerate(cycle(texts)))
     with tempfile.TemporaryDirectory(prefix="memstrata-bench-") as folder:
         path, standing = Path(folder) / "growth.db", 0
+        policy = Path(folder) / "policy.yaml"
+        policy.write_text(UNLIMITED)
+        settings = settings.model_copy(update={"policy": policy})
         for size in sizes:
             with _opened(path, settings) as manager:
                 while standing < size:

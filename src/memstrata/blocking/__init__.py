@@ -5,6 +5,7 @@ No logic lives here: each method builds the coroutine of its async namesake and 
 """
 
 from memstrata.blocking.changing import ChangingVerbs
+from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.manager import MemoryManager
 from memstrata.blocking.prompt import PromptVerbs, Triggers
@@ -14,6 +15,7 @@ __all__ = [
     "Admin",
     "Agent",
     "ChangingVerbs",
+    "ConsentVerbs",
     "Driver",
     "MemoryManager",
     "PromptVerbs",

@@ -8,6 +8,7 @@ from typing import Any
 
 from memstrata.blocking.ageing import AgeingVerbs
 from memstrata.blocking.changing import ChangingVerbs
+from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.erasing import ErasingVerbs
 from memstrata.blocking.prompt import PromptVerbs
@@ -19,12 +20,12 @@ from memstrata.domain.trust import Source
 from memstrata.manager import AsyncMemoryManager
 
 
-class MemoryManager(PromptVerbs, AgeingVerbs, ErasingVerbs, ChangingVerbs):
+class MemoryManager(PromptVerbs, AgeingVerbs, ErasingVerbs, ChangingVerbs, ConsentVerbs):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)
-        self._manager = self._ageing = self._changing = manager
+        self._manager = self._ageing = self._changing = self._consents = manager
 
     @property
     def principal(self) -> Principal:

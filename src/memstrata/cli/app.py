@@ -11,7 +11,16 @@ import typer
 from typer.core import TyperGroup
 
 import memstrata
-from memstrata.cli import benching, changing, collecting, digests, erasing, reindexing, render
+from memstrata.cli import (
+    benching,
+    changing,
+    collecting,
+    consents,
+    digests,
+    erasing,
+    reindexing,
+    render,
+)
 from memstrata.cli.options import (
     BAD_USAGE,
     DONE,
@@ -71,6 +80,7 @@ app.add_typer(audit_app, name="audit")
 app.add_typer(policy_app, name="policy")
 app.add_typer(agent_app, name="agent")
 app.add_typer(erasing.erase_app, name="erase")
+app.add_typer(consents.app, name="consent")
 
 
 def _version(asked: bool) -> None:
@@ -90,6 +100,7 @@ def options(
     task: Annotated[str | None, typer.Option(help="A task of the user.")] = None,
     session: Annotated[str | None, typer.Option(help="Conversation.")] = None,
     agent: Annotated[str | None, typer.Option(help="The agent that acts.")] = None,
+    purpose: Annotated[str | None, typer.Option(help="What memories are read for.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     version: Annotated[
         bool,
@@ -98,7 +109,7 @@ def options(
 ) -> None:
     """Parse what stands before the verb."""
     del version
-    context.obj = Options(store, user, org, task, session, agent, json)
+    context.obj = Options(store, user, org, task, session, agent, purpose, json)
 
 
 @app.command()

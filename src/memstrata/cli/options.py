@@ -30,6 +30,7 @@ class Options:
     task: str | None
     session: str | None
     agent: str | None
+    purpose: str | None
     json: bool
 
     def open(self) -> AbstractContextManager[Strata]:
@@ -44,6 +45,7 @@ class Options:
             task=self.task,
             session=self.session,
             agent=self.agent,
+            purpose=self.purpose,
         )
 
     def show(self, value: Any, text: Callable[[Any], str]) -> None:

@@ -13,6 +13,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from memstrata.domain.consent import Consent
 from memstrata.domain.event import Event
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
@@ -204,6 +205,8 @@ class Snapshot:
         policy: The policy recorded last, if asked for; None where none was.
         counts: Rows of each part (:data:`memstrata.domain.moving.PARTS`) that has any, if asked
             for.
+        consents: The owner's consents if ``complete``, by what they are about, then name; a change
+            of them raises the epoch, so that changed rows go with the consents known before.
     """
 
     head: Head | None
@@ -216,6 +219,7 @@ class Snapshot:
     grants: tuple[Grant, ...] = ()
     policy: PolicyRecord | None = None
     counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    consents: tuple[Consent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +250,7 @@ class Change:
         erased: Whether all that the owner has goes, but for the chain's codes and the tombstones;
             such a change brings nothing but events, tombstones and work for other owners.
         reviews: Reviews to be kept; one replaces that of its id.
+        consents: A person's words about keys and categories; each replaces the one about the same.
     """
 
     known_at: int
@@ -267,6 +272,12 @@ class Change:
     unjournaled: tuple[str, ...] = ()
     erased: bool = False
     reviews: tuple[ReviewRecord, ...] = ()
+    consents: tuple[Consent, ...] = ()
+
+    @property
+    def raises_epoch(self) -> bool:
+        """Whether readers must read anew what they have: rows went, or are seen otherwise."""
+        return bool(self.forgotten or self.consents or self.erased)
 
     @property
     def is_empty(self) -> bool:
@@ -314,6 +325,18 @@ class Committed(NamedTuple):
 
     head: Head | None
     rows: tuple[StoredRow, ...]
+
+
+class Size(NamedTuple):
+    """How much an owner has.
+
+    Attributes:
+        rows: Versions of memories, whatever their status.
+        stored_bytes: Their contents, states in force and index entries.
+    """
+
+    rows: int
+    stored_bytes: int
 
 
 class PendingOutbox(NamedTuple):

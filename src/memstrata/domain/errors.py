@@ -9,6 +9,8 @@ MemstrataError
 ├── ScopeDenied             ask for a grant, or use the scope that is yours
 ├── NotReplayable           give up: part of what was shown is erased
 ├── UndoRefused             do what the message says instead: it cannot be taken back as it is
+├── QuotaExceeded           make room, or wait: what, how many, for how long
+├── NotReplayable           give up: part of what was shown is erased or refused
 ├── PolicyInvalid           fix the policy file: line, key, nearest right name
 ├── ConfigurationError      fix the settings or the installation
 │   └── MissingExtra        install the extra that is named
@@ -77,8 +79,28 @@ class ScopeDenied(MemstrataError):
         super().__init__(f"{scope}: {right} denied; {advice}")
 
 
+class QuotaExceeded(MemstrataError):
+    """A write finds no room, or comes too soon; nothing was written (LT-8, PO-6).
+
+    Attributes:
+        what: ``memories`` or ``turns`` of a scope, ``writes_per_minute`` of an owner, or
+            ``org_bytes``.
+        limit: How many the policy allows.
+        retry_after_s: Seconds after which it may fit; None where only making room helps.
+    """
+
+    def __init__(self, what: str, limit: int, retry_after_s: float | None = None) -> None:
+        self.what = what
+        self.limit = limit
+        self.retry_after_s = retry_after_s
+        advice = "forget something, unpin something, or raise the policy's quota"
+        if retry_after_s is not None:
+            advice = f"try again in {retry_after_s:.1f} s, or raise the policy's quota"
+        super().__init__(f"quotas.{what}: {limit:,} is the limit; {advice}")
+
+
 class NotReplayable(MemstrataError):
-    """A digest cannot be given again: some of what it showed is erased or purged (FX-4).
+    """A digest cannot be given again: some of what it showed is erased, purged or refused (FX-4).
 
     Attributes:
         ids: Of the memories that are gone, in the order of the receipt.
@@ -87,7 +109,7 @@ class NotReplayable(MemstrataError):
     def __init__(self, ids: tuple[str, ...]) -> None:
         self.ids = ids
         super().__init__(
-            f"cannot be given again: erased or purged since: {', '.join(ids[:5])}"
+            f"cannot be given again: erased, purged or refused since: {', '.join(ids[:5])}"
             + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
         )
 

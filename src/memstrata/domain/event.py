@@ -55,6 +55,8 @@ class EventType(StrEnum):
     GRANTED = "granted"
     REVOKED = "revoked"
     POLICY_CHANGED = "policy_changed"
+    CONSENT_CHANGED = "consent_changed"
+    ALERTED = "alerted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ from memstrata.domain.decision import Candidate
 from memstrata.domain.trust import Label, Trust, join
 from memstrata.ports import OwnerView
 
+PURPOSES_DIFFER = "purposes_differ"
+"""Mark of what was made of memories for different purposes: nobody may read it (FX-15)."""
+
 _UNKNOWN = Label(Trust.EXTERNAL)
 """Label of a parent that does not stand in the owner's view: of unknown origin."""
 
@@ -18,9 +21,10 @@ def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate
     """Return a candidate with the label that its parents leave it.
 
     It has the least trust, the strictest sensitivity and the narrowest audience of itself and its
-    parents, and no more confidence than the weakest of them. A parent that does not stand here
-    (unknown, forgotten, superseded, another owner's) is an unknown origin: the result is external.
-    A promoted copy is no derivation and keeps its label.
+    parents, and no more confidence than the weakest of them. The purpose that one of them was given
+    for binds it too; where they are for different ones it gets the mark :data:`PURPOSES_DIFFER`.
+    A parent that does not stand here (unknown, forgotten, superseded, another owner's) is an
+    unknown origin: the result is external. A promoted copy is no derivation and keeps its label.
 
     Args:
         candidate: What is proposed.
@@ -32,8 +36,12 @@ def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate
     parents = [view.by_id(id) for id in candidate.parents]
     labels = [_UNKNOWN if parent is None else parent.label for parent in parents]
     seen = [confidence_at(parent, now) for parent in parents if parent is not None]
+    meant = {candidate.purpose, *(parent.purpose for parent in parents if parent is not None)}
+    meant.discard(None)
     return replace(
         candidate,
+        purpose=min(filter(None, meant), default=None),
+        marks=(*candidate.marks, PURPOSES_DIFFER) if len(meant) > 1 else candidate.marks,
         label=join((candidate.label, *labels)),
         confidence=min((candidate.confidence, *seen)),
     )

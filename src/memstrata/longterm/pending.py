@@ -81,6 +81,19 @@ class Pending:
             known = self._added if memory.id in self._added else self._restated
             known[memory.id] = memory
 
+    def restate(self, memory: Memory) -> None:
+        """Take in another state of a standing memory that no candidate came to."""
+        self._restated[memory.id] = memory
+
+    def touched(self, id: str) -> bool:
+        """Whether the turn has given a standing memory another state."""
+        return id in self._restated
+
+    def stands(self, id: str) -> bool:
+        """Whether a memory that the turn added stands so far."""
+        added = self._added.get(id)
+        return added is not None and added.status.is_live
+
     def final(self, memory: Memory) -> Memory:
         """Return a memory with the last state that the turn gave it."""
         return self._added.get(memory.id) or self._restated.get(memory.id) or memory

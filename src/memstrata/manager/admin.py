@@ -20,6 +20,7 @@ from memstrata.manager.collecting import Collector
 from memstrata.manager.erasing import Eraser
 from memstrata.manager.granting import Granter
 from memstrata.manager.hindsight import dry_run
+from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
 from memstrata.policy.book import PolicyBook
@@ -59,13 +60,17 @@ class AsyncAdmin:
         return list(await self._granter.seen(Scope.of_org(org)))
 
     async def remember(self, draft: Draft, *, scope: str = "/global/") -> Outcome:
-        """Store a statement in the global scope, an org, or anywhere else that is named."""
+        """Store a statement in the global scope, an org, or anywhere else that is named.
+
+        Raises:
+            QuotaExceeded: If nothing gives way to it there, or it comes too soon.
+        """
         if not isinstance(draft, Draft):
             raise InvalidInput("draft", f"must be a Draft, not {shown(draft)}")
         writer = Writer(self._services, self._principal)
         candidate = writer.candidate(replace(draft, scope=scope))
         (outcome,) = await writer.write([candidate])
-        return outcome
+        return fitting(outcome)
 
     async def gc(
         self,

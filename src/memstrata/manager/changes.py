@@ -45,7 +45,8 @@ class Changer:
         )
         found = [memory for memory in map(decode, rows) if memory.status.is_live]
         mine = [m for m in found if m.scope == home and self._reader.admits(m)]
-        return mine[-1] if mine else None
+        agreed = await self._reader.agreed(mine[-1:])
+        return agreed[0] if agreed else None
 
     async def correct(self, which: str, content: str, *, quote: str | None) -> Outcome:
         """See :meth:`memstrata.manager.AsyncMemoryManager.correct`."""

@@ -114,6 +114,13 @@ class Forgetter:
             continue
         return outcome
 
+    async def forget_chains(self, roots: frozenset[str]) -> Outcome:
+        """Forget whole chains of the principal's owner, wherever in it they lie and whoever may
+        hear them; their keys are not blocked.
+        """
+        place = self._principal.home
+        return await self._forgotten(place, roots, by_key=False, everything=False)
+
     async def retract(self, what: str) -> Outcome:
         """Forget what a user asked to have forgotten: a key, or else a statement as it was
         said.

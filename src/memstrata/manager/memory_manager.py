@@ -19,6 +19,7 @@ from memstrata.manager.asking import MAX_LISTED, between, sequence
 from memstrata.manager.capturing import captured, carry_out, turn_of, turns_before
 from memstrata.manager.changes import Changer
 from memstrata.manager.changing_verbs import AsyncChangingVerbs
+from memstrata.manager.consent_verbs import AsyncConsentVerbs
 from memstrata.manager.erasing_verbs import AsyncErasingVerbs
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
@@ -26,11 +27,14 @@ from memstrata.manager.promotion import Promoter
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.manager.reading import unlimited
 from memstrata.manager.reporting import status_of
+from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
 
 
-class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs, AsyncErasingVerbs, AsyncChangingVerbs):
+class AsyncMemoryManager(
+    AsyncPromptVerbs, AsyncAgeingVerbs, AsyncErasingVerbs, AsyncChangingVerbs, AsyncConsentVerbs
+):
     """Remembers and recalls for one principal.
 
     Built by :meth:`memstrata.AsyncStrata.manager`; cheap, keep one per request or for good.
@@ -75,6 +79,8 @@ class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs, AsyncErasingVerbs, 
         Raises:
             InvalidInput: If a value is not storable.
             ScopeDenied: If the scope is not this principal's to write.
+            QuotaExceeded: If nothing gives way to it, or it comes too soon; of several only that
+                one is ``blocked``.
             StoreError: If the store could not; nothing was written.
         """
         draft = Draft(
@@ -98,7 +104,7 @@ class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs, AsyncErasingVerbs, 
             audience=None if audience is None else sequence("audience", audience),
         )
         (outcome,) = await self.remember_many([draft])
-        return outcome
+        return fitting(outcome)
 
     async def remember_many(self, drafts: Sequence[Draft]) -> list[Outcome]:
         """Store statements of one owner in one transaction: all or, on an error, none.
@@ -177,8 +183,11 @@ class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs, AsyncErasingVerbs, 
             which: Key in this principal's own scope, or the id of one of its memories.
             content: What is true instead. A key that holds nothing yet is created.
             quote: Evidence, verbatim.
+
+        Raises:
+            QuotaExceeded: As for :meth:`remember`.
         """
-        return await self._changer.correct(which, content, quote=quote)
+        return fitting(await self._changer.correct(which, content, quote=quote))
 
     async def confirm(self, id: str) -> Outcome:
         """Mark a memory as verified now; ``dropped`` with ``not_found`` if there is none."""
@@ -190,8 +199,9 @@ class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs, AsyncErasingVerbs, 
         Raises:
             InvalidScope: If ``to`` is not an ancestor that promotion may reach.
             ScopeDenied: If the principal lacks the write right there.
+            QuotaExceeded: If nothing gives way to the copy there.
         """
-        return await Promoter(self._services, self._principal).promote(id, to)
+        return fitting(await Promoter(self._services, self._principal).promote(id, to))
 
     async def grant(self, user: str, right: str) -> Grant:
         """Give another user of this org a right; takes the ``admin`` right (SC-3).

@@ -23,6 +23,7 @@ from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.reranking import candidates, has_slow_model, rank_again
 from memstrata.manager.services import Services
 from memstrata.manager.sights import VECTOR, Sight, Sights, owners_of
+from memstrata.policy.guards import CONSENT_REFUSED
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.enduring import enduring
 from memstrata.retrieval.fusion import Fusion
@@ -150,6 +151,8 @@ class Reader:
 
     async def explain(self, memory: Memory, cue: Cue) -> Explanation:
         """Say why a memory is or is not recalled for a cue."""
+        if not await self.agreed([memory]):
+            return Explanation(memory.id, excluded=(CONSENT_REFUSED,))
         sight = await self.sights.of(cue)
         query, _ = await self.asked(cue.query)
         ranked = await self.aside(sight, partial(self.rank, sight, query, cue))
@@ -185,16 +188,31 @@ class Reader:
             if memory is None:
                 return ()
             rows = await self._services.store.history(memory.scope.owner, memory.root)
-        chain = [await self._as_seen(memory) for memory in decode_all(rows) if self.admits(memory)]
-        return tuple(sorted(chain, key=lambda m: (to_us(m.created_at), m.version)))
+        chain = await self.agreed([memory for memory in decode_all(rows) if self.admits(memory)])
+        seen = [await self._as_seen(memory) for memory in chain]
+        return tuple(sorted(seen, key=lambda m: (to_us(m.created_at), m.version)))
 
     async def known(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
-        """Return a memory as :meth:`one` does, though it be expired: to say that it is."""
-        found = await self.all_known([id], scopes)
+        """Return a memory as :meth:`one` does, though it be expired, given for another purpose or
+        refused: to say that it is.
+        """
+        found = await self._heard([id], scopes)
         return found[0] if found else None
 
     async def all_known(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
-        """Return those of several memories that :meth:`known` knows, each once."""
+        """Return those of several memories that :meth:`one` returns, or would had they not expired;
+        each once.
+        """
+        heard = await self._heard(ids, scopes)
+        return await self.agreed([memory for memory in heard if self._is_meant(memory)])
+
+    async def agreed(self, memories: Sequence[Memory]) -> tuple[Memory, ...]:
+        """Return the memories that their owners do not refuse to have remembered, in order."""
+        owners = {memory.scope.owner for memory in memories}
+        refusals = {owner: await self.sights.refusals(owner) for owner in owners}
+        return tuple(m for m in memories if not refusals[m.scope.owner].against(m))
+
+    async def _heard(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
         found: dict[str, Memory] = {}
         for owner in owners_of(scopes) if ids else ():
             for row in await self._services.store.get(owner, ids):
@@ -222,13 +240,17 @@ class Reader:
         passed its hard expiry, and admits this reader.
         """
         memory = await self.known(id, scopes)
-        return memory if memory is not None and self.admits(memory) else None
+        if memory is None or not self.admits(memory):
+            return None
+        return memory if await self.agreed([memory]) else None
 
     def admits(self, memory: Memory) -> bool:
         """Whether this reader may see a memory of a readable scope at all (RE-5)."""
-        if memory.purpose is not None and memory.purpose != self._principal.purpose:
-            return False
-        return self.hears(memory) and not memory.is_expired(self.now)
+        return self._is_meant(memory) and self.hears(memory) and not memory.is_expired(self.now)
+
+    def _is_meant(self, memory: Memory) -> bool:
+        """Whether a memory was given for what this reader reads for, or for anything (FX-15)."""
+        return memory.purpose is None or memory.purpose == self._principal.purpose
 
     def hears(self, said: Memory | Candidate) -> bool:
         """Whether this reader's agent belongs to the audience of what was said (SC-12)."""

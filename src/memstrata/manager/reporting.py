@@ -7,6 +7,7 @@ from typing import Any
 
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.scope import Principal
+from memstrata.manager.room import crowded
 from memstrata.manager.services import Services
 
 
@@ -38,8 +39,17 @@ def status_of(
         "model": None if model is None else model.model_id,
         "policy": services.policies.policy_for(principal.home.org).version,
         "floors": {**floors},
-        "problems": [*_problems(services)],
+        "problems": [*_problems(services), *_crowd(services, principal)],
     }
+
+
+def _crowd(services: Services, principal: Principal) -> tuple[str, ...]:
+    """Say that a user has too many live tasks (SC-10); a task is told of no sibling."""
+    owner = principal.home.owner
+    index = services.indexes.warm(owner)
+    if principal.home != owner or index is None:
+        return ()
+    return crowded(index.live_scopes(owner))
 
 
 def _stale(services: Services, principal: Principal, memories: Sequence[Memory]) -> int:

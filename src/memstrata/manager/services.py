@@ -12,6 +12,7 @@ from memstrata.manager.background import Background
 from memstrata.manager.counting import Counters
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
+from memstrata.manager.rates import Rates
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Aside,
@@ -56,6 +57,7 @@ class Services:
             memory only.
         closers: What lets go of connections that the parts hold.
         counters: What this process has done.
+        rates: How fast this process writes, and how much orgs have.
     """
 
     store: MemoryStore
@@ -81,3 +83,4 @@ class Services:
     sought: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
     closers: tuple[Callable[[], None], ...] = ()
     counters: Counters = field(default_factory=Counters)
+    rates: Rates = field(default_factory=Rates)

@@ -8,6 +8,8 @@ from functools import partial
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from memstrata.domain.change import Head, Snapshot, StoredRow
+from memstrata.domain.codec import decode
+from memstrata.domain.consent import Refusals, refusals_of
 from memstrata.domain.cue import Cue
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.scope import Scope
@@ -98,7 +100,7 @@ class Sights:
         """Return what a cue reads of each owner as of a system time.
 
         Versions that gave way are among them where another time of the world is asked for: they
-        may have been true at it.
+        may have been true at it. What the owner refuses now is hidden of every time.
         """
         store, indexes = self._services.store, self._services.indexes
         ever = cue.valid_at is not None
@@ -107,11 +109,17 @@ class Sights:
         for owner, time in known_at.items():
             rows: Sequence[StoredRow]
             rows = await store.as_of(owner, to_us(time), superseded=ever)
+            if rows and (refusals := await self.refusals(owner)):
+                rows = [row for row in rows if not refusals.against(decode(row))]
             if indexes.indexer.is_slow and cue.query:
                 rows, whole = await self._completer.rows(rows)
                 degraded |= set() if whole else {VECTOR}
             frozen.append(await self._built(rows, partial(indexes.frozen_at, rows)))
         return Sight([*known_at], frozen, now, cue.known_at or now, tuple(degraded))
+
+    async def refusals(self, owner: Scope) -> Refusals:
+        """Return what an owner does not want remembered, for reads that go past its index."""
+        return refusals_of(await self._services.store.consents(owner))
 
     async def _standing(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]

@@ -24,6 +24,7 @@ from memstrata.domain.change import (
     TurnRequest,
 )
 from memstrata.domain.codec import canonical_json
+from memstrata.domain.consent import NO_REFUSALS, About, Named, Refusals
 from memstrata.domain.decision import (
     Candidate,
     Commit,
@@ -45,13 +46,14 @@ from memstrata.domain.review import encode_review
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.language.analyser import analyse
 from memstrata.language.normalise import content_hash
-from memstrata.longterm.derivation import inherited
+from memstrata.longterm.derivation import PURPOSES_DIFFER, inherited
 from memstrata.longterm.forgetting import fingerprints, turn_mark
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.resolution import resolve
+from memstrata.manager.room import QUOTA_EXCEEDED, Room, full
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.policy.guards import approve
+from memstrata.policy.guards import CONSENT_REFUSED, approve, consent_refused
 from memstrata.policy.judge import is_blocked
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
@@ -64,6 +66,9 @@ VECTOR_MISSING = "vector_missing"
 TOMBSTONED = "tombstoned"
 """Reason: it was forgotten, or its owner erased, and nobody may learn it from elsewhere again."""
 NOTHING_PREPARED: Mapping[str, Indexed] = MappingProxyType({})
+
+PURPOSE_MISMATCHED = "purpose_mismatched"
+"""Reason: what stands was given for another purpose than the writer's, who is not shown it."""
 
 FEW = 4
 """Candidates that are gated in about a millisecond: one takes .2 to .4."""
@@ -86,6 +91,7 @@ class WriteTurn:
             not bind what is said after it.
         granted: Grants of the org that governs the owner, where that is another owner.
         kept: What is held back for this owner already.
+        told: What the principal refused, where it writes for another owner than its own.
         outcomes: One per judgement, after :meth:`decide`.
         repeated: Place in the batch to the id of the memory that an earlier write under the same
             idempotency key left; filled by :meth:`decide`.
@@ -102,12 +108,14 @@ class WriteTurn:
     standing: frozenset[bytes] | None = None
     granted: tuple[Grant, ...] = ()
     kept: Sequence[HeldCandidate] = ()
+    told: Refusals = NO_REFUSALS
     outcomes: list[Outcome] = field(default_factory=list)
     repeated: dict[int, str] = field(default_factory=dict)
     _held: list[HeldCandidate] = field(default_factory=list)
     _records: dict[str, IdempotencyRecord] = field(default_factory=dict)
     _revived: list[bytes] = field(default_factory=list)
     _waiting: set[tuple[object, ...]] = field(default_factory=set)
+    _room: Room = field(init=False)
 
     @property
     def request(self) -> TurnRequest:
@@ -135,10 +143,11 @@ class WriteTurn:
         scribe = Scribe(self.services, self.principal, snapshot)
         own_texts = NearTexts() if len(self.judgements) > 1 else None
         pending = Pending(IndexView(self.index, scribe.moment.now), own_texts)
+        self._room = Room(self.index, self.policy.quotas, scribe)
         self._waiting = {_held_as(decode_candidate(row.body), row.reason) for row in self.kept}
         for place, judgement in enumerate(self.judgements):
             known = self._known(snapshot, judgement.candidate)
-            if known is not None:
+            if known is not None and not self._refusal(judgement.candidate):
                 self._repeat(place, known)
                 continue
             outcome = self._settle(judgement, snapshot, pending, scribe)
@@ -192,20 +201,32 @@ class WriteTurn:
             principal=self.principal,
             grants=(*snapshot.grants, *self.granted),
             tombstoned=self._binds(buried),
+            refused=self._refusal(candidate),
         )
         if isinstance(verdict, Refused):
             return self._refuse(candidate, OutcomeKind.BLOCKED, verdict.reasons, scribe)
+        if PURPOSES_DIFFER in candidate.marks:
+            return self._refuse(candidate, OutcomeKind.BLOCKED, (PURPOSES_DIFFER,), scribe)
         # Who says a forgotten thing anew takes the block away: a caller, or the user who goes on
         # after having it forgotten.
         self._revived.extend(sorted(buried))
         shape = self._shape(candidate)
         resolution = resolve(verdict, pending, scribe.moment, self.policy.long_term, shape)
-        pending.take(resolution, shape)
+        if by := self._refusal(resolution.memory):
+            # What is said stands already, under a category that was refused.
+            return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),), scribe)
+        evictions = self._room.made(resolution, pending, shape)
+        if evictions is None:
+            reasons = full(resolution.memory, self._room)
+            return self._refuse(candidate, OutcomeKind.BLOCKED, reasons, scribe)
         memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
         if resolution.added:
             reasons = (*reasons, *self._lacking(candidate))
+        is_meant = memory in resolution.added or memory.purpose in (None, self.principal.purpose)
+        if not is_meant:
+            reasons = (*reasons, PURPOSE_MISMATCHED)
         if resolution.kind is OutcomeKind.DROPPED and candidate.is_turn:
-            return Outcome(resolution.kind, memory, reasons)
+            return Outcome(resolution.kind, memory if is_meant else None, reasons)
         review = {} if resolution.review is None else {"review": resolution.review.id}
         concerned = (memory, *resolution.added, *resolution.restated)
         event = scribe.record(
@@ -218,7 +239,12 @@ class WriteTurn:
             | {"source": candidate.source.value, "trust": memory.trust.value}
             | review,
         )
-        return Outcome(resolution.kind, memory, reasons, (event,))
+        shown = memory if is_meant else None
+        return Outcome(resolution.kind, shown, reasons, (event, *evictions))
+
+    def _refusal(self, said: Named) -> About | None:
+        """Return by what the owner, or who writes, refused to have something remembered."""
+        return self.index.refusals.against(said) or self.told.against(said)
 
     def _binds(self, buried: frozenset[bytes]) -> bool:
         return bool(buried if self.standing is None else buried & self.standing)
@@ -227,6 +253,8 @@ class WriteTurn:
         self, judgement: Hold | Repeat, kind: OutcomeKind, snapshot: Snapshot, scribe: Scribe
     ) -> Outcome:
         candidate, id = judgement.candidate, scribe.moment.new_id()
+        if by := self._refusal(candidate):
+            return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),), scribe)
         if self._binds(snapshot.tombstoned.intersection(marks_of(candidate))):
             return self._refuse(candidate, OutcomeKind.BLOCKED, (TOMBSTONED,), scribe)
         name = _held_as(candidate, kind.value)
@@ -311,7 +339,7 @@ class WriteTurn:
 
     def _remember_key(self, candidate: Candidate, outcome: Outcome) -> None:
         name = write_name(candidate)
-        if name is None:
+        if name is None or _may_pass(outcome):
             return
         answer = {
             "kind": outcome.kind.value,
@@ -331,6 +359,16 @@ def indexed_version(
         # Nothing slow waits inside the turn: a vector that takes time is made later.
         (indexed,) = make.bare([text]) if make.is_slow else make.prepare_anyway([text]).entries
     return NewVersion(memory, make.entry(memory, indexed), indexed.analyser, indexed.embedder)
+
+
+def _may_pass(outcome: Outcome) -> bool:
+    """Whether a refusal holds for as long as its cause, and so answers no later write."""
+    return outcome.kind is OutcomeKind.BLOCKED and any(
+        reason.partition(":")[0] in _PASSING for reason in outcome.reasons
+    )
+
+
+_PASSING = frozenset({CONSENT_REFUSED, QUOTA_EXCEEDED})
 
 
 def _settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:

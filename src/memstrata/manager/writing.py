@@ -10,6 +10,7 @@ from typing import NamedTuple
 from memstrata.capture.drafts import DraftRules, candidate_of, checked_candidate
 from memstrata.domain.change import Snapshot, TurnRequest
 from memstrata.domain.codec import decode
+from memstrata.domain.consent import NO_REFUSALS, Refusals, refusals_of
 from memstrata.domain.decision import (
     Candidate,
     Commit,
@@ -29,6 +30,8 @@ from memstrata.domain.value import shown
 from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
 from memstrata.manager.policy_trail import note_policy
+from memstrata.manager.rates import is_limited
+from memstrata.manager.room import exceeded
 from memstrata.manager.services import Services
 from memstrata.manager.turn import WriteTurn, marks_of
 from memstrata.policy.guards import governing, may_write
@@ -225,6 +228,43 @@ class Writer:
             judgements: What policy said.
             standing: The tombstones that bind; None for all.
         """
+        if is_limited(self.policy(owner).quotas):
+            return await self._limited(owner, judgements, standing)
+        return await self._turn(owner, judgements, standing)
+
+    async def _limited(
+        self, owner: Scope, judgements: Sequence[Judgement], standing: frozenset[bytes] | None
+    ) -> tuple[Outcome, ...]:
+        """Write those that are neither too many for a minute nor too much for the org (PO-6)."""
+        services, quotas = self._services, self.policy(owner).quotas
+        asked = [place for place, each in enumerate(judgements) if not isinstance(each, Drop)]
+        over: dict[int, Outcome] = {}
+        if (limit := quotas.org_bytes) is not None and asked:
+            # Content stands for all that is stored of it until the next sweep.
+            sizes = [len(judgements[place].candidate.content.encode()) for place in asked]
+            taken = await services.rates.room_of(
+                services.store, owner.org, limit, sizes, services.clock
+            )
+            reasons = exceeded("org_bytes", limit, taken.retry_after_s)
+            heavy = Outcome(OutcomeKind.BLOCKED, None, reasons)
+            over = dict.fromkeys(asked[taken.granted :], heavy)
+            asked = asked[: taken.granted]
+        if (limit := quotas.writes_per_minute) is not None and asked:
+            now_us = services.clock.now_us()
+            taken = services.rates.take(owner, len(asked), limit, now_us)
+            reasons = exceeded("writes_per_minute", limit, taken.retry_after_s)
+            late = Outcome(OutcomeKind.BLOCKED, None, reasons)
+            over |= dict.fromkeys(asked[taken.granted :], late)
+        left = [place for place in range(len(judgements)) if place not in over]
+        if not left:
+            return tuple(over[place] for place in range(len(judgements)))
+        written = await self._turn(owner, [judgements[place] for place in left], standing)
+        outcomes = over | dict(zip(left, written, strict=True))
+        return tuple(outcomes[place] for place in range(len(judgements)))
+
+    async def _turn(
+        self, owner: Scope, judgements: Sequence[Judgement], standing: frozenset[bytes] | None
+    ) -> tuple[Outcome, ...]:
         services = self._services
         policy = self.policy(owner)
         await note_policy(services, owner, policy)
@@ -247,6 +287,7 @@ class Writer:
             # A global write goes by grants that stand with another owner than whose turn it is.
             granted=await self._grants_over(owner) if owner.org is None else (),
             kept=await services.store.held(owner) if waits else (),
+            told=await self._told(owner),
         )
         committed = await services.store.commit(owner, turn.request, turn.decide)
         index.follow(committed)
@@ -254,6 +295,15 @@ class Writer:
         services.reindexing.wrote(owner, index)
         outcomes = await self._with_repeated(owner, turn)
         return _charged(outcomes, 0 if prepared.lost else len(prepared.by_text))
+
+    async def _told(self, owner: Scope) -> Refusals:
+        """Return what the principal refused, where it writes for others; its own comes with the
+        turn.
+        """
+        home = self._principal.home.owner
+        if home == owner:
+            return NO_REFUSALS
+        return refusals_of(await self._services.store.consents(home))
 
     def _prepare(self, texts: Sequence[str]) -> _Prepared:
         distinct = list(dict.fromkeys(texts))

@@ -35,6 +35,7 @@ from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.gates import GateRules
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
+from memstrata.domain.retaining import Eviction, Quotas
 from memstrata.domain.trust import Sensitivity, Source
 from memstrata.language import patterns
 from memstrata.language.normalise import normalise
@@ -187,6 +188,17 @@ class _Gates(_Section):
     confidence_gap: Share
 
 
+Quota = Annotated[int, Field(ge=0, le=10**15)]
+
+
+class _Quotas(_Section):
+    memories: Quota | None
+    turns: Quota | None
+    eviction: Eviction
+    writes_per_minute: Annotated[int, Field(ge=1, le=10**9)] | None
+    org_bytes: Quota | None
+
+
 class _Policy(_Section):
     version: Annotated[str, Field(min_length=1, max_length=100)]
     proposals: _Proposals
@@ -204,6 +216,7 @@ class _Policy(_Section):
     push: _Push
     pull: _Pull
     feedback: _Feedback
+    quotas: _Quotas
 
 
 # Mappings that are one list of their own: naming one replaces it, as naming a list does.
@@ -371,6 +384,7 @@ def _policy(checked: _Policy) -> Policy:
         push=PushRules(**_fields(checked.push)),
         pull=PullRules(**_fields(checked.pull)),
         feedback=FeedbackRules(**_fields(checked.feedback)),
+        quotas=Quotas(**_fields(checked.quotas)),
     )
 
 

@@ -6,6 +6,8 @@ talk a guard out of its answer. Reasons of a refusal:
 ``scope_not_own``
     The principal writes at home only; an org needs the ``org_write`` grant, the global scope the
     ``admin`` right in the default org (SC-3).
+``consent_refused:key``, ``consent_refused:category``
+    The user, or who writes for somebody else, refused to have this remembered (PO-4).
 ``tombstoned``
     The user had this forgotten; only a caller brings it back, and no turn comes back (FX-3).
 ``external_never_directive``
@@ -25,12 +27,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from memstrata.domain.consent import About
 from memstrata.domain.decision import Approved, Candidate, Commit, Proposer, Refused
 from memstrata.domain.memory import Kind
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Right, Scope, ScopeLevel
 from memstrata.domain.trust import Trust
 from memstrata.language import patterns
 from memstrata.policy.rules import Policy
+
+CONSENT_REFUSED = "consent_refused"
 
 
 def approve(
@@ -40,6 +45,7 @@ def approve(
     principal: Principal,
     grants: Iterable[Grant] = (),
     tombstoned: bool = False,
+    refused: About | None = None,
 ) -> Approved | Refused:
     """Approve a judgement for writing, or say why not.
 
@@ -50,6 +56,7 @@ def approve(
         grants: Grants kept with the org that governs the target: a target's own are read under the
             same turn.
         tombstoned: Whether the candidate's key or normalised content is a tombstone.
+        refused: By what a person refused to have it remembered, or None.
 
     Returns:
         The approval with the life in days that the memory gets: the category's, or the
@@ -64,6 +71,7 @@ def approve(
             _against_category(candidate, policy),
             _against_trust(candidate, policy),
             _against_tombstone(candidate, tombstoned=tombstoned),
+            None if refused is None else consent_refused(refused),
             _against_key(candidate, policy),
             _against_ttl(candidate),
         )
@@ -72,6 +80,11 @@ def approve(
     if reasons:
         return Refused(candidate, tuple(reasons))
     return Approved(candidate, _ttl(candidate, policy), commit.reasons)
+
+
+def consent_refused(by: About) -> str:
+    """Return the reason of a refusal for want of consent."""
+    return f"{CONSENT_REFUSED}:{by.value}"
 
 
 def may_write(principal: Principal, target: Scope, grants: Iterable[Grant] = ()) -> bool:

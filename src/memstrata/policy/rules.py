@@ -20,6 +20,7 @@ from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.gates import GateRules, LongTermRules, SlotRules
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
+from memstrata.domain.retaining import Quotas
 from memstrata.domain.trust import Source
 from memstrata.domain.value import Value, plain
 from memstrata.language.normalise import normalise
@@ -261,6 +262,7 @@ class Policy(Value):
         push: What goes there before the first model call.
         pull: What is searched for while a model works.
         feedback: How the floors of digest and push follow what is used.
+        quotas: How much may be written.
         hash: SHA-256 of all of the above as canonical JSON, hexadecimal.
     """
 
@@ -280,6 +282,7 @@ class Policy(Value):
     push: PushRules = field(default_factory=PushRules)
     pull: PullRules = field(default_factory=PullRules)
     feedback: FeedbackRules = field(default_factory=FeedbackRules)
+    quotas: Quotas = field(default_factory=Quotas)
     hash: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -14,10 +14,12 @@ from memstrata.domain.change import (
     PendingOutbox,
     Renewed,
     ReviewRecord,
+    Size,
     Snapshot,
     StoredRow,
     TurnRequest,
 )
+from memstrata.domain.consent import Consent
 from memstrata.domain.erasure import Purged
 from memstrata.domain.event import Link
 from memstrata.domain.gates import Shape
@@ -57,7 +59,8 @@ class MemoryStore(Protocol):
 
         With ``since`` of the same incarnation and epoch only rows changed after its revision are
         returned, those that are no longer live included; otherwise all live rows. Live is
-        :attr:`~memstrata.domain.memory.Status.is_live`. Order: revision, then id.
+        :attr:`~memstrata.domain.memory.Status.is_live`. Order: revision, then id. With all live
+        rows come the owner's consents.
         """
 
     async def snapshots(self, asked: Mapping[Scope, Head | None]) -> tuple[Snapshot, ...]:
@@ -87,16 +90,17 @@ class MemoryStore(Protocol):
         written.
 
         The owner is created with its first change. Each change raises the revision by one; one
-        with ``forgotten`` ids, or that erases, raises the epoch too. Events are linked in order; a
-        link's payload is the canonical JSON of the event. States: a restated memory's open state
-        ends at ``known_at`` and the new one begins there; its body stays as it was, and so does
-        its index entry unless the change brings another (``reindexed``).
+        with ``forgotten`` ids or ``consents``, or that erases, raises the epoch too. Events are
+        linked in order; a link's payload is the canonical JSON of the event. States: a restated
+        memory's open state ends at ``known_at`` and the new one begins there; its body stays as it
+        was, and so does its index entry unless the change brings another (``reindexed``).
 
         Forgetting erases salt and payload of the events so far that have the id among their
         subjects; the change's own events stay. What a change lifts (``revived``, ``revoked``,
         ``released``; unknown ones are ignored) is lifted before the rest is set. A held
         candidate and a review replace one of their id, a grant one of its grantee, right and
-        subject. A policy is kept behind those recorded before it, be it one of them or not.
+        subject, a consent one about the same key or category. A policy is kept behind those
+        recorded before it, be it one of them or not.
 
         ``blanked`` places of the chain lose salt and payload likewise; unknown ones are ignored.
         Of the kinds ``unjournaled`` the owner's journal entries go that have a forgotten id as a
@@ -163,6 +167,12 @@ class MemoryStore(Protocol):
 
     async def grants(self, owner: Scope) -> tuple[Grant, ...]:
         """Return the grants kept with an owner; order: grantee, then name."""
+
+    async def consents(self, owner: Scope) -> tuple[Consent, ...]:
+        """Return the consents of an owner; order: what they are about, then name."""
+
+    async def size(self, owner: Scope) -> Size:
+        """Return how much an owner has; it looks at every row's length."""
 
     async def journal(self, notes: Mapping[Scope, Sequence[JournalEntry]]) -> None:
         """Append what readers did, by owner, all of it or nothing; no revision is raised, no event

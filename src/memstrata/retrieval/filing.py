@@ -9,7 +9,16 @@ import numpy as np
 
 from memstrata.domain.change import StoredRow
 from memstrata.domain.memory import Place
-from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, VERBATIM, place_tag, slot_tag, tag
+from memstrata.domain.scope import Scope
+from memstrata.retrieval.entry import (
+    ENTRY,
+    ENTRY_COLUMNS,
+    VERBATIM,
+    place_tag,
+    scope_tag,
+    slot_tag,
+    tag,
+)
 
 N = TypeVar("N")
 
@@ -17,6 +26,7 @@ N = TypeVar("N")
 class _Marks(NamedTuple):
     """What a row is filed under; each the column of this name."""
 
+    scope: int
     place: int
     key: int
     hash: int
@@ -39,6 +49,8 @@ class Filing:
         self._hashes: dict[tuple[int, int], dict[str, None]] = {}
         self._turns: dict[tuple[int, int, int], str] = {}
         self._slots: dict[tuple[int, int], dict[str, None]] = {}
+        # Verbatim turns of a scope and its other memories have quotas of their own.
+        self._shelves: dict[tuple[int, bool], dict[str, None]] = {}
         # Chains that have moved on; the first version of one is found by its id.
         self._roots: dict[int, str] = {}
         columns = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
@@ -58,6 +70,11 @@ class Filing:
         self._hashes.get((marks.place, marks.hash), {}).pop(id, None)
         self._slots.get((marks.place, marks.slot), {}).pop(id, None)
         _drop_if(self._roots, marks.root, id)
+        shelf = (marks.scope, marks.marks & VERBATIM > 0)
+        members = self._shelves.get(shelf, {})
+        members.pop(id, None)
+        if not members:
+            self._shelves.pop(shelf, None)
 
     def by_key(self, place: Place, key: str) -> str | None:
         """Return the id that stands under a key in a place."""
@@ -79,7 +96,17 @@ class Filing:
         """Return the ids of rows that fill a slot, given in normal form, in order."""
         return sorted(self._slots.get((place_tag(place), slot_tag(subject, predicate)), ()))
 
+    def members(self, scope: Scope, *, turns: bool) -> Collection[str]:
+        """Return the ids of the verbatim turns in a scope, or of all else there."""
+        return self._shelves.get((scope_tag(scope), turns), {})
+
+    @property
+    def scopes(self) -> frozenset[int]:
+        """Tags of the scopes that have rows."""
+        return frozenset(scope for scope, _ in self._shelves)
+
     def _file(self, id: str, marks: _Marks) -> None:
+        self._shelves.setdefault((marks.scope, marks.marks & VERBATIM > 0), {})[id] = None
         if marks.marks & VERBATIM:
             self._turns[marks.place, marks.session, marks.turn] = id
         elif marks.key:

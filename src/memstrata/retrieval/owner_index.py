@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from memstrata.domain.change import Committed, Head, Snapshot, StoredRow
 from memstrata.domain.codec import decode, status_of
+from memstrata.domain.consent import NO_REFUSALS, Refusals, refusals_of
 from memstrata.domain.gates import Shape
 from memstrata.domain.memory import Kind, Memory, Place, Triple
-from memstrata.retrieval.entry import slot_of
+from memstrata.domain.scope import Scope
+from memstrata.retrieval.entry import scope_tag, slot_of, tag
 from memstrata.retrieval.filing import Filing
 from memstrata.retrieval.nearness import NearTexts
 from memstrata.retrieval.segment import Segment
@@ -46,7 +48,7 @@ class Frozen(NamedTuple):
 
     Attributes:
         segments: One or two, the older first.
-        alive: For each segment, which of its rows stand; None for all of them.
+        alive: For each segment, which of its rows stand and were not refused; None for all.
         selections: What readers selected of it and may select again; kept and bounded by
             :func:`~memstrata.retrieval.pool.gather`, gone with the next change of the owner.
     """
@@ -69,6 +71,10 @@ class OwnerIndex:
         stale: Ids of its rows whose stored entries are of another recipe; here they are made
             anew. Read it, and leave changing it to the index.
         bare: Ids of those of them that have no vector here: the embedder failed, or takes its time.
+        queues: By scope and rule, what can be spared there first, as it was when it was last looked
+            at; whoever holds the owner's turn keeps them.
+        refusals: What the owner does not want remembered. Such rows are filed, so that gates meet
+            them, and are in no column. A change of it raises the epoch, so it comes with all rows.
     """
 
     def __init__(self, *, recipe: int, dimensions: int, remake: Remake) -> None:
@@ -82,6 +88,8 @@ class OwnerIndex:
     def _clear(self) -> None:
         self.stale: dict[str, None] = {}
         self.bare: set[str] = set()
+        self.queues: dict[Hashable, Any] = {}
+        self.refusals: Refusals = NO_REFUSALS
         self._rows: dict[str, StoredRow] = {}
         self._filing: Filing | None = None
         self._texts: NearTexts | None = None
@@ -118,6 +126,7 @@ class OwnerIndex:
             if snapshot.complete:
                 self._clear()
                 self._load(snapshot.rows)
+                self.refusals = refusals_of(snapshot.consents)
             else:
                 self.apply(snapshot.head, snapshot.rows)
             self.head = snapshot.head
@@ -269,15 +278,23 @@ class OwnerIndex:
             self._main = Segment(ordered, self._dimensions)
             self._main_places = None
             self._tail, self._tail_rows, self._dead = None, {}, set()
-        alive = np.ones(len(self._main), np.bool_) if self._dead else None
-        if alive is not None:
+        alive = self._admitted(self._main)
+        if self._dead:
+            alive = np.ones(len(self._main), np.bool_) if alive is None else alive
             places = self._places_in(self._main)
             alive[[places[id] for id in self._dead]] = False
         if not self._tail_rows:
             return Frozen((self._main,), (alive,), {})
         if self._tail is None:
             self._tail = Segment(list(self._tail_rows.values()), self._dimensions)
-        return Frozen((self._main, self._tail), (alive, None), {})
+        return Frozen((self._main, self._tail), (alive, self._admitted(self._tail)), {})
+
+    def _admitted(self, segment: Segment) -> NDArray[np.bool_] | None:
+        """Return which rows the owner has not refused; None for all of them."""
+        if not self.refusals:
+            return None
+        refused = refused_in(segment, self.refusals)
+        return ~refused if refused.any() else None
 
     def _places_in(self, main: Segment) -> dict[str, int]:
         """Return where rows stand in the main segment; made when the first of them changes."""
@@ -378,6 +395,42 @@ class OwnerIndex:
             self._texts = NearTexts(self._rows.values())
         return self._texts
 
+    # -- what quotas ask -------------------------------------------------------------------
+
+    def holds(self, id: str) -> bool:
+        """Whether a memory stands, expired or refused though it be."""
+        return id in self._rows
+
+    def revision_of(self, id: str) -> int | None:
+        """Return the revision of the row of a memory that stands."""
+        row = self._rows.get(id)
+        return None if row is None else row.revision
+
+    def found(self, id: str) -> Memory | None:
+        """Return a memory that stands, expired or refused though it be."""
+        with self._lock:
+            return self._open(id, None)
+
+    def count(self, scope: Scope, turns: bool) -> int:  # noqa: FBT001 - names a shelf
+        """Return how many verbatim turns stand in a scope, or how much of all else."""
+        with self._lock:
+            return len(self._filed.members(scope, turns=turns))
+
+    def rows_of(self, scope: Scope, turns: bool) -> list[StoredRow]:  # noqa: FBT001 - as above
+        """Return the rows that :meth:`count` counts."""
+        with self._lock:
+            return [self._rows[id] for id in self._filed.members(scope, turns=turns)]
+
+    def is_live(self, scope: Scope) -> bool:
+        """Whether anything stands in a scope."""
+        with self._lock:
+            return scope_tag(scope) in self._filed.scopes
+
+    def live_scopes(self, but: Scope) -> int:
+        """Return in how many scopes other than one anything stands."""
+        with self._lock:
+            return len(self._filed.scopes - {scope_tag(but)})
+
     @property
     def _filed(self) -> Filing:
         if self._filing is None:
@@ -390,6 +443,20 @@ class OwnerIndex:
             return None
         memory = decode(row)
         return None if now is not None and memory.is_expired(now) else memory
+
+
+def refused_in(segment: Segment, refusals: Refusals) -> NDArray[np.bool_]:
+    """Return which rows an owner refused, as :meth:`Refusals.against` says of memories.
+
+    By tags alone: of a name that is another's by chance, once in 2^64, a memory too many is hidden.
+    """
+    keys, categories = segment.entry["key"], segment.entry["category"]
+    told = np.isin(categories, _tags(refusals.categories)) & ~np.isin(keys, _tags(refusals.spared))
+    return told | np.isin(keys, _tags(refusals.keys))
+
+
+def _tags(names: Iterable[str]) -> NDArray[np.uint64]:
+    return np.array([tag(name) for name in names], "<u8")
 
 
 class IndexView:

@@ -34,6 +34,7 @@ class Shown(NamedTuple):
     held: tuple[Any, ...]
     reviews: tuple[Any, ...]
     grants: tuple[Any, ...]
+    consents: tuple[Any, ...]
     journaled: tuple[Any, ...]
     outbox: tuple[Any, ...]
     links: tuple[Link, ...]
@@ -154,6 +155,7 @@ class ContractBase:
             held=drive(store, store.held(owner)),
             reviews=drive(store, store.reviews(owner)),
             grants=drive(store, store.grants(owner)),
+            consents=drive(store, store.consents(owner)),
             journaled=drive(store, store.journaled(owner, limit=ALL)),
             outbox=drive(store, store.outbox(source=owner, limit=ALL)),
             links=drive(store, store.links(owner, limit=ALL)),
@@ -204,6 +206,8 @@ def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
         "held": lambda: store.held(owner),
         "reviews": lambda: store.reviews(owner),
         "grants": lambda: store.grants(owner),
+        "consents": lambda: store.consents(owner),
+        "size": lambda: store.size(owner),
         "journal": lambda: store.journal({owner: ()}),
         "journaled": lambda: store.journaled(owner),
         "condense": lambda: store.condense(owner, "access", (), {}),

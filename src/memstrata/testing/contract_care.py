@@ -43,6 +43,7 @@ class CareContract(ContractBase):
             assert drive(store, store.as_of(stranger, self.make.clock.now_us())) == ()
             assert drive(store, store.held(stranger, session="s")) == ()
             assert drive(store, store.derived(stranger, memory.id)) == ()
+            assert drive(store, store.size(stranger)) == (0, 0)
 
     def test_nothing_of_an_owner_is_seen_under_anothers_turn(self, store: MemoryStore) -> None:
         self.everything_of(store, ALICE)
@@ -60,6 +61,7 @@ class CareContract(ContractBase):
         assert [decode(row).scope for row in seen.rows] == [BOB]
         assert (seen.idempotent, seen.tombstoned, seen.grants) == ({}, frozenset(), ())
         assert seen.policy is None
+        assert seen.consents == ()
 
     def test_nothing_of_an_owner_is_changed_by_another(self, store: MemoryStore) -> None:
         memory = self.everything_of(store, ALICE)
@@ -256,6 +258,7 @@ class CareContract(ContractBase):
             idempotency=(IdempotencyRecord("done", b"request", b"{}"),),
             outbox=(self.make.outbox_item(),),
             granted=(Grant("carol", Right.ADMIN),),
+            consents=(self.make.consent("salary"),),
             policy=PolicyRecord(b"p" * 32, 1, b"{}"),
         )
         self.write(store, change, owner)

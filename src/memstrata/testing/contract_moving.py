@@ -94,6 +94,7 @@ class MovableStoreContract(ContractBase):
             idempotency=(IdempotencyRecord(f"{owner.path} 1", b"r", b"{}"),),
             outbox=(work, self.make.outbox_item()),
             granted=(Grant("ann", Right.ADMIN, by="root"), Grant("bo", Right.READ_USER, "x")),
+            consents=(self.make.consent("salary"), self.make.consent("k", allowed=True)),
         )
         self.write(store, change, owner)
         drive(store, store.settle(owner, [work.id], edges=[(first.id, BOB, "elsewhere")]))

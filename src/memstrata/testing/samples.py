@@ -12,6 +12,7 @@ from memstrata.domain.change import (
     OutboxItem,
     ReviewRecord,
 )
+from memstrata.domain.consent import About, Consent
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.memory import Kind, Memory, Status
 from memstrata.domain.scope import Scope
@@ -99,6 +100,10 @@ class Samples:
         """Return a review."""
         now_us = self.clock.now_us()
         return ReviewRecord(self.ids.new(now_us), status, now_us, b"{}")
+
+    def consent(self, name: str, about: About = About.KEY, *, allowed: bool = False) -> Consent:
+        """Return a person's word about a key or a category."""
+        return Consent(about, name, allowed, from_us(self.clock.now_us()), ALICE.path)
 
     def outbox_item(self, target: Scope = BOB) -> OutboxItem:
         """Return work for another owner."""

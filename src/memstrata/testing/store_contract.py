@@ -13,6 +13,7 @@ Every test takes a ``store`` that is empty and its own. A store that declares DU
 
 from memstrata.testing.contract_base import drive, verify_chain
 from memstrata.testing.contract_care import CareContract
+from memstrata.testing.contract_consents import ConsentsContract
 from memstrata.testing.contract_erasure import ErasureContract
 from memstrata.testing.contract_journal import JournalContract
 from memstrata.testing.contract_renewal import RenewalContract
@@ -31,5 +32,6 @@ class MemoryStoreContract(
     RenewalContract,
     JournalContract,
     WorkContract,
+    ConsentsContract,
 ):
     """Every sentence of :class:`memstrata.ports.MemoryStore`, as tests."""

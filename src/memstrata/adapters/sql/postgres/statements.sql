@@ -627,3 +627,19 @@ SELECT %(owner)s, r.* FROM unnest(
     AS r (id, status, at, body)
 ON CONFLICT (owner, id) DO UPDATE SET status = excluded.status, at = excluded.at,
     body = excluded.body;
+
+-- name: consents
+SELECT at, body FROM memstrata.consents WHERE owner = %(owner)s;
+
+-- name: put_consents
+INSERT INTO memstrata.consents (owner, tag, at, body)
+SELECT %(owner)s, c.tag, c.at, c.body
+FROM unnest(%(tags)s::bytea[], %(times)s::bigint[], %(bodies)s::bytea[]) AS c (tag, at, body)
+ON CONFLICT (owner, tag) DO UPDATE SET at = excluded.at, body = excluded.body;
+
+-- name: size
+SELECT count(*),
+    coalesce(sum(length(m.body) + length(m.state) + coalesce(length(i.entry), 0)), 0)::bigint
+FROM memstrata.memories AS m
+LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = m.id
+WHERE m.owner = %(owner)s;

@@ -418,3 +418,14 @@ WHERE owner = :owner AND (:status IS NULL OR status = :status) ORDER BY id;
 -- name: put_review
 INSERT OR REPLACE INTO reviews (owner, id, status, at, body)
 VALUES (:owner, :id, :status, :at, :body);
+
+-- name: consents
+SELECT at, body FROM consents WHERE owner = :owner;
+
+-- name: put_consent
+INSERT OR REPLACE INTO consents (owner, tag, at, body) VALUES (:owner, :tag, :at, :body);
+
+-- name: size
+SELECT count(*), ifnull(sum(length(m.body) + length(m.state) + ifnull(length(i.entry), 0)), 0)
+FROM memories AS m LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = m.id
+WHERE m.owner = :owner;

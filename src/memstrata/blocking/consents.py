@@ -1,0 +1,35 @@
+"""The verbs about consents without an event loop; no logic lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memstrata.blocking.driver import Driver
+from memstrata.domain.consent import Consent, ConsentChange
+from memstrata.manager.consent_verbs import AsyncConsentVerbs
+from memstrata.manager.tasks import TaskEnd
+
+
+class ConsentVerbs:
+    """What a person refuses and allows; see :class:`memstrata.AsyncMemoryManager`."""
+
+    _consents: AsyncConsentVerbs
+    _driver: Driver
+
+    def refuse(
+        self, key: str | None = None, *, category: str | None = None, remove: bool = False
+    ) -> ConsentChange:
+        """See :meth:`memstrata.AsyncMemoryManager.refuse`."""
+        return self._driver.run(self._consents.refuse(key, category=category, remove=remove))
+
+    def allow(self, key: str | None = None, *, category: str | None = None) -> ConsentChange:
+        """See :meth:`memstrata.AsyncMemoryManager.allow`."""
+        return self._driver.run(self._consents.allow(key, category=category))
+
+    def consents(self) -> tuple[Consent, ...]:
+        """See :meth:`memstrata.AsyncMemoryManager.consents`."""
+        return self._driver.run(self._consents.consents())
+
+    def end_task(self, task: str, *, promote: Sequence[str] = ()) -> TaskEnd:
+        """See :meth:`memstrata.AsyncMemoryManager.end_task`."""
+        return self._driver.run(self._consents.end_task(task, promote=promote))

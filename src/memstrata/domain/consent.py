@@ -1,0 +1,116 @@
+"""What a person refused or allowed to be remembered, by key or by category (PO-4).
+
+The word about a key goes before the word about its category: who refuses ``health`` and allows the
+key ``allergies`` has allergies remembered and nothing else of that category. Names are compared as
+keys are everywhere, exactly and case-sensitively. A text without a key is under its category only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from memstrata.domain.event import Event
+from memstrata.domain.value import Value
+
+
+class About(StrEnum):
+    """What a consent names."""
+
+    KEY = "key"
+    CATEGORY = "category"
+
+
+@dataclass(frozen=True, slots=True)
+class Consent(Value):
+    """A person's last word about one key or one category.
+
+    Attributes:
+        about: Whether a key or a category is named.
+        name: The key, or the category.
+        allowed: False where it was refused.
+        at: When, on the owner's system clock.
+        by: Canonical name of the principal that said so.
+    """
+
+    about: About
+    name: str
+    allowed: bool
+    at: datetime
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentChange(Value):
+    """What became of a refusal or a permission.
+
+    Attributes:
+        consent: The word that is in force now.
+        changed: Whether another, or none, was in force before.
+        removed: Versions of memories that were removed on request.
+        released: Candidates that were held back and have been let go.
+        events: The audit events written.
+    """
+
+    consent: Consent
+    changed: bool
+    removed: int = 0
+    released: int = 0
+    events: tuple[Event, ...] = ()
+
+
+class Named(Protocol):
+    """What may fall under a consent: a memory, or a candidate for one."""
+
+    @property
+    def key(self) -> str | None:
+        """Name of the fact, or None."""
+
+    @property
+    def category(self) -> str:
+        """Category of the policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals(Value):
+    """The consents of one owner, ready to be asked.
+
+    Attributes:
+        keys: Refused keys.
+        categories: Refused categories.
+        spared: Keys that are allowed though their category may be refused.
+    """
+
+    keys: frozenset[str] = frozenset()
+    categories: frozenset[str] = frozenset()
+    spared: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.keys or self.categories)
+
+    def against(self, said: Named) -> About | None:
+        """Return by what something is refused, or None."""
+        if said.key is not None and said.key in self.keys:
+            return About.KEY
+        if said.key is not None and said.key in self.spared:
+            return None
+        return About.CATEGORY if said.category in self.categories else None
+
+
+NO_REFUSALS = Refusals()
+
+
+def refusals_of(consents: Iterable[Consent]) -> Refusals:
+    """Return what the consents of one owner come to."""
+    told = tuple(consents)
+    if not told:
+        return NO_REFUSALS
+    refused = [each for each in told if not each.allowed]
+    return Refusals(
+        keys=frozenset(each.name for each in refused if each.about is About.KEY),
+        categories=frozenset(each.name for each in refused if each.about is About.CATEGORY),
+        spared=frozenset(e.name for e in told if e.allowed and e.about is About.KEY),
+    )

@@ -1,0 +1,283 @@
+"""What a person refuses is not written, and not seen by anybody (PO-4)."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from conftest import World
+from memstrata import Draft, Event, InvalidInput, MemoryManager, NotReplayable, Outcome, Scope
+from memstrata.domain.decision import Candidate, Proposer
+from memstrata.domain.trust import Label, Source, Trust
+
+SALARY = "Ana earns 5000 a month"
+BY_KEY, BY_CATEGORY = ("blocked", "consent_refused:key"), ("blocked", "consent_refused:category")
+
+
+def said(outcome: Outcome) -> tuple[str, str]:
+    return outcome.kind.value, outcome.reasons[0]
+
+
+def seen(manager: MemoryManager) -> list[str]:
+    return sorted(memory.content for memory in manager.list())
+
+
+def trail(world: World, owner: Scope) -> list[dict[str, object]]:
+    links = world.strata._driver.run(world.strata.services.store.links(owner))
+    return [json.loads(link.payload) for link in links if link.payload is not None]
+
+
+@pytest.fixture
+def ana(world: World) -> MemoryManager:
+    return world.strata.manager(user="ana")
+
+
+def test_a_refused_key_is_blocked_for_every_way_in(world: World, ana: MemoryManager) -> None:
+    task = world.strata.manager(user="ana", task="t1")
+    in_task = task.remember(SALARY, key="salary").memory
+    ana.remember("Ana likes tea", key="drink")
+    extracted = Candidate(
+        content=SALARY,
+        scope=ana.principal.home,
+        source=Source.USER_STATED,
+        proposer=Proposer.RULES,
+        label=Label(Trust.USER),
+        key="location",
+    )
+    for key in ("salary", "name", "location"):
+        ana.refuse(key)
+
+    assert said(ana.remember(SALARY, key="salary")) == BY_KEY
+    assert said(ana.correct("salary", "Ana earns 6000")) == BY_KEY
+    assert said(task.correct("salary", "Ana earns 6000")) == BY_KEY
+    batch = ana.remember_many([Draft("x", key="salary"), Draft("Ana likes milk", key="drink")])
+    assert [outcome.kind.value for outcome in batch] == ["blocked", "superseded"]
+    assert [said(outcome) for outcome in ana.propose([extracted])] == [BY_KEY]
+    assert [said(outcome) for outcome in ana.capture("My name is Ana.").outcomes] == [BY_KEY]
+    assert in_task is not None
+    assert task.promote(in_task.id, "user").reasons == ("not_found",)
+    bot = world.strata.manager(user="ana", agent="bot", session="s1")
+    assert said(bot.remember(SALARY, key="salary")) == BY_KEY
+    admin = world.strata.admin(by="root")
+    assert said(admin.remember(Draft(SALARY, key="salary"), scope="/user/ana/")) == BY_KEY
+
+    assert said(world.strata.manager(user="bob").remember(SALARY, key="salary"))[0] == "created"
+    assert seen(ana) == ["Ana likes milk"]
+    assert world.strata.verify_audit().ok
+
+
+def test_who_refused_a_key_writes_nothing_of_it_for_others(world: World) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana = world.strata.manager(user="ana")
+    original = ana.remember(SALARY, key="pay").memory
+    assert original is not None
+    ana.refuse(category="fact")
+
+    assert said(ana.remember(SALARY, key="salary", scope="org")) == BY_CATEGORY
+    assert ana.promote(original.id, "org").reasons == ("not_found",)
+    assert seen(world.strata.manager(user="bob")) == []
+
+
+def test_what_is_refused_is_hidden_on_every_read_until_it_is_allowed(
+    world: World, ana: MemoryManager
+) -> None:
+    memory = ana.remember(SALARY, key="salary").memory
+    ana.remember("Ana drinks tea", key="drink")
+    assert memory is not None
+    digest, recall = ana.digest("what does Ana earn", floor=0), ana.recall("what does Ana earn")
+    then = world.clock.now_us()
+    world.clock.advance(us=1_000_000)
+    ana.refuse("salary")
+    asked = {"query": "what does Ana earn", "limit": 20}
+    world.strata.admin(by="root").grant("boss", "read_user:ana")
+    boss = world.strata.manager(user="boss")
+
+    assert [hit.memory.key for hit in ana.recall(**asked)] == ["drink"]
+    assert [hit.memory.key for hit in boss.recall(**asked, scopes=["/user/ana/"])] == ["drink"]
+    assert boss.get(memory.id, scopes=["/user/ana/"]) is None
+    at = memory.created_at
+    for past in ({"known_at": at}, {"valid_at": at}):
+        assert "salary" not in [hit.memory.key for hit in ana.recall(**asked, **past)]
+    assert (ana.get(memory.id), ana.history("salary"), ana.history(memory.id)) == (None, (), ())
+    assert [m.key for m in ana.list()] == ["drink"]
+    assert "5000" not in ana.digest("what does Ana earn", floor=0).text
+    assert "5000" not in ana.push("what Ana earns").text
+    assert "5000" not in ana.search_memory("what Ana earns").text
+    assert sum(ana.status()["memories"].values()) == 1
+    assert ana.confirm(memory.id).reasons == ("not_found",)
+    assert ana.explain(memory.id, "Ana").excluded == ("consent_refused",)
+    assert memory.id in ana.verify(f"See {memory.id}.", digest.receipt).gone
+    for again, receipt in ((ana.replay, digest.receipt), (ana.replay_recall, recall.receipt)):
+        with pytest.raises(NotReplayable) as caught:
+            again(receipt)
+        assert caught.value.ids == (memory.id,)
+    assert then < world.clock.now_us()
+
+    assert ana.allow("salary").changed
+
+    assert "salary" in [hit.memory.key for hit in ana.recall(**asked)]
+    assert ana.get(memory.id) == memory
+    assert ana.replay(digest.receipt).text == digest.text
+    assert said(ana.remember(SALARY, key="salary"))[0] == "refreshed"
+
+
+def test_a_refused_category_spares_a_key_that_was_allowed(ana: MemoryManager) -> None:
+    for key in ("allergies", "weight", None):
+        ana.remember(f"Ana's {key}", key=key, category="feedback")
+    ana.refuse(category="feedback")
+    ana.allow("allergies")
+
+    assert seen(ana) == ["Ana's allergies"]
+    assert said(ana.remember("71 kg", key="weight", category="feedback")) == BY_CATEGORY
+    assert said(ana.remember("nuts", key="allergies", category="feedback"))[0] == "superseded"
+    ana.refuse("allergies")
+    assert seen(ana) == []
+    ana.allow(category="feedback")
+    assert seen(ana) == ["Ana's None", "Ana's weight"]
+
+
+def test_what_stands_under_a_refused_category_is_not_given_back_by_a_repetition(
+    ana: MemoryManager,
+) -> None:
+    ana.remember(SALARY, category="feedback", tags=("secret",))
+    ana.refuse(category="feedback")
+
+    again = ana.remember(SALARY, category="fact")
+
+    assert (said(again), again.memory) == (BY_CATEGORY, None)
+
+
+def test_a_write_that_was_refused_may_be_tried_again_under_its_key(ana: MemoryManager) -> None:
+    first = ana.remember(SALARY, key="salary", idempotency_key="w1")
+    ana.refuse("salary")
+    assert said(ana.remember(SALARY, key="salary", idempotency_key="w1")) == BY_KEY
+    assert said(ana.remember(SALARY, key="salary", idempotency_key="w2")) == BY_KEY
+    ana.allow("salary")
+
+    assert ana.remember(SALARY, key="salary", idempotency_key="w1").memory == first.memory
+    assert said(ana.remember(SALARY, key="salary", idempotency_key="w2"))[0] == "refreshed"
+
+
+def test_what_there_is_is_removed_on_request_with_all_versions_everywhere(
+    world: World, ana: MemoryManager
+) -> None:
+    for place in (ana, world.strata.manager(user="ana", task="t1")):
+        place.remember("Ana earns 4000", key="salary")
+        place.remember(SALARY, key="salary")
+    ana.remember("The bot's own", key="salary", audience=["bot"])
+    ana.remember("Ana drinks tea", key="drink")
+
+    change = ana.refuse("salary", remove=True)
+
+    assert (change.changed, change.removed) == (True, 5)
+    assert ana.refuse("salary", remove=True).removed == 0
+    ana.allow("salary")
+    assert ana.history("salary") == ()
+    assert seen(world.strata.manager(user="ana", task="t1", agent="bot")) == ["Ana drinks tea"]
+    # The key is free again; only a program that reads it out of talk must not bring it back.
+    assert said(ana.remember("Ana earns 7000", key="salary"))[0] == "created"
+    assert world.strata.verify_audit().ok
+
+
+def test_candidates_that_are_held_back_are_let_go(world: World, ana: MemoryManager) -> None:
+    held = Candidate(
+        content="Prefers long answers",
+        scope=ana.principal.home,
+        source=Source.AGENT_INFERRED,
+        proposer=Proposer.RULES,
+        label=Label(Trust.AGENT),
+        key="response_length",
+        category="session_note",
+        confidence=0.8,
+    )
+    assert [outcome.kind.value for outcome in ana.propose([held])] == ["held"]
+
+    assert ana.refuse("response_length").released == 1
+
+    waiting = world.strata.services.store.held(ana.principal.home)
+    assert world.strata._driver.run(waiting) == ()
+    assert [said(outcome) for outcome in ana.propose([held])] == [BY_KEY]
+
+
+def test_every_word_is_audited_and_the_last_one_counts(world: World, ana: MemoryManager) -> None:
+    first, again = ana.refuse("salary"), ana.refuse("salary")
+    world.strata.manager(user="ana", task="t1").refuse(category="feedback")
+    ana.allow("salary")
+
+    assert (first.changed, again.changed, again.events) == (True, False, ())
+    assert again.consent == first.consent
+    told = [(c.about, c.name, c.allowed, c.by) for c in ana.consents()]
+    home = "/global/org/default/user/ana/"
+    assert told == [("category", "feedback", False, home), ("key", "salary", True, home)]
+    events = trail(world, ana.principal.home)
+    assert [(e["type"], e["reasons"], e["details"]) for e in events] == [
+        ("consent_changed", ["refused"], {"about": "key", "name": "salary"}),
+        ("consent_changed", ["refused"], {"about": "category", "name": "feedback"}),
+        ("consent_changed", ["allowed"], {"about": "key", "name": "salary"}),
+    ]
+    assert isinstance(first.events[0], Event)
+    assert world.strata.manager(user="bob").consents() == ()
+
+
+def test_a_consent_outlives_the_process(world: World, ana: MemoryManager) -> None:
+    ana.remember(SALARY, key="salary")
+    ana.refuse("salary")
+    before = ana.consents()
+
+    reopened = world.reopen().manager(user="ana")
+
+    assert seen(reopened) == []
+    assert said(reopened.remember(SALARY, key="salary")) == BY_KEY
+    assert reopened.consents() == before
+
+
+def test_a_refusal_names_a_key_or_a_category(ana: MemoryManager) -> None:
+    both = {"key": "a", "category": "b"}
+    for named in ({}, both, {"key": " "}, {"category": ""}, {"key": "x" * 513}):
+        for verb in (ana.refuse, ana.allow):
+            with pytest.raises(InvalidInput):
+                verb(**named)
+    with pytest.raises(InvalidInput, match="feedback"):
+        ana.refuse(category="fedback")
+    assert ana.consents() == ()
+
+
+OTHER = """
+import sys, memstrata
+with memstrata.open(sys.argv[1]) as strata:
+    ana = strata.manager(user="ana")
+    for _ in sys.stdin:
+        told = [m.key for m in ana.list()], str(ana.remember("5000", key="salary").kind)
+        print(sorted(told[0]), told[1], flush=True)
+"""
+
+
+def test_a_refusal_holds_at_the_next_read_of_another_process(tmp_path) -> None:
+    import memstrata
+
+    path = tmp_path / "m.db"
+    command = [sys.executable, "-c", OTHER, str(path)]
+    with (
+        memstrata.open(path) as strata,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as other,
+    ):
+        assert other.stdin is not None
+        assert other.stdout is not None
+
+        def asked() -> str:
+            other.stdin.write("\n")
+            other.stdin.flush()
+            return other.stdout.readline().strip()
+
+        ana = strata.manager(user="ana")
+        ana.remember(SALARY, key="salary")
+        ana.remember("tea", key="drink")
+        assert asked() == "['drink', 'salary'] superseded"
+        ana.refuse("salary")
+        assert asked() == "['drink'] blocked"
+        ana.allow("salary")
+        assert asked() == "['drink', 'salary'] refreshed"
+        other.stdin.close()

@@ -1,0 +1,110 @@
+"""What was given for one purpose is returned for no other, by any verb (FX-15)."""
+
+import pytest
+
+from conftest import World
+from memstrata import Draft, Memory, MemoryManager, NotReplayable, ScopeDenied
+
+CARE = "Ana is allergic to nuts"
+NAME = {"category": "entity_fact"}
+
+
+@pytest.fixture
+def care(world: World) -> MemoryManager:
+    """Whoever reads for the purpose that the memory was given for."""
+    return world.strata.manager(user="ana", purpose="care")
+
+
+@pytest.fixture
+def given(care: MemoryManager) -> Memory:
+    draft = Draft(CARE, key="allergy", purpose="care", tags=("secret",), **NAME)
+    (outcome,) = care.remember_many([draft])
+    assert outcome.memory is not None
+    return outcome.memory
+
+
+@pytest.mark.parametrize("purpose", [None, "sales", "CARE", "care2"], ids=str)
+def test_no_verb_returns_it_for_another_purpose(
+    world: World, care: MemoryManager, given: Memory, purpose: str | None
+) -> None:
+    asked = "what is Ana allergic to"
+    world.strata.admin(by="root").grant("ana", "org_write")
+    digest, recall = care.digest(asked, floor=0), care.recall(asked)
+    assert CARE in digest.text
+    other = world.strata.manager(user="ana", purpose=purpose)
+
+    for past in ({}, {"known_at": given.created_at}, {"valid_at": given.created_at}):
+        assert list(other.recall(asked, limit=50, **past)) == []
+    assert (other.list(), other.get(given.id)) == ((), None)
+    assert (other.history("allergy"), other.history(given.id)) == ((), ())
+    for block in (other.digest(asked, floor=0), other.push(asked), other.search_memory(asked)):
+        assert "nuts" not in block.text
+    assert "nuts" not in other.call_search_tool({"query": asked}).text
+    assert other.explain(given.id, asked).excluded == ("purpose_mismatched",)
+    assert sum(other.status()["memories"].values()) == 0
+    assert given.id not in str(other.receipts())
+    assert given.id in other.verify(f"See {given.id}", digest.receipt).gone
+    for again, receipt in ((other.replay, digest.receipt), (other.replay_recall, recall.receipt)):
+        with pytest.raises((ScopeDenied, NotReplayable)):
+            again(receipt)
+    assert other.confirm(given.id).memory is None
+    assert other.correct(given.id, "none").memory is None
+    assert other.promote(given.id, "org").memory is None
+    assert care.get(given.id) == given
+
+
+def test_a_repetition_by_another_is_not_told_what_stands(
+    world: World, care: MemoryManager, given: Memory
+) -> None:
+    other = world.strata.manager(user="ana")
+    again = Draft(CARE, key="allergy", purpose="care", **NAME)
+
+    (outcome,) = other.remember_many([again])
+
+    assert (outcome.kind.value, outcome.memory) == ("refreshed", None)
+    assert outcome.reasons[-1] == "purpose_mismatched"
+    assert care.get(given.id) is not None
+
+
+def test_what_is_said_for_different_purposes_does_not_meet(
+    world: World, care: MemoryManager, given: Memory
+) -> None:
+    sales = world.strata.manager(user="ana", purpose="sales")
+
+    (outcome,) = sales.remember_many([Draft("none", key="allergy", purpose="sales", **NAME)])
+
+    assert outcome.kind.value == "created"
+    assert [m.content for m in care.list()] == [CARE]
+    assert [m.content for m in sales.list()] == ["none"]
+
+
+def test_a_promoted_copy_is_for_the_same_purpose(world: World) -> None:
+    task = world.strata.manager(user="ana", task="t1", purpose="care")
+    (outcome,) = task.remember_many([Draft(CARE, purpose="care", audience=("nurse",), **NAME)])
+    assert outcome.memory is not None
+    nurse = world.strata.manager(user="ana", task="t1", purpose="care", agent="nurse")
+    copied = nurse.promote(outcome.memory.id, "user").memory
+    assert copied is not None
+
+    assert (copied.purpose, copied.audience) == ("care", frozenset({"nurse"}))
+    assert copied.origin.memory == outcome.memory.id
+    for purpose, agent in ((None, "nurse"), ("care", None), ("care", "sales")):
+        reader = world.strata.manager(user="ana", purpose=purpose, agent=agent)
+        assert reader.list() == ()
+
+
+def test_what_is_derived_is_for_the_purpose_of_its_parents(
+    world: World, care: MemoryManager, given: Memory
+) -> None:
+    sales = Draft("Ana buys almonds", purpose="sales", **NAME)
+    (other,) = world.strata.manager(user="ana", purpose="sales").remember_many([sales])
+    assert other.memory is not None
+
+    alone = Draft("Ana avoids almonds", parents=(given.id,), **NAME)
+    both = Draft("Ana buys what she avoids", parents=(given.id, other.memory.id), **NAME)
+    (one, none) = care.remember_many([alone, both])
+
+    assert one.memory is not None
+    assert one.memory.purpose == "care"
+    assert (none.kind.value, none.reasons) == ("blocked", ("purposes_differ",))
+    assert world.strata.manager(user="ana").list() == ()

@@ -1,0 +1,93 @@
+"""Task scopes are temporary: at the end what was worth it goes up, the rest goes (SC-10, SC-6)."""
+
+import pytest
+
+from conftest import World
+from memstrata import InvalidScope, MemoryManager, ScopeDenied
+from memstrata.domain.decision import Candidate, Proposer
+from memstrata.domain.trust import Label, Source, Trust
+
+
+@pytest.fixture
+def ana(world: World) -> MemoryManager:
+    return world.strata.manager(user="ana")
+
+
+@pytest.fixture
+def task(world: World) -> MemoryManager:
+    return world.strata.manager(user="ana", task="t1")
+
+
+def test_a_task_ends_with_what_was_worth_it_at_its_user(
+    world: World, ana: MemoryManager, task: MemoryManager
+) -> None:
+    learned = task.remember("The service needs two replicas", key="replicas").memory
+    task.remember("Try three replicas", key="replicas")
+    latest = task.remember("It needs three replicas", key="replicas").memory
+    task.remember("The bot's own", audience=["bot"])
+    aside = world.strata.manager(user="ana", task="t2")
+    aside.remember("Another task's")
+    assert learned is not None
+    assert latest is not None
+
+    end = ana.end_task("t1", promote=[latest.id])
+
+    assert (end.ended, end.removed) == (True, 4)
+    assert [outcome.kind.value for outcome in end.promoted] == ["created"]
+    (kept,) = ana.list()
+    assert (kept.content, kept.origin.memory) == ("It needs three replicas", latest.id)
+    bot = world.strata.manager(user="ana", task="t1", agent="bot")
+    assert [m.content for m in bot.list()] == [kept.content]
+    assert bot.history("replicas", scopes=["task"]) == ()
+    assert [m.content for m in aside.list(scopes=["task"])] == ["Another task's"]
+    assert end.events[0].reasons == ("task_ended", "count:4", "held:0")
+    assert ana.end_task("t1").removed == 0
+    assert world.strata.verify_audit().ok
+
+
+def test_nothing_goes_while_something_could_not_be_taken_up(
+    ana: MemoryManager, task: MemoryManager
+) -> None:
+    memory = task.remember("5000 a month", key="salary").memory
+    other = task.remember("It needs three replicas").memory
+    assert memory is not None
+    assert other is not None
+    ana.refuse("salary")
+
+    end = ana.end_task("t1", promote=[other.id, memory.id])
+
+    assert (end.ended, end.removed) == (False, 0)
+    assert [outcome.kind.value for outcome in end.promoted] == ["created", "dropped"]
+    assert len(task.list(scopes=["task"])) == 1
+
+
+def test_the_next_task_of_the_name_may_learn_the_same(
+    ana: MemoryManager, task: MemoryManager
+) -> None:
+    said = Candidate(
+        content="Prefers metric units",
+        scope=task.principal.home,
+        source=Source.USER_STATED,
+        proposer=Proposer.IMPORT,
+        label=Label(Trust.USER),
+        key="units",
+        category="preference",
+    )
+    assert [outcome.stored for outcome in task.propose([said])] == [True]
+    ana.end_task("t1")
+
+    assert [outcome.kind.value for outcome in task.propose([said])] == ["created"]
+    task.end_task("t1")
+    assert task.list() == ()
+
+
+def test_a_task_is_ended_by_itself_or_its_user(world: World, task: MemoryManager) -> None:
+    task.remember("mine")
+
+    with pytest.raises(ScopeDenied):
+        world.strata.manager(user="ana", task="t2").end_task("t1")
+    with pytest.raises(InvalidScope):
+        world.strata.manager(session="s1").end_task("t1")
+    world.strata.manager(user="bob").end_task("t1")
+
+    assert len(task.list()) == 1
