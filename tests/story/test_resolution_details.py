@@ -23,8 +23,9 @@ from memstrata.longterm.resolution import Resolution, resolve
 from memstrata.longterm.versions import Moment
 from memstrata.policy.guards import approve
 from memstrata.policy.rules import DEFAULT_POLICY
+from memstrata.retrieval.index_view import IndexView
 from memstrata.retrieval.indexer import Indexer
-from memstrata.retrieval.owner_index import IndexView, OwnerIndex
+from memstrata.retrieval.owner_index import OwnerIndex
 from memstrata.testing import ALICE, CountingIds, ManualClock
 from memstrata.testing.clocks import START
 

@@ -57,8 +57,9 @@ from memstrata.policy.guards import CONSENT_REFUSED, approve, consent_refused
 from memstrata.policy.judge import is_blocked
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
+from memstrata.retrieval.index_view import IndexView
 from memstrata.retrieval.nearness import NearTexts, shape_of
-from memstrata.retrieval.owner_index import IndexView, OwnerIndex
+from memstrata.retrieval.owner_index import OwnerIndex
 
 VECTOR_MISSING = "vector_missing"
 """Reason: the embedder failed; the memory is found by its words until its vector is made."""

@@ -23,7 +23,8 @@ from memstrata.manager.reading import Reader
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.turn import indexed_version
-from memstrata.retrieval.owner_index import IndexView, OwnerIndex
+from memstrata.retrieval.index_view import IndexView
+from memstrata.retrieval.owner_index import OwnerIndex
 
 PAGE = 1_000
 """Links looked at in one go, from the newest back: what is undone has mostly just been done."""

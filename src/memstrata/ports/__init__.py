@@ -15,12 +15,12 @@ from memstrata.ports.models import (
     Reranker,
     TokenCounter,
 )
+from memstrata.ports.sessions import SessionStore
 from memstrata.ports.stores import (
     MemoryStore,
     MovableStore,
     NearTexts,
     OwnerView,
-    SessionStore,
 )
 
 __all__ = [

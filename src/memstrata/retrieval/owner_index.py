@@ -24,9 +24,10 @@ from memstrata.domain.consent import NO_REFUSALS, Refusals, refusals_of
 from memstrata.domain.gates import Shape
 from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.domain.scope import Scope
-from memstrata.retrieval.entry import scope_tag, slot_of, tag
+from memstrata.retrieval.entry import scope_tag, slot_of
 from memstrata.retrieval.filing import Filing
 from memstrata.retrieval.nearness import NearTexts
+from memstrata.retrieval.refusing import refused_in
 from memstrata.retrieval.segment import Segment
 
 # A small owner is built anew whenever it changed: at 512 rows that costs about 0.5 ms, what a
@@ -443,63 +444,3 @@ class OwnerIndex:
             return None
         memory = decode(row)
         return None if now is not None and memory.is_expired(now) else memory
-
-
-def refused_in(segment: Segment, refusals: Refusals) -> NDArray[np.bool_]:
-    """Return which rows an owner refused, as :meth:`Refusals.against` says of memories.
-
-    By tags alone: of a name that is another's by chance, once in 2^64, a memory too many is hidden.
-    """
-    keys, categories = segment.entry["key"], segment.entry["category"]
-    told = np.isin(categories, _tags(refusals.categories)) & ~np.isin(keys, _tags(refusals.spared))
-    return told | np.isin(keys, _tags(refusals.keys))
-
-
-def _tags(names: Iterable[str]) -> NDArray[np.uint64]:
-    return np.array([tag(name) for name in names], "<u8")
-
-
-class IndexView:
-    """An :class:`OwnerIndex` at one moment, as the :class:`~memstrata.ports.OwnerView` it is."""
-
-    def __init__(self, index: OwnerIndex, now: datetime) -> None:
-        self._index = index
-        self._now = now
-
-    def by_key(self, place: Place, key: str) -> Memory | None:
-        """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.by_key(place, key)
-
-    def by_hash(self, place: Place, content_hash: str) -> tuple[Memory, ...]:
-        """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.by_hash(place, content_hash, self._now)
-
-    def by_turn(self, place: Place, session: str, turn: int) -> Memory | None:
-        """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.by_turn(place, session, turn, self._now)
-
-    def by_id(self, id: str) -> Memory | None:
-        """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.by_id(id, self._now)
-
-    def by_root(self, root: str) -> Memory | None:
-        """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.by_root(root, self._now)
-
-    def by_slot(self, place: Place, slot: Triple) -> tuple[Memory, ...]:
-        """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.by_slot(place, slot, self._now)
-
-    def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
-        """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.near_text(place, kind, shape, self._now)
-
-    def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
-        """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.containing(place, kind, shape, self._now)
-
-    def nearest(
-        self, place: Place, kind: Kind, shape: Shape, above: float
-    ) -> tuple[tuple[Memory, float], ...]:
-        """See :class:`~memstrata.ports.OwnerView`."""
-        return self._index.nearest(place, kind, shape, above, self._now)

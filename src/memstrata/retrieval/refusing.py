@@ -1,0 +1,26 @@
+"""Which rows of columns an owner does not want remembered (PO-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memstrata.domain.consent import Refusals
+from memstrata.retrieval.entry import tag
+from memstrata.retrieval.segment import Segment
+
+
+def refused_in(segment: Segment, refusals: Refusals) -> NDArray[np.bool_]:
+    """Return which rows an owner refused, as :meth:`Refusals.against` says of memories.
+
+    By tags alone: of a name that is another's by chance, once in 2^64, a memory too many is hidden.
+    """
+    keys, categories = segment.entry["key"], segment.entry["category"]
+    told = np.isin(categories, _tags(refusals.categories)) & ~np.isin(keys, _tags(refusals.spared))
+    return told | np.isin(keys, _tags(refusals.keys))
+
+
+def _tags(names: Iterable[str]) -> NDArray[np.uint64]:
+    return np.array([tag(name) for name in names], "<u8")
