@@ -605,7 +605,7 @@ WHERE o.owner = %(owner)s AND o.erased_at >= o.last_known_at
     AND NOT EXISTS (SELECT FROM memstrata.outbox AS w WHERE w.owner = %(owner)s);
 
 -- name: log_settings
--- What says how long the write-ahead log is kept; `standbys` are those of this moment.
+-- What says how long the write-ahead log is kept, and how many slots may keep it longer.
 SELECT current_setting('archive_mode'), current_setting('wal_keep_size'),
     current_setting('max_wal_size'), (SELECT count(*) FROM pg_replication_slots);
 
