@@ -72,3 +72,12 @@ class ConsentsContract(ContractBase):
         gone = (first.id, second.id)
         self.write(store, self.make.change(forgotten=gone))
         assert drive(store, store.size(ALICE)) == (0, 0)
+
+    def test_nothing_of_an_erased_owners_consents_is_left(self, store: MemoryStore) -> None:
+        self.stored(store)
+        self.write(store, self.make.change(consents=(self.make.consent("salary"),)))
+
+        self.write(store, self.make.change(erased=True))
+
+        assert drive(store, store.consents(ALICE)) == ()
+        assert drive(store, store.size(ALICE)) == (0, 0)
