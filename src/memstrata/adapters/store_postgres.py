@@ -7,10 +7,10 @@ docs/postgres.md.
 from collections.abc import Mapping, Sequence
 
 from memstrata.adapters import postgres_rows as meaning
+from memstrata.adapters.postgres_backups import PostgresBackups
 from memstrata.adapters.postgres_change import add_edges, noted, renewed
 from memstrata.adapters.postgres_erasure import purge
 from memstrata.adapters.postgres_pool import Row, Statement, bind
-from memstrata.adapters.postgres_turns import PostgresTurns
 from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, read_grants, scope_named, stored_rows
 from memstrata.adapters.store_rules import check_edges, owner_digest
 from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag
@@ -30,7 +30,7 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
 
 
-class PostgresStore(PostgresTurns):
+class PostgresStore(PostgresBackups):
     """A :class:`~memstrata.ports.MovableStore` in a PostgreSQL database; see
     :class:`~memstrata.adapters.postgres_database.PostgresDatabase`.
     """

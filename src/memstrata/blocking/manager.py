@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memstrata.blocking.ageing import AgeingVerbs
+from memstrata.blocking.carrying import CarryingVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.erasing import ErasingVerbs
 from memstrata.blocking.prompt import PromptVerbs
@@ -18,8 +19,10 @@ from memstrata.domain.trust import Source
 from memstrata.manager import AsyncMemoryManager
 
 
-class MemoryManager(PromptVerbs, AgeingVerbs, ErasingVerbs):
+class MemoryManager(PromptVerbs, AgeingVerbs, ErasingVerbs, CarryingVerbs):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
+
+    _manager: AsyncMemoryManager
 
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import memstrata
-from memstrata.cli import benching, collecting, digests, erasing, reindexing, render
+from memstrata.cli import benching, carrying, collecting, digests, erasing, reindexing, render
 from memstrata.cli.options import (
     BAD_USAGE,
     DONE,
@@ -189,6 +189,7 @@ app.command()(digests.replay)
 app.command()(benching.bench)
 app.command()(reindexing.reindex)
 app.command()(collecting.gc)
+carrying.register(app)
 
 
 @app.command("list")

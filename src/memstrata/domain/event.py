@@ -54,6 +54,8 @@ class EventType(StrEnum):
     GRANTED = "granted"
     REVOKED = "revoked"
     POLICY_CHANGED = "policy_changed"
+    EXPORTED = "exported"
+    BROUGHT_BACK = "brought_back"
 
 
 @dataclass(frozen=True, slots=True)

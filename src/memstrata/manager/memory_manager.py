@@ -17,6 +17,7 @@ from memstrata.language.normalise import check_text
 from memstrata.manager.ageing_verbs import AsyncAgeingVerbs
 from memstrata.manager.asking import MAX_LISTED, between, sequence
 from memstrata.manager.capturing import captured, carry_out, turn_of, turns_before
+from memstrata.manager.carrying_verbs import AsyncCarryingVerbs
 from memstrata.manager.changes import Changer
 from memstrata.manager.erasing_verbs import AsyncErasingVerbs
 from memstrata.manager.forgetting import Forgetter
@@ -29,7 +30,7 @@ from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
 
 
-class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs, AsyncErasingVerbs):
+class AsyncMemoryManager(AsyncPromptVerbs, AsyncAgeingVerbs, AsyncErasingVerbs, AsyncCarryingVerbs):
     """Remembers and recalls for one principal.
 
     Built by :meth:`memstrata.AsyncStrata.manager`; cheap, keep one per request or for good.

@@ -615,3 +615,6 @@ SELECT relname FROM pg_stat_all_tables
 WHERE schemaname = 'memstrata' AND relname = ANY (%(tables)s)
     AND coalesce(greatest(last_vacuum, last_autovacuum), '-infinity')
         < to_timestamp(%(since)s / 1000000.0);
+
+-- name: count_memories
+SELECT count(*) FROM memstrata.memories WHERE owner = %(owner)s;

@@ -410,3 +410,10 @@ WHERE owner = :owner AND erased_at >= last_known_at
 SELECT DISTINCT CAST(n.name AS BLOB), d.child
 FROM derivations AS d JOIN owners AS n ON n.owner = d.child_owner
 WHERE d.owner = :owner ORDER BY n.name, d.child;
+
+-- name: count_memories
+SELECT count(*) FROM memories WHERE owner = :owner;
+
+-- name: rebirth
+-- For the operator: every owner.
+UPDATE owners SET incarnation = randomblob(16);
