@@ -8,6 +8,7 @@ who reads meanwhile sees what was there, and who is killed leaves what was there
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
@@ -84,7 +85,9 @@ class SqliteBackups(SqliteCarrying):
 
     def _rebirth(self) -> None:
         with self._turn() as connection, self._translating_writer:
-            connection.execute(SQL["rebirth"])
+            for owner in inhabitants_in(connection):
+                bound = {"owner": owner, "incarnation": secrets.token_bytes(16)}
+                connection.execute(SQL["rebirth"], bound)
 
     def _become(self, path: Path) -> None:
         with self._turns.turn(self._busy_timeout_s):
@@ -93,22 +96,22 @@ class SqliteBackups(SqliteCarrying):
                 source = _opened(path)
                 try:
                     check_application(source, path)
-                    secrets = read_secrets(source)
-                    if secrets != self._secrets:
+                    keys = read_secrets(source)
+                    if keys != self._secrets:
                         with self._alone() as connection:
                             self._check_empty(connection)
                     _copy(self._writer, source, lambda *_: None)
                 finally:
                     source.close()
-            self._adopt_keys(secrets)
+            self._adopt_keys(keys)
             # What stood here may be in the log still, and was not to be kept.
             self._log_holds_forgotten = True
             self._empty_log()
 
-    def _adopt_keys(self, secrets: Secrets) -> None:
-        if secrets != self._secrets:
-            self._secrets = secrets
-            self._owners = Owners(secrets)
+    def _adopt_keys(self, keys: Secrets) -> None:
+        if keys != self._secrets:
+            self._secrets = keys
+            self._owners = Owners(keys)
 
 
 def _opened(path: Path) -> apsw.Connection:

@@ -415,5 +415,4 @@ WHERE d.owner = :owner ORDER BY n.name, d.child;
 SELECT count(*) FROM memories WHERE owner = :owner;
 
 -- name: rebirth
--- For the operator: every owner.
-UPDATE owners SET incarnation = randomblob(16);
+UPDATE owners SET incarnation = :incarnation WHERE owner = :owner;
