@@ -198,8 +198,10 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     for name in filter(_is_ours, list(os.environ)):
         monkeypatch.delenv(name)
 
-    def run(*words: str, user: str | None = "ana", stdin: str = "") -> Any:
-        given = _words(tmp_path / "m.db", user, words)
+    def run(
+        *words: str, user: str | None = "ana", stdin: str = "", store: Path | None = None
+    ) -> Any:
+        given = _words(store or tmp_path / "m.db", user, words)
         done = CliRunner().invoke(app, given, input=stdin)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception

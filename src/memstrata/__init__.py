@@ -20,12 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from memstrata._version import __version__
 from memstrata.domain.ageing import Access, Ageing
+from memstrata.domain.backups import BackupReport, RestoredStore
+from memstrata.domain.carried import CarryProgress, ExportReport, RestoreReport
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.consent import Consent, ConsentChange
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
 from memstrata.domain.digest import Digest, DigestItem, Verification
 from memstrata.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck
 from memstrata.domain.errors import (
+    CarryRefused,
     ConfigurationError,
     IdempotencyMismatch,
     InvalidInput,
@@ -153,7 +156,10 @@ __all__ = [
     "AsyncTriggers",
     "AuditProblem",
     "AuditReport",
+    "BackupReport",
     "CaptureReport",
+    "CarryProgress",
+    "CarryRefused",
     "ConfigurationError",
     "Consent",
     "ConsentChange",
@@ -166,6 +172,7 @@ __all__ = [
     "Event",
     "EventType",
     "Explanation",
+    "ExportReport",
     "Fate",
     "GcReport",
     "Grant",
@@ -200,6 +207,8 @@ __all__ = [
     "ReceiptCheck",
     "ReindexReport",
     "Rejudged",
+    "RestoreReport",
+    "RestoredStore",
     "Review",
     "ReviewStatus",
     "Right",

@@ -63,6 +63,10 @@ class Settings(BaseSettings):
             once a day; ``manual`` leaves it to ``memstrata gc``.
         history_days: How long superseded and evicted memories and old receipts are kept, in days:
             as far as time travel reaches.
+        backup_dir: Directory for backups of the whole store; with it a long-lived process takes
+            them of itself. None: only when asked to, into a directory beside the store.
+        backup_every_minutes: From one backup to the next, in minutes.
+        backup_keep: How many of the newest are kept.
         index_budget_mb: Memory for warm owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
@@ -101,6 +105,9 @@ class Settings(BaseSettings):
     reindex: Literal["background", "manual"] = "background"
     gc: Literal["daily", "manual"] = "daily"
     history_days: float = Field(default=90.0, ge=1)
+    backup_dir: Path | None = None
+    backup_every_minutes: float = Field(default=30.0, gt=0)
+    backup_keep: int = Field(default=48, ge=1)
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
 from memstrata.agent import AsyncAgent, Effect
 from memstrata.audit import AuditReport, verify
+from memstrata.domain.backups import BackupReport, RestoredStore
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import Principal, Scope
 from memstrata.manager.admin import AsyncAdmin
+from memstrata.manager.asking import between
 from memstrata.manager.collecting import SYSTEM, Collector
+from memstrata.manager.files import absolute
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.promotion import deliver
+from memstrata.manager.reverting import revert
 from memstrata.manager.services import Services
+
+MAX_KEPT = 100_000
+"""Backups that can be kept; chosen: ten years of one an hour."""
 
 
 class AsyncStrata:
@@ -149,10 +157,57 @@ class AsyncStrata:
         collector = Collector(self._services, SYSTEM)
         return await collector.of_scopes(scopes, dry_run=dry_run, tell=progress)
 
+    async def backup(
+        self,
+        to: str | os.PathLike[str] | None = None,
+        *,
+        keep: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> BackupReport:
+        """Back up the whole store while it is in use, and verify the backup (OB-4; docs/backup.md).
+
+        It is of one moment and holds up nobody. It counts once it was opened and every page, audit
+        chain and content of it was looked at; until then it has no name. Any memstrata can open it.
+
+        Args:
+            to: A directory for backups with names by time, or a file; None means the setting
+                ``backup_dir``, or a directory beside the store.
+            keep: How many of the newest stay in a directory, 1 or more; None means the setting's.
+            progress: Is told how many pages were copied, and of how many.
+
+        Raises:
+            CarryRefused: ``unsupported``, ``exists``, ``file`` or ``damaged``; no backup was made
+                and none was removed.
+            StoreError: If the store could not be read.
+        """
+        if keep is not None:
+            between("keep", keep, 1, MAX_KEPT)
+        return await self._services.backups.take(to, keep, progress)
+
+    async def restore_backup(self, path: str | os.PathLike[str]) -> RestoredStore:
+        """Let the whole store go back to a backup: all owners, in the open file, in one
+        transaction, or nothing changes.
+
+        What was forgotten here since stays forgotten. Whoever has the store open, other processes
+        included, goes on with what is restored. A store that was never written to takes over any
+        backup, if nobody else has it open. (A file of one owner is read by ``restore`` of a
+        manager.)
+
+        Args:
+            path: A file that :meth:`backup` wrote.
+
+        Raises:
+            CarryRefused: ``damaged``, ``file`` or ``unsupported``; nothing was touched.
+            MoveRefused: ``other_store``: it is another store's backup, and this one has rows.
+            StoreError: If the store could not; it stands as it was.
+        """
+        return await revert(self._services, self._services.backups, absolute(path))
+
     async def close(self) -> None:
         """Write down what readers did, close the store and the models; twice does no harm."""
         await self._services.housekeeping.close()
         await self._services.reindexing.close()
+        await self._services.backups.close()
         try:
             await self._services.journal.close()
         finally:
@@ -166,6 +221,7 @@ class AsyncStrata:
     async def __aenter__(self) -> Self:
         await self.deliver_outbox()
         self._services.housekeeping.begin()
+        self._services.backups.begin()
         return self
 
     async def __aexit__(

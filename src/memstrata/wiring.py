@@ -6,7 +6,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote
 
 from memstrata.adapters.store_memory import DictStore
@@ -26,6 +26,7 @@ from memstrata.domain.value import shown
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager import Services
 from memstrata.manager.background import Background
+from memstrata.manager.backing_up import Backups
 from memstrata.manager.collecting import keep_house
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
@@ -40,6 +41,7 @@ from memstrata.ports import (
     LanguageModel,
     MemoryStore,
     Reranker,
+    RevertibleStore,
     TokenCounter,
 )
 from memstrata.retrieval.cache import IndexCache
@@ -123,6 +125,7 @@ def assemble(
         ids=ids or SystemIds(),
         journal=ReadJournal(store, alarm or (SystemAlarm() if clock is None else None)),
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
+        backups=_backups(store, chosen, clock, alarm, inline=inline),
         aside=aside,
         model=None if hidden else model or found,
         fusion=Fusion(
@@ -156,6 +159,32 @@ def _sweeping(
     """Return what wakes the daily collecting, or None where there is to be none."""
     given = clock is not None or alarm is not None
     return None if hidden or given or settings.gc == "manual" else PatientAlarm()
+
+
+def _backups(
+    store: MemoryStore,
+    settings: Settings,
+    clock: Clock | None,
+    alarm: Alarm | None,
+    *,
+    inline: bool,
+) -> Backups:
+    """Return what takes backups; of itself where a directory is set and the store can be copied."""
+    # Looking through a copy takes a while: on a server's shared loop, on threads beside it.
+    steps_in = inline and Capability.INLINE in store.capabilities
+    directory = settings.backup_dir
+    on_time = directory is not None and Capability.BACKUPS in store.capabilities
+    if directory is None and store.capabilities >= {Capability.DURABLE, Capability.BACKUPS}:
+        directory = Path(f"{store.location}.backups")
+    return Backups(
+        store,
+        clock or SystemClock(),
+        lambda path: cast("RevertibleStore", open_store(path, settings, inline=steps_in)),
+        directory=None if directory is None else directory.absolute(),
+        every_s=settings.backup_every_minutes * 60 if on_time else None,
+        keep=settings.backup_keep,
+        alarm=alarm or (PatientAlarm() if clock is None else None),
+    )
 
 
 def open_store(

@@ -72,10 +72,7 @@ class DictMoves(ABC):
     async def facts(self, owner: bytes) -> OwnerFacts | None:
         """See the port."""
         with self._open():
-            shelf = self._shelf_of(owner)
-            if shelf is None:
-                return None
-            return OwnerFacts(*shelf.head, shelf.mac, *(None,) * 6, shelf.erased_at, shelf.name)
+            return self._facts(owner)
 
     async def page(
         self, owner: bytes, part: Part, *, after: Row | None = None, limit: int = 500
@@ -144,15 +141,7 @@ class DictMoves(ABC):
         """See the port."""
         with self._open():
             rows = self._on_the_way(owner).rows
-            if facts is not None:
-                self._shelve(owner, facts, rows)
-            journal = sorted(rows[_JOURNAL].items())
-            if journal:
-                self._journals[owner] = [JournalEntry(*row[1:]) for _, row in journal]  # type: ignore[arg-type]
-            kept = (*(SHELVED if facts is not None else ()), _JOURNAL)
-            rest = {name: of_part for name, of_part in rows.items() if name not in kept}
-            if any(rest.values()):
-                self._unshelved[owner] = rest
+            self._put(owner, facts, rows)
             self._arrivals = Arrivals()
 
     async def end_arrivals(self) -> None:
@@ -170,6 +159,25 @@ class DictMoves(ABC):
             raise ValueError(f"{facts.name} is not the name of {owner.hex()}")
         else:
             self._shelves[scope] = shelf
+
+    def _facts(self, owner: bytes) -> OwnerFacts | None:
+        shelf = self._shelf_of(owner)
+        if shelf is None:
+            return None
+        return OwnerFacts(*shelf.head, shelf.mac, *(None,) * 6, shelf.erased_at, shelf.name)
+
+    def _put(self, owner: bytes, facts: OwnerFacts | None, rows: Rows) -> None:
+        """Put an owner's rows where they belong; its journal after what is there."""
+        if facts is not None:
+            self._shelve(owner, facts, rows)
+        journal = sorted(rows[_JOURNAL].items())
+        if journal:
+            entries = [JournalEntry(*row[1:]) for _, row in journal]  # type: ignore[arg-type]
+            self._journals.setdefault(owner, []).extend(entries)
+        kept = (*(SHELVED if facts is not None else ()), _JOURNAL)
+        rest = {name: of_part for name, of_part in rows.items() if name not in kept}
+        if any(rest.values()):
+            self._unshelved[owner] = rest
 
     def _inhabitants(self) -> set[bytes]:
         journals = (owner for owner, entries in self._journals.items() if entries)

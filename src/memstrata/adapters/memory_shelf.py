@@ -313,6 +313,8 @@ class Shelf:
             part.clear()
         for others in (self.grants, self.outbox, self.policies, self.children, self.parents):
             others.clear()
+        self.reviews.clear()
+        self.consents.clear()
 
     def _keep(self, written: list[Kept]) -> None:
         for kept in written:

@@ -102,7 +102,7 @@ class PostgresMoves(PostgresDatabase):
         """See the port."""
         async with self._arriving(owner) as line:
             try:
-                await self._end(line, *_added(owner.hex(), rows))
+                await self._end(line, *added(owner.hex(), rows))
             except StoreCorrupt as error:
                 if isinstance(error.__cause__, psycopg.errors.IntegrityError):
                     raise ValueError(f"rows do not fit: {error}") from error
@@ -235,7 +235,7 @@ class PostgresMoves(PostgresDatabase):
         await line.run(*statements, ("commit", None), timeout_s=self._pool.timeout_s)
 
 
-def _added(owner: str, rows: Sequence[tuple[Part, Sequence[Row]]]) -> list[Statement]:
+def added(owner: str, rows: Sequence[tuple[Part, Sequence[Row]]]) -> list[Statement]:
     """Return what adds rows, a statement for each part; a part may come more than once."""
     added: list[Statement] = []
     for part, of_part in rows:

@@ -41,6 +41,8 @@ def statements_of_parts() -> dict[str, str]:
     )
     named["inhabitants"] = " UNION ".join(map(_owners_in, TABLES))
     named["lives_here"] = " UNION ".join(map(_lives_in, TABLES))
+    kept = [table for table in TABLES if table != "read_journal"]
+    named["lives_here_but_read"] = " UNION ".join(map(_lives_in, kept))
     return named
 
 

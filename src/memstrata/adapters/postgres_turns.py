@@ -161,15 +161,16 @@ class PostgresTurns(PostgresMoves):
         self._left[owner.name] = left
 
     @asynccontextmanager
-    async def _turn(self, owner: Owner) -> AsyncIterator[Line]:
-        """Stand in this process's line for an owner, then hold a connection.
+    async def _turn(self, owner: Owner, longer_s: float = 0) -> AsyncIterator[Line]:
+        """Stand in this process's line for an owner, then hold a connection, for as long as a turn
+        may take, and ``longer_s`` seconds if it is known to.
 
         Who waits for the database's turn holds a connection: here only one does for each owner,
         so that the many who write for one owner leave the others theirs.
         """
         self._check_usable()
         loop = asyncio.get_running_loop()
-        ends_at = loop.time() + self._turn_timeout_s
+        ends_at = loop.time() + self._turn_timeout_s + longer_s
         queue = self._turns.get(owner.name)
         if queue is None:
             queue = self._turns[owner.name] = _Queue()

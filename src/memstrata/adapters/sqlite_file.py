@@ -257,11 +257,17 @@ class SqliteFile:
                 if self._writer.in_transaction:
                     with self._translating_writer:
                         self._writer.execute("ROLLBACK")
-            if self._log_holds_forgotten:
-                # The write itself is done and stays acknowledged; if a reader is in the way,
-                # the next one tries again, or who closes, or who opens the file the next time.
-                emptied = empty_log(self._writer, self._busy_timeout_s)
-                self._log_holds_forgotten = not emptied
+            self._empty_log()
+
+    def _empty_log(self) -> None:
+        """Empty the log if it holds what was forgotten; call it under the turn.
+
+        The write itself is done and stays acknowledged; if a reader is in the way, the next one
+        tries again, or who closes, or who opens the file the next time.
+        """
+        if self._log_holds_forgotten:
+            emptied = empty_log(self._writer, self._busy_timeout_s)
+            self._log_holds_forgotten = not emptied
 
     def _close(self) -> None:
         with self._turns.turn(self._busy_timeout_s), self._translating_writer:

@@ -35,24 +35,19 @@ class SqliteMoves(SqliteFile):
     async def inhabitants(self) -> tuple[bytes, ...]:
         """See the port."""
         with self._reading() as connection:
-            return tuple(sorted(owner for (owner,) in connection.execute(_INHABITANTS)))
+            return inhabitants_in(connection)
 
     async def facts(self, owner: bytes) -> OwnerFacts | None:
         """See the port."""
         with self._reading() as connection:
-            return _facts(connection, owner)
+            return facts_in(connection, owner)
 
     async def page(
         self, owner: bytes, part: Part, *, after: Row | None = None, limit: int = 500
     ) -> tuple[Row, ...]:
         """See the port."""
-        bound = {"owner": owner, "limit": max(limit, 0)}
-        statement = _FIRST_PAGE[part.name]
-        if after is not None:
-            statement = _NEXT_PAGE[part.name]
-            bound |= dict(zip(part.columns, after, strict=False))
         with self._reading() as connection:
-            return tuple(connection.execute(statement, bound))
+            return page_of(connection, owner, part, after, limit)
 
     async def last_key(self, owner: bytes, part: Part) -> Row | None:
         """See the port."""
@@ -132,7 +127,7 @@ class SqliteMoves(SqliteFile):
             if before:
                 self._clear(connection, before[:OWNER_BYTES])
             if connection.execute(_LIVES_HERE, {"owner": owner}).fetchone() is not None:
-                facts = _facts(connection, owner)
+                facts = facts_in(connection, owner)
                 name = None if facts is None else facts.name
                 raise MoveRefused(
                     "exists",
@@ -149,7 +144,7 @@ class SqliteMoves(SqliteFile):
             for part, of_part in rows:
                 try:
                     connection.executemany(
-                        _ADD[part.name],
+                        ADD[part.name],
                         ({"owner": owner, **dict(_named(part, row))} for row in of_part),
                     )
                 except apsw.ConstraintError as error:
@@ -176,12 +171,35 @@ class SqliteMoves(SqliteFile):
         self._log_holds_forgotten = True
 
 
+def page_of(
+    connection: apsw.Connection, owner: bytes, part: Part, after: Row | None, limit: int
+) -> tuple[Row, ...]:
+    """Return what :meth:`SqliteMoves.page` does, read over one connection."""
+    bound = {"owner": owner, "limit": max(limit, 0)}
+    statement = _FIRST_PAGE[part.name]
+    if after is not None:
+        statement = _NEXT_PAGE[part.name]
+        bound |= dict(zip(part.columns, after, strict=False))
+    return tuple(connection.execute(statement, bound))
+
+
+def inhabitants_in(connection: apsw.Connection) -> tuple[bytes, ...]:
+    """Return what :meth:`SqliteMoves.inhabitants` does, read over one connection."""
+    return tuple(sorted(owner for (owner,) in connection.execute(_INHABITANTS)))
+
+
+def lives_in(connection: apsw.Connection, owner: bytes) -> bool:
+    """Whether anything of an owner is here beside what it read."""
+    return connection.execute(_LIVES, {"owner": owner}).fetchone() is not None
+
+
 def _checkarrival_in(connection: apsw.Connection, owner: bytes) -> None:
     if (arrival_in(connection) or b"")[:OWNER_BYTES] != owner:
         raise ValueError(f"the owner {owner.hex()} is not on its way here; begin its arrival first")
 
 
-def _facts(connection: apsw.Connection, owner: bytes) -> OwnerFacts | None:
+def facts_in(connection: apsw.Connection, owner: bytes) -> OwnerFacts | None:
+    """Return what :meth:`SqliteMoves.facts` does, read over one connection."""
     found = connection.execute(SQL["facts"], {"owner": owner}).fetchone()
     if found is None:
         return None
@@ -229,7 +247,7 @@ def _owners_in(table: str) -> str:
     )
 
 
-def _lives_in(table: str) -> str:
+def _owner_in(table: str) -> str:
     return f"SELECT owner FROM {table} WHERE owner = :owner"  # noqa: S608 - from PARTS
 
 
@@ -239,7 +257,8 @@ _TABLES = ("owners", *(part.name for part in _STORED))
 _FIRST_PAGE = {part.name: _first_page(part) for part in PARTS}
 _NEXT_PAGE = {part.name: _next_page(part) for part in PARTS}
 _LAST_KEY = {part.name: _last_key(part) for part in PARTS}
-_ADD = {part.name: _add(part) for part in PARTS}
+ADD = {part.name: _add(part) for part in PARTS}
 _CLEAR = {part.name: f"DELETE FROM {part.name} WHERE owner = :owner" for part in _STORED}  # noqa: S608 - from PARTS
 _INHABITANTS = " UNION ".join(map(_owners_in, _TABLES))
-_LIVES_HERE = " UNION ".join(map(_lives_in, _TABLES))
+_LIVES = " UNION ".join(_owner_in(table) for table in _TABLES if table != "read_journal")
+_LIVES_HERE = " UNION ".join(map(_owner_in, _TABLES))

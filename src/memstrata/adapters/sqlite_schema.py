@@ -81,12 +81,17 @@ def _check_ours(path: Path) -> None:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     connection = apsw.Connection(name, flags=flags)
     try:
-        _check_application(connection, path)
+        check_application(connection, path)
     finally:
         connection.close()
 
 
-def _check_application(connection: apsw.Connection, path: Path) -> None:
+def check_application(connection: apsw.Connection, path: Path) -> None:
+    """Check that a file is a store.
+
+    Raises:
+        StoreCorrupt: If it is something else.
+    """
     if connection.pragma("application_id") != APPLICATION_ID:
         raise StoreCorrupt(str(path), "the file belongs to another program")
 
@@ -107,7 +112,7 @@ def open_writer(path: Path, *, synchronous: Synchronous, busy_timeout_s: float) 
             _set(connection, "page_size", PAGE_BYTES)
             # The first write to the file: from here on it can be told from a stranger's.
             _set(connection, "application_id", APPLICATION_ID)
-        _check_application(connection, path)
+        check_application(connection, path)
         _set(connection, "journal_mode", "wal")
         _set(connection, "synchronous", synchronous, _SYNCHRONOUS[synchronous])
         _set(connection, "secure_delete", 1)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from memstrata.adapters.fifo import FifoLock
-from memstrata.adapters.memory_moving import DictMoves
+from memstrata.adapters.memory_backups import DictBackups
 from memstrata.adapters.memory_shelf import Kept, Shelf
 from memstrata.adapters.store_rules import (
     check_edges,
@@ -51,11 +51,11 @@ from memstrata.ports import Capability
 LOCATION = ":memory:"
 
 
-class DictStore(DictMoves):
+class DictStore(DictBackups):
     """A :class:`~memstrata.ports.MovableStore` in dictionaries; safe to share between threads."""
 
     def __init__(self) -> None:
-        self.capabilities = frozenset({Capability.INLINE, Capability.MOVABLE})
+        self.capabilities = frozenset({Capability.INLINE, *self.abilities})
         self.location = LOCATION
         self._salt = secrets.token_bytes(16)
         self._tag_key = secrets.token_bytes(32)
@@ -71,6 +71,7 @@ class DictStore(DictMoves):
         self._arrivals = None
         self._unshelved = {}
         self._nameless = {}
+        self._places = {}
 
     async def close(self) -> None:
         """Let go of everything that was stored."""

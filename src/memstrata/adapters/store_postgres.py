@@ -7,10 +7,10 @@ docs/postgres.md.
 from collections.abc import Mapping, Sequence
 
 from memstrata.adapters import postgres_rows as meaning
+from memstrata.adapters.postgres_backups import PostgresBackups
 from memstrata.adapters.postgres_change import add_edges, noted, renewed
 from memstrata.adapters.postgres_erasure import purge
 from memstrata.adapters.postgres_pool import Row, Statement, bind
-from memstrata.adapters.postgres_turns import PostgresTurns
 from memstrata.adapters.store_columns import (
     GIVEN_WAY,
     LIVE,
@@ -40,7 +40,7 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
 
 
-class PostgresStore(PostgresTurns):
+class PostgresStore(PostgresBackups):
     """A :class:`~memstrata.ports.MovableStore` in a PostgreSQL database; see
     :class:`~memstrata.adapters.postgres_database.PostgresDatabase`.
     """

@@ -6,11 +6,11 @@ from typing import Any
 
 from memstrata.adapters import sqlite_rows as rows_of
 from memstrata.adapters.residue import Needles
+from memstrata.adapters.sqlite_backups import SqliteBackups
 from memstrata.adapters.sqlite_change import write_change, write_journal, write_renewed
 from memstrata.adapters.sqlite_erasure import Files, has_residue, purged
 from memstrata.adapters.sqlite_heads import Heads
 from memstrata.adapters.sqlite_log import empty_log
-from memstrata.adapters.sqlite_moving import SqliteMoves
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import check_edges, is_storable, owner_digest
@@ -38,7 +38,7 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
 
 
-class SqliteStore(SqliteMoves):
+class SqliteStore(SqliteBackups):
     """A :class:`~memstrata.ports.MovableStore` in one file; see
     :class:`~memstrata.adapters.sqlite_file.SqliteFile`.
     """

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memstrata.blocking.ageing import AgeingVerbs
+from memstrata.blocking.carrying import CarryingVerbs
 from memstrata.blocking.changing import ChangingVerbs
 from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.driver import Driver
@@ -20,8 +21,12 @@ from memstrata.domain.trust import Source
 from memstrata.manager import AsyncMemoryManager
 
 
-class MemoryManager(PromptVerbs, AgeingVerbs, ErasingVerbs, ChangingVerbs, ConsentVerbs):
+class MemoryManager(
+    PromptVerbs, AgeingVerbs, ErasingVerbs, ChangingVerbs, ConsentVerbs, CarryingVerbs
+):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
+
+    _manager: AsyncMemoryManager
 
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)

@@ -9,8 +9,10 @@ from typing import Self
 
 from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
+from memstrata.blocking.carrying import AdminCarrying
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.manager import MemoryManager
+from memstrata.domain.backups import BackupReport, RestoredStore
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.decision import Outcome
 from memstrata.domain.erasure import ErasureReceipt, ReceiptCheck
@@ -43,8 +45,10 @@ class Agent:
         return self._driver.run(self._agent.run(message, request), asks_model=True)
 
 
-class Admin:
+class Admin(AdminCarrying):
     """An administrator's handle; see :class:`memstrata.AsyncAdmin`."""
+
+    _admin: AsyncAdmin
 
     def __init__(self, admin: AsyncAdmin, driver: Driver) -> None:
         self._admin = admin
@@ -103,6 +107,7 @@ class Strata:
         strata.services.journal.driven_by(self._driver.run)
         strata.services.reindexing.driven_by(self._driver.run)
         strata.services.housekeeping.driven_by(self._driver.run)
+        strata.services.backups.driven_by(self._driver.run)
 
     @property
     def services(self) -> Services:
@@ -168,6 +173,20 @@ class Strata:
     ) -> GcReport:
         """See :meth:`memstrata.AsyncStrata.gc`."""
         return self._driver.run(self._strata.gc(dry_run=dry_run, scopes=scopes, progress=progress))
+
+    def backup(
+        self,
+        to: str | os.PathLike[str] | None = None,
+        *,
+        keep: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> BackupReport:
+        """See :meth:`memstrata.AsyncStrata.backup`."""
+        return self._driver.run(self._strata.backup(to, keep=keep, progress=progress))
+
+    def restore_backup(self, path: str | os.PathLike[str]) -> RestoredStore:
+        """See :meth:`memstrata.AsyncStrata.restore_backup`."""
+        return self._driver.run(self._strata.restore_backup(path))
 
     def close(self) -> None:
         """See :meth:`memstrata.AsyncStrata.close`."""

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 import memstrata
 from memstrata.cli import (
     benching,
+    carrying,
     changing,
     collecting,
     consents,
@@ -201,6 +202,7 @@ app.command()(digests.replay)
 app.command()(benching.bench)
 app.command()(reindexing.reindex)
 app.command()(collecting.gc)
+carrying.register(app)
 
 
 @app.command("list")

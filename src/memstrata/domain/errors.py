@@ -14,6 +14,7 @@ MemstrataError
 ├── PolicyInvalid           fix the policy file: line, key, nearest right name
 ├── ConfigurationError      fix the settings or the installation
 │   └── MissingExtra        install the extra that is named
+├── CarryRefused            name another file or store, or mend the file; nothing was changed
 ├── MoveRefused             move elsewhere, or let the stores come to rest; nothing overwritten
 ├── StoreError              the store could not do it; nothing was half-written
 │   ├── StoreUnavailable    retry later: locked, unreachable, closed, forked
@@ -176,6 +177,26 @@ class MoveRefused(MemstrataError):
         self.reason = reason
         self.owner = owner
         super().__init__(f"{where}: {problem}")
+
+
+class CarryRefused(MemstrataError):
+    """An export, a restore or a backup cannot be done as asked; nothing was changed.
+
+    Attributes:
+        reason: ``exists``: a file is there already, or an owner with a life of its own.
+            ``damaged``: the file is not, or no longer, what was written. ``version``: another
+            program wrote it. ``other_owner``: it is somebody else's. ``other_store``: it is the
+            backup of a store with other keys. ``file``: the system does not let it be read or
+            written. ``unsupported``: this kind of store does not know how.
+        path: The file.
+        line: Where in it, from 1; 0 where the file as a whole is meant.
+    """
+
+    def __init__(self, reason: str, path: str, problem: str, line: int = 0) -> None:
+        self.reason = reason
+        self.path = path
+        self.line = line
+        super().__init__(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
 
 
 class StoreError(MemstrataError):

@@ -57,6 +57,8 @@ class EventType(StrEnum):
     POLICY_CHANGED = "policy_changed"
     CONSENT_CHANGED = "consent_changed"
     ALERTED = "alerted"
+    EXPORTED = "exported"
+    BROUGHT_BACK = "brought_back"
 
 
 @dataclass(frozen=True, slots=True)

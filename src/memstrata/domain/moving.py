@@ -117,6 +117,11 @@ class OwnerFacts(NamedTuple):
     erased_at: int | None
     name: str
 
+    @property
+    def is_erased(self) -> bool:
+        """Whether nothing was written since the owner was erased."""
+        return self.erased_at is not None and self.erased_at >= self.last_known_at
+
 
 class Tally:
     """Counts rows and digests them; equal for two stores that hold the same rows.

@@ -16,6 +16,7 @@ from memstrata.domain.memory import Draft
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Scope
 from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
+from memstrata.manager.carrying_verbs import AsyncAdminCarrying
 from memstrata.manager.collecting import Collector
 from memstrata.manager.erasing import Eraser
 from memstrata.manager.granting import Granter
@@ -26,7 +27,7 @@ from memstrata.manager.writing import Writer
 from memstrata.policy.book import PolicyBook
 
 
-class AsyncAdmin:
+class AsyncAdmin(AsyncAdminCarrying):
     """An administrator's handle.
 
     Who may open one is the host's business: in an embedded store whoever can open the file can

@@ -17,6 +17,7 @@ from memstrata.language.normalise import check_text
 from memstrata.manager.ageing_verbs import AsyncAgeingVerbs
 from memstrata.manager.asking import MAX_LISTED, between, sequence
 from memstrata.manager.capturing import captured, carry_out, turn_of, turns_before
+from memstrata.manager.carrying_verbs import AsyncCarryingVerbs
 from memstrata.manager.changes import Changer
 from memstrata.manager.changing_verbs import AsyncChangingVerbs
 from memstrata.manager.consent_verbs import AsyncConsentVerbs
@@ -33,7 +34,12 @@ from memstrata.manager.writing import Writer
 
 
 class AsyncMemoryManager(
-    AsyncPromptVerbs, AsyncAgeingVerbs, AsyncErasingVerbs, AsyncChangingVerbs, AsyncConsentVerbs
+    AsyncPromptVerbs,
+    AsyncAgeingVerbs,
+    AsyncErasingVerbs,
+    AsyncChangingVerbs,
+    AsyncConsentVerbs,
+    AsyncCarryingVerbs,
 ):
     """Remembers and recalls for one principal.
 

@@ -70,6 +70,7 @@ def _problems(services: Services) -> tuple[str, ...]:
         *services.journal.problems,
         *services.reindexing.problems,
         *services.housekeeping.problems,
+        *services.backups.problems,
         *map(str, services.policies.problems()),
         *sorted(waiting),
     )

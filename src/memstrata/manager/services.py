@@ -9,6 +9,7 @@ from memstrata.domain.collecting import GcRules
 from memstrata.domain.scope import Scope
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
+from memstrata.manager.backing_up import Backups
 from memstrata.manager.counting import Counters
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
@@ -41,6 +42,7 @@ class Services:
         fusion: How recall ranks.
         journal: What readers did, until it is written.
         reindexing: Makes index entries of another model or analyser anew.
+        backups: Takes backups, on time too.
         aside: Where work of more than a millisecond is done.
         tokens: Counts tokens for budgets.
         mode: ``local`` or ``incognito``.
@@ -67,6 +69,7 @@ class Services:
     ids: Ids
     journal: ReadJournal
     reindexing: Background
+    backups: Backups
     aside: Aside
     model: LanguageModel | None = None
     fusion: Fusion = field(default_factory=Fusion)

@@ -4,7 +4,9 @@ An adapter implements one of these and imports nothing above it. An optional abi
 in ``capabilities``, never found out by trying.
 """
 
+from memstrata.ports.backups import BackupStore, RevertibleStore
 from memstrata.ports.capability import Capability
+from memstrata.ports.carrying import PortableStore, Portrait
 from memstrata.ports.host import Alarm, Aside, Clock, Ids
 from memstrata.ports.models import (
     TYPICAL_UNRELATED,
@@ -27,6 +29,7 @@ __all__ = [
     "TYPICAL_UNRELATED",
     "Alarm",
     "Aside",
+    "BackupStore",
     "Capability",
     "Clock",
     "Embedder",
@@ -37,8 +40,11 @@ __all__ = [
     "MovableStore",
     "NearTexts",
     "OwnerView",
+    "PortableStore",
+    "Portrait",
     "QueryEmbedder",
     "Reranker",
+    "RevertibleStore",
     "SessionStore",
     "TokenCounter",
 ]

@@ -10,11 +10,16 @@ class Capability(StrEnum):
     may drive it on its own thread (DESIGN D6); of an embedder or a reranker that is no coroutine:
     a call takes well under a millisecond a text and waits for nothing, so that it may be made on
     an event loop and under an owner's turn. ``durable``: an acknowledged write survives the
-    process. ``movable``: the store is a :class:`MovableStore`. ``queries``: the embedder is a
+    process. ``movable``: the store is a :class:`MovableStore`. ``portable``: it is a
+    :class:`PortableStore`. ``backups``: it is a :class:`BackupStore`; ``revertible``: a
+    :class:`RevertibleStore`. ``queries``: the embedder is a
     :class:`QueryEmbedder`.
     """
 
     INLINE = "inline"
     DURABLE = "durable"
     MOVABLE = "movable"
+    PORTABLE = "portable"
+    BACKUPS = "backups"
+    REVERTIBLE = "revertible"
     QUERIES = "queries"

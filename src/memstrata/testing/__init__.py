@@ -11,7 +11,17 @@ if "pytest" in sys.modules:
     sys.modules["pytest"].register_assert_rewrite(
         *(
             f"{__name__}.contract_{part}"
-            for part in ("base", "care", "moving", "renewal", "rows", "turns", "work")
+            for part in (
+                "backups",
+                "base",
+                "care",
+                "carrying",
+                "moving",
+                "renewal",
+                "rows",
+                "turns",
+                "work",
+            )
         )
     )
 

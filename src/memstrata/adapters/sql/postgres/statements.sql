@@ -643,3 +643,6 @@ SELECT count(*),
 FROM memstrata.memories AS m
 LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = m.id
 WHERE m.owner = %(owner)s;
+
+-- name: count_memories
+SELECT count(*) FROM memstrata.memories WHERE owner = %(owner)s;

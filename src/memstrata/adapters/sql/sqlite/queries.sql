@@ -429,3 +429,9 @@ INSERT OR REPLACE INTO consents (owner, tag, at, body) VALUES (:owner, :tag, :at
 SELECT count(*), ifnull(sum(length(m.body) + length(m.state) + ifnull(length(i.entry), 0)), 0)
 FROM memories AS m LEFT JOIN index_rows AS i ON i.owner = :owner AND i.id = m.id
 WHERE m.owner = :owner;
+
+-- name: count_memories
+SELECT count(*) FROM memories WHERE owner = :owner;
+
+-- name: rebirth
+UPDATE owners SET incarnation = :incarnation WHERE owner = :owner;

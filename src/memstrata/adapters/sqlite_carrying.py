@@ -1,0 +1,118 @@
+"""Owners of a SQLite store in a file of their own: read at one moment, written in one turn."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import apsw
+
+from memstrata.adapters.sqlite_moving import ADD, SqliteMoves, facts_in, lives_in, page_of
+from memstrata.adapters.sqlite_schema import SQL, open_reader
+from memstrata.adapters.store_carrying import Arriving, PortraitRows, Story, batches
+from memstrata.domain.carrying import Carried, Standing
+from memstrata.domain.change import Head
+from memstrata.domain.errors import CarryRefused
+from memstrata.domain.moving import OwnerFacts, Part, Row
+from memstrata.domain.scope import Scope
+from memstrata.ports import Capability
+
+T = TypeVar("T")
+
+
+class _Portrait(PortraitRows):
+    """One owner in one read transaction, over a connection of its own."""
+
+    def __init__(
+        self, store: SqliteCarrying, connection: apsw.Connection, digest: bytes, facts: OwnerFacts
+    ) -> None:
+        counted = connection.execute(SQL["count_memories"], {"owner": digest}).get
+        super().__init__(digest, facts, counted)
+        self._store = store
+        self._connection = connection
+
+    async def page(self, part: Part, after: Row | None, limit: int) -> Sequence[Row]:
+        return await self._store._on_connection(
+            lambda: page_of(self._connection, self.digest, part, after, limit)
+        )
+
+    async def stories(self, ids: Sequence[str]) -> Mapping[str, Story]:
+        def read() -> dict[str, Story]:
+            bound = ({"owner": self.digest, "id": id} for id in ids)
+            run = self._connection.execute
+            return {each["id"]: run(SQL["states_of"], each).fetchall() for each in bound}  # type: ignore[misc]
+
+        return await self._store._on_connection(read)
+
+    async def names(self, owners: Sequence[bytes]) -> Mapping[bytes, str]:
+        named = ((owner, facts_in(self._connection, owner)) for owner in owners)
+        return {owner: facts.name for owner, facts in named if facts is not None}
+
+
+class SqliteCarrying(SqliteMoves):
+    """The calls of :class:`memstrata.ports.PortableStore` that are no memory store's."""
+
+    abilities = frozenset({*SqliteMoves.abilities, Capability.PORTABLE})
+
+    @asynccontextmanager
+    async def portrait(self, owner: Scope) -> AsyncIterator[_Portrait | None]:
+        """See the port."""
+        digest = self._owners.of(owner).digest
+        self._check_usable()
+        with self._translating:
+            # Of its own, for it is held for longer than those that others take turns with.
+            connection = open_reader(self._path, busy_timeout_s=self._busy_timeout_s)
+        try:
+            with self._translating:
+                connection.execute("BEGIN")
+                facts = facts_in(connection, digest)
+                is_there = facts is not None and not facts.is_erased
+                shown = _Portrait(self, connection, digest, facts) if is_there and facts else None
+            yield shown
+            if shown is not None:
+                await shown.close()
+        finally:
+            connection.close()
+
+    async def adopt(self, owner: Scope, standing: Standing, items: Iterable[Carried]) -> Head:
+        """See the port."""
+        self._owners.of(owner)
+        return await self._writing(lambda: self._adopt(owner, standing, items))
+
+    async def _on_connection(self, read: Callable[[], T]) -> T:
+        def translating() -> T:
+            with self._translating:
+                return read()
+
+        return await self._on(self._readers, translating)
+
+    def _adopt(self, owner: Scope, standing: Standing, items: Iterable[Carried]) -> Head:
+        digest = self._owners.of(owner).digest
+        with self._turn() as connection:
+            with self._translating_writer:
+                if lives_in(connection, digest):
+                    raise CarryRefused(
+                        "exists",
+                        self.location,
+                        f"{owner.path} was written to here already; it was not touched",
+                    )
+                last = connection.execute(SQL["last_journal"], {"owner": digest}).get
+            arriving = Arriving(self._owners, owner, last)
+            for batch in batches(arriving.rows(items)):
+                with self._translating_writer:
+                    for part, rows in batch:
+                        _add(connection, digest, part, rows)
+            facts = arriving.facts(secrets.token_bytes(16), standing)
+            with self._translating_writer:
+                connection.execute(SQL["add_facts"], {"owner": digest, **facts._asdict()})
+        return Head(*facts[:5])
+
+
+def _add(connection: apsw.Connection, owner: bytes, part: Part, rows: Iterable[Row]) -> None:
+    bound = ({"owner": owner, **dict(zip(part.columns, row, strict=True))} for row in rows)
+    try:
+        connection.executemany(ADD[part.name], bound)
+    except apsw.ConstraintError as error:
+        raise ValueError(f"rows of {part.name} do not fit: {error}") from error

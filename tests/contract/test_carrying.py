@@ -1,0 +1,193 @@
+"""Every store's owners can be carried, and the contract notices a store that loses them."""
+
+import inspect
+
+import pytest
+
+from memstrata.adapters.store_memory import DictStore
+from memstrata.adapters.store_sqlite import SqliteStore
+from memstrata.domain.change import TurnRequest
+from memstrata.domain.errors import CarryRefused
+from memstrata.testing import ALICE
+from memstrata.testing.contract_carrying import STANDING, PortableStoreContract
+from memstrata.testing.store_contract import drive
+
+
+class TestPortableDictStore(PortableStoreContract):
+    @pytest.fixture
+    def store(self):
+        return DictStore()
+
+    @pytest.fixture
+    def empty(self):
+        return DictStore()
+
+
+class TestPortableSqliteStore(PortableStoreContract):
+    inline = True
+
+    @pytest.fixture
+    def store(self, tmp_path):
+        yield from self.opened(tmp_path / "a.db")
+
+    @pytest.fixture
+    def empty(self, tmp_path):
+        yield from self.opened(tmp_path / "b.db")
+
+    def opened(self, path):
+        store = SqliteStore.open(path, synchronous="normal", inline=self.inline)
+        yield store
+        drive(store, store.close())
+
+
+class TestPortableSqliteStoreOnItsOwnThread(TestPortableSqliteStore):
+    inline = False
+
+
+class TestPortablePostgresStore(PortableStoreContract):
+    @pytest.fixture
+    def store(self, opened):
+        return opened()
+
+    @pytest.fixture
+    def empty(self, opened):
+        return opened()
+
+    @pytest.fixture
+    def opened(self, postgres):
+        pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
+        from memstrata.adapters.store_postgres import PostgresStore
+
+        made = []
+
+        def open_():
+            name = postgres.new_database()
+            made.append((name, PostgresStore.open(postgres.url("memstrata_app", name))))
+            return made[-1][1]
+
+        yield open_
+        for name, store in made:
+            drive(store, store.close())
+            postgres.drop_database(name)
+
+
+class HalfTakenIn(DictStore):
+    """Shows an owner though its items broke off."""
+
+    async def adopt(self, owner, standing, items):
+        taken = []
+        try:
+            for item in items:
+                taken.append(item)
+        except LookupError:
+            events = sum(item.type == "event" for item in taken)
+            await super().adopt(owner, standing._replace(seq=events), iter(taken))
+            raise
+        return await super().adopt(owner, standing, iter(taken))
+
+
+class Overwriting(DictStore):
+    """Takes an owner in over one that is there."""
+
+    async def adopt(self, owner, standing, items):
+        self._shelves.pop(owner, None)
+        return await super().adopt(owner, standing, items)
+
+
+class Restless(DictStore):
+    """Shows what is written while a portrait is looked at."""
+
+    def portrait(self, owner):
+        store = self
+
+        class Moving:
+            async def __aenter__(self):
+                self.there = DictStore.portrait(store, owner)
+                portrait = await self.there.__aenter__()
+                if portrait is not None:
+                    portrait._entries = Live(store, portrait.digest)
+                return portrait
+
+            async def __aexit__(self, *error):
+                return await self.there.__aexit__(*error)
+
+        return Moving()
+
+
+class Live:
+    """The entries of a store as they stand when they are asked for."""
+
+    def __init__(self, store, digest):
+        self.store, self.digest = store, digest
+
+    def __getitem__(self, name):
+        from memstrata.adapters.store_carrying import PART
+
+        return sorted(self.store._entries(self.digest, PART[name]), key=lambda entry: entry[0])
+
+
+class Bounded(DictStore):
+    """Keeps the codes of a chain as if they were another owner's."""
+
+    async def adopt(self, owner, standing, items):
+        head = await super().adopt(owner, standing, items)
+        shelf = self._shelves[owner]
+        shelf.links[:] = [type(link)(*link_fields(link, mac=bytes(32))) for link in shelf.links]
+        return head
+
+
+def link_fields(link, *, mac):
+    return link.seq, link.commitment, mac, link.salt, link.payload
+
+
+class Blind(DictStore):
+    """Finds events about what is forgotten only if it wrote them itself."""
+
+    async def adopt(self, owner, standing, items):
+        head = await super().adopt(owner, standing, items)
+        self._shelves[owner].places.clear()
+        return head
+
+
+BROKEN = {
+    HalfTakenIn: "test_what_ends_in_an_error_leaves_nothing",
+    Overwriting: "test_who_is_there_is_not_touched",
+    Restless: "test_a_portrait_is_of_one_moment",
+    Bounded: "test_a_life_stands_elsewhere_as_it_stood",
+    Blind: "test_who_was_taken_in_goes_on",
+}
+
+
+def passes(make_store, name):
+    test = getattr(PortableStoreContract, name)
+    wanted = inspect.signature(test).parameters
+    given = {"store": make_store(), "empty": make_store()}
+    try:
+        test(PortableStoreContract(), **{n: store for n, store in given.items() if n in wanted})
+    except Exception:  # noqa: BLE001 - whatever the broken store provokes
+        return False
+    return True
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
+def test_the_contract_fails_a_store_that_loses_or_overwrites(broken):
+    assert not passes(broken, BROKEN[broken])
+    assert passes(DictStore, BROKEN[broken])
+
+
+def test_who_was_written_to_elsewhere_in_the_meantime_is_not_overwritten(tmp_path):
+    # Two processes look, both find nobody; the turn decides.
+    one, other = (SqliteStore.open(tmp_path / "m.db") for _ in range(2))
+    contract = PortableStoreContract()
+    items = contract.one_of_each()
+
+    def late():
+        yield from items
+
+    contract.stored(other, "Mine")
+    with pytest.raises(CarryRefused, match="written to here already"):
+        drive(one, one.adopt(ALICE, STANDING, late()))
+    assert len(drive(one, one.rows(ALICE))) == 1
+    drive(one, one.commit(ALICE, TurnRequest(), lambda _: None))
+    for store in (one, other):
+        drive(store, store.close())
