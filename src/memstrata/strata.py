@@ -8,11 +8,13 @@ from typing import Self
 
 from memstrata.agent import AsyncAgent, Effect
 from memstrata.audit import AuditReport, verify
+from memstrata.domain.coding import KeysReport
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import Principal, Scope
 from memstrata.manager.admin import AsyncAdmin
 from memstrata.manager.collecting import SYSTEM, Collector
+from memstrata.manager.keeping import rekey
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.promotion import deliver
 from memstrata.manager.services import Services
@@ -148,6 +150,28 @@ class AsyncStrata:
         """
         collector = Collector(self._services, SYSTEM)
         return await collector.of_scopes(scopes, dry_run=dry_run, tell=progress)
+
+    async def rekey(
+        self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
+    ) -> KeysReport:
+        """Bring the codes of what is stored under the current key of the ring (FX-7).
+
+        Owner by owner, each in one turn: run again after an interruption it goes on. Of the
+        memories nothing changes. See docs/keys.md.
+
+        Args:
+            scopes: Paths of scopes whose owners are meant; None means all there are.
+            adopt: Whether owners without codes get them: a store from before the ring. Whoever
+                asks for it vouches that nobody has edited it.
+            accept: Whether what stands there is taken for what was written, after somebody has
+                looked at it; takes ``scopes``.
+
+        Raises:
+            ConfigurationError: If there is no ring.
+            InvalidInput: If ``accept`` names nobody.
+            Tampered: If something is not as it was written, and that is not accepted.
+        """
+        return await rekey(self._services, scopes=scopes, adopt=adopt, accept=accept)
 
     async def close(self) -> None:
         """Write down what readers did, close the store and the models; twice does no harm."""

@@ -11,6 +11,7 @@ from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.manager import MemoryManager
+from memstrata.domain.coding import KeysReport
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.decision import Outcome
 from memstrata.domain.erasure import ErasureReceipt, ReceiptCheck
@@ -168,6 +169,12 @@ class Strata:
     ) -> GcReport:
         """See :meth:`memstrata.AsyncStrata.gc`."""
         return self._driver.run(self._strata.gc(dry_run=dry_run, scopes=scopes, progress=progress))
+
+    def rekey(
+        self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
+    ) -> KeysReport:
+        """See :meth:`memstrata.AsyncStrata.rekey`."""
+        return self._driver.run(self._strata.rekey(scopes=scopes, adopt=adopt, accept=accept))
 
     def close(self) -> None:
         """See :meth:`memstrata.AsyncStrata.close`."""

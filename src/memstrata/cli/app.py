@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import memstrata
-from memstrata.cli import benching, collecting, digests, erasing, reindexing, render
+from memstrata.cli import benching, collecting, digests, erasing, keys, reindexing, render
 from memstrata.cli.options import (
     BAD_USAGE,
     DONE,
@@ -71,6 +71,7 @@ app.add_typer(audit_app, name="audit")
 app.add_typer(policy_app, name="policy")
 app.add_typer(agent_app, name="agent")
 app.add_typer(erasing.erase_app, name="erase")
+app.add_typer(keys.keys_app, name="keys")
 
 
 def _version(asked: bool) -> None:

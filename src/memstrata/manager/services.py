@@ -15,6 +15,7 @@ from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Aside,
     Clock,
+    CodedStore,
     Ids,
     LanguageModel,
     MemoryStore,
@@ -53,6 +54,7 @@ class Services:
         ailing: Which models failed when they were last asked, and why.
         sought: What nobody should find any more of subjects whose erasure is not complete; in
             memory only.
+        coded: The store, if it is under a key ring.
         closers: What lets go of connections that the parts hold.
     """
 
@@ -77,4 +79,5 @@ class Services:
     gc_rules: GcRules = field(default_factory=GcRules)
     ailing: dict[str, str] = field(default_factory=dict)
     sought: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
+    coded: CodedStore | None = None
     closers: tuple[Callable[[], None], ...] = ()

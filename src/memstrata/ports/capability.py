@@ -11,10 +11,11 @@ class Capability(StrEnum):
     a call takes well under a millisecond a text and waits for nothing, so that it may be made on
     an event loop and under an owner's turn. ``durable``: an acknowledged write survives the
     process. ``movable``: the store is a :class:`MovableStore`. ``queries``: the embedder is a
-    :class:`QueryEmbedder`.
+    :class:`QueryEmbedder`. ``coded``: the store is a :class:`CodedStore`.
     """
 
     INLINE = "inline"
     DURABLE = "durable"
     MOVABLE = "movable"
     QUERIES = "queries"
+    CODED = "coded"
