@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from memstrata.adapters.key_ring import new_key
 from memstrata.blocking import Strata
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
@@ -30,6 +31,10 @@ ON_POSTGRES = frozenset(
 )
 """Stories about what a store shows, to whom, and in what order. The others are about what is done
 before and after it; a database for each would cost minutes."""
+
+UNDER_A_RING = frozenset({"test_forgetting", "test_promotion_delivery", "test_read_journal"})
+"""Stories that are told once more over a file under a key ring: they change, remove and bring back
+what is coded, over several owners."""
 
 
 class World:
@@ -135,6 +140,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tell each story over memory and SQLite; over PostgreSQL those where the store may matter."""
     if "new_world" in metafunc.fixturenames:
         also = ["postgres"] if metafunc.module.__name__ in ON_POSTGRES else []
+        also += ["coded"] if metafunc.module.__name__ in UNDER_A_RING else []
         metafunc.parametrize("new_world", ["memory", "sqlite", *also], indirect=True)
 
 
@@ -147,14 +153,15 @@ def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
     def target() -> str:
         if request.param == "memory":
             return IN_MEMORY
-        if request.param == "sqlite":
+        if request.param in ("sqlite", "coded"):
             return str(tmp_path / f"world-{len(made)}.db")
         server = request.getfixturevalue("postgres")
         databases.append(server.new_database())
         return str(server.url("memstrata_app", databases[-1]))
 
     def make(**settings: object) -> World:
-        made.append(World(target(), Settings(**settings)))  # type: ignore[arg-type]
+        keys = {"keys": new_key("one")} if request.param == "coded" else {}
+        made.append(World(target(), Settings(**keys, **settings)))  # type: ignore[arg-type]
         return made[-1]
 
     yield make

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from urllib.parse import unquote
 
 from memstrata.adapters.sqlite_coded import CodedSqliteStore
@@ -172,6 +173,9 @@ def _sweeping(
     return None if hidden or given or settings.gc == "manual" else PatientAlarm()
 
 
+S = TypeVar("S", bound=MemoryStore)
+
+
 class Keys(NamedTuple):
     """What a store is kept under, as it was handed in.
 
@@ -212,9 +216,7 @@ def open_store(
     if keys.ring is None and (keys.anchor or settings.anchor) is not None:
         raise ConfigurationError("an anchor says nothing without a key ring; name one too")
     if isinstance(named, str) and named.startswith(_POSTGRES):
-        if keys.ring is not None:
-            raise ConfigurationError("a PostgreSQL store cannot be kept under a key ring yet")
-        return _open_postgres(named, settings, filling=filling)
+        return _open_postgres(named, settings, keys, filling=filling)
     path = _path_of(named)
     how: dict[str, Any] = {
         "busy_timeout_s": settings.busy_timeout_s,
@@ -224,22 +226,20 @@ def open_store(
     }
     if keys.ring is None:
         return SqliteStore.open(path, **how)
-    return _open_coded(path, settings, keys, how)
+    coded = partial(CodedSqliteStore.under, path=path, **how)
+    return _under_ring(coded, settings, keys, path)
 
 
-def _open_coded(
-    path: Path, settings: Settings, keys: Keys, how: Mapping[str, Any]
-) -> CodedSqliteStore:
-    if keys.ring is None:
-        raise AssertionError("a store is coded under a ring")
-    anchor = choose_anchor(settings, keys.anchor, path)
+def _under_ring(
+    open_it: Callable[..., S], settings: Settings, keys: Keys, beside: Path | None
+) -> S:
+    """Open a store under a ring, and with an anchor that is its own unless it was handed in."""
+    anchor = choose_anchor(settings, keys.anchor, beside)
     is_own = anchor is not None and keys.anchor is None
     with ExitStack() as undo:
         if anchor is not None and is_own:
             undo.callback(anchor.close)
-        store = CodedSqliteStore.under(
-            keys.ring, path, anchor=anchor, owns_anchor=is_own, alarm=keys.alarm, **how
-        )
+        store = open_it(keys.ring, anchor=anchor, owns_anchor=is_own, alarm=keys.alarm)
         undo.pop_all()
     return store
 
@@ -275,17 +275,20 @@ def init_database(url: str, app_role: str) -> tuple[str, int]:
     return address.location, schema.init_database(address, app_role)
 
 
-def _open_postgres(url: str, settings: Settings, *, filling: bool) -> MemoryStore:
+def _open_postgres(url: str, settings: Settings, keys: Keys, *, filling: bool) -> MemoryStore:
     _check_postgres()
+    from memstrata.adapters.postgres_coded import CodedPostgresStore
     from memstrata.adapters.store_postgres import PostgresStore
 
-    return PostgresStore.open(
-        url,
-        pool_size=settings.pool_size,
-        timeout_s=settings.call_timeout_s,
-        busy_timeout_s=settings.busy_timeout_s,
-        filling=filling,
-    )
+    how: dict[str, Any] = {
+        "pool_size": settings.pool_size,
+        "timeout_s": settings.call_timeout_s,
+        "busy_timeout_s": settings.busy_timeout_s,
+        "filling": filling,
+    }
+    if keys.ring is None:
+        return PostgresStore.open(url, **how)
+    return _under_ring(partial(CodedPostgresStore.under, url=url, **how), settings, keys, None)
 
 
 def _check_postgres() -> None:

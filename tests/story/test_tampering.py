@@ -445,6 +445,30 @@ def test_a_new_key_does_not_launder_an_edit(database: Path, edits: tuple[str, ..
     drive(store, store.close())
 
 
+# No code makes a chain whole that does not lead to its end.
+BROKEN_CHAINS = {"a chain's end", "another owner's"}
+
+
+@pytest.mark.parametrize("what", [*EDITS, *HEADS])
+def test_what_is_accepted_is_served_whole_or_refused_as_before(
+    database: Path, opened: Any, what: str
+) -> None:
+    edit(database, *{**EDITS, **HEADS}[what])
+    store = opened()
+    before = problems(store)
+    try:
+        is_accepted = drive(store, store.recode(ALICE, adopt=True, accept=True))
+    except Tampered:
+        is_accepted = False
+
+    if is_accepted:
+        assert drive(store, store.snapshot(ALICE)).head is not None
+        left = {(ALICE.path, "head", None)} if what in BROKEN_CHAINS else set()
+        assert problems(store) == left
+    else:
+        assert problems(store) == before
+
+
 def test_what_was_looked_at_can_be_accepted(database: Path, opened: Any) -> None:
     edit(database, *EDITS["a content"], *SETS["an old memory removed"])
     store = opened()

@@ -261,7 +261,8 @@ class CodedSqliteStore(SqliteStore):
             if not (adopt if not is_coded else accept or key_id != codes.key_id):
                 return False
             before = self._stood(connection, owner) if is_coded and not accept else None
-            move = recoded(connection, self.location, owner, codes, before, accept=accept)
+            reader = self._keeper.reader(owner, None if before is None else before.codes)
+            move = recoded(connection, reader, owner, codes, before, accept=accept)
         self._keeper.recoded(owner, move)
         return True
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import hmac
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 from memstrata.adapters.store_codes import CODE_BYTES, Codes, Content, due_at
-from memstrata.adapters.store_columns import CODEC
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import is_storable
-from memstrata.adapters.store_tags import memory_tags
 from memstrata.adapters.store_watch import Mark, content_half, state_half
 from memstrata.domain.change import Change, Head, NewVersion, Renewed, StoredRow
 from memstrata.domain.errors import Tampered
@@ -124,12 +122,22 @@ class Reader:
 
     def __init__(self, location: str, owner: Owner, codes: Codes | None) -> None:
         self._location = location
+        self._owner = owner
         self._path = owner.scope.path
         self._codes = codes
+
+    def under(self, codes: Codes) -> Reader:
+        """Return a reader of the same owner by other codes."""
+        return Reader(self._location, self._owner, codes)
 
     def refuse(self, kind: str, problem: str, id: str | None = None) -> NoReturn:
         """Raise what is wrong."""
         raise Tampered(self._location, kind, self._path, problem, id)
+
+    def refuse_any(self, damaged: Sequence[str]) -> None:
+        """Raise what is wrong with the first of some memories, if there are any."""
+        if damaged:
+            self.refuse("content", "is not as it was written, or not whole", damaged[0])
 
     def stood(self, ring: Ring, owner: bytes, found: Sequence[Any]) -> Stood:
         """Read where an owner stands: the fields of a head, its last code, key and seal.
@@ -284,71 +292,9 @@ class Reader:
         return self._codes
 
 
-class Coding(NamedTuple):
-    """The codes of one change.
-
-    Attributes:
-        marks: Of the memories added or restated; None for the forgotten.
-        macs: Codes of memories, by id.
-        pasts: Codes of states begun, by id.
-    """
-
-    marks: dict[str, Mark | None]
-    macs: dict[str, bytes]
-    pasts: dict[str, bytes]
-
-
 def touched(change: Change) -> list[str]:
     """Return the ids of memories that stood before and are another then."""
     return [*(memory.id for memory in change.restated), *change.forgotten]
-
-
-def code(
-    owner: Owner,
-    codes: Codes,
-    change: Change,
-    head: Head,
-    written: Mapping[str, StoredRow],
-    old: Mapping[str, Mark],
-) -> Coding:
-    """Return the codes of what a change adds and restates.
-
-    Args:
-        owner: Whose change.
-        codes: The owner's.
-        change: What is written.
-        head: Where the owner stands then.
-        written: Its rows, by id: bodies of the added, and states.
-        old: What was kept before of what is :func:`touched`.
-    """
-    coding = Coding(dict.fromkeys(change.forgotten), {}, {})
-
-    def note(id: str, content: bytes, previous: int | None) -> None:
-        state = codes.state(id, head.revision, head.known_at, written[id].state)
-        coding.macs[id] = content + state
-        coding.pasts[id] = codes.past(state, previous)
-        coding.marks[id] = Mark(content + state, head.revision)
-
-    for memory in change.restated:
-        # One that does not exist is refused by the store itself.
-        if memory.id in old:
-            note(memory.id, content_half(old[memory.id].mac), old[memory.id].revision)
-    for new in change.added:
-        id, tags = new.memory.id, memory_tags(owner.tag, new.memory)
-        content = Content(
-            new.memory.version,
-            CODEC,
-            tags.scope_tag,
-            tags.chain_tag,
-            tags.key_tag,
-            tags.hash_tag,
-            tags.slot_tag,
-            None,
-            tags.session_tag,
-            None,
-        )
-        note(id, codes.content(id, content, written[id].body), None)
-    return coding
 
 
 def with_codes(codes: Codes, change: Change) -> Change:

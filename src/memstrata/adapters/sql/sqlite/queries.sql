@@ -444,10 +444,13 @@ SELECT m.id FROM memories AS m WHERE m.owner = :owner AND (
         WHERE l.owner = :owner AND l.tag = m.key_tag AND l.place = 0 AND l.id = m.id));
 
 -- name: code_memory
-UPDATE memories SET mac = :mac WHERE owner = :owner AND id = :id;
+-- With what statements ask of the state beside it.
+UPDATE memories SET mac = :mac, status = :status, due_at = :due_at
+WHERE owner = :owner AND id = :id;
 
 -- name: code_state
-UPDATE states SET mac = :mac WHERE owner = :owner AND revision = :revision AND id = :id;
+UPDATE states SET mac = :mac, status = :status
+WHERE owner = :owner AND revision = :revision AND id = :id;
 
 -- name: code_entry
 UPDATE index_rows SET entry = :entry WHERE owner = :owner AND id = :id;
