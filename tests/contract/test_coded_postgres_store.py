@@ -6,6 +6,7 @@ from coding import ONE, RING, TWO
 from memstrata.adapters.key_ring import HeldKeys
 from memstrata.audit import verify
 from memstrata.domain.errors import Tampered
+from memstrata.domain.scope import Grant, Right
 from memstrata.testing import ALICE, BOB
 from memstrata.testing.store_contract import MemoryStoreContract, drive
 
@@ -81,7 +82,12 @@ def fill(store):
             make.memory(name, scope=owner, id=f"{owner.user}-{name}") for name in ("first", "other")
         )
         contract.add(store, first, other, owner=owner)
-        contract.write(store, make.change(restated=(first,)), owner)
+        more = {
+            "held": (make.held(session="s"), make.held()),
+            "outbox": (make.outbox_item(),),
+            "granted": (Grant("ann", Right.ADMIN, by="root"),),
+        }
+        contract.write(store, make.change(restated=(first,), **more), owner)
 
 
 def problems(store):
@@ -161,6 +167,22 @@ def test_a_database_from_before_the_ring_is_adopted_and_given_a_new_key(opened):
     newest = opened(ring=HeldKeys({"two": TWO}))
     assert [contract.shown(newest, owner) for owner in (ALICE, BOB)] == shown
     assert problems(newest) == set()
+
+
+def test_a_right_is_not_forged(opened, postgres, database):
+    store = opened()
+    fill(store)
+    forged = b'{"by":"root","grantee":"eve","right":"admin","subject":null}'
+    with postgres.connect("postgres", database) as connection:
+        connection.execute("UPDATE memstrata.grants SET body = %s", (forged,))
+    assert len(drive(store, store.held(ALICE))) == 2
+    assert len(drive(store, store.outbox())) == 2
+
+    with pytest.raises(Tampered):
+        drive(store, store.grants(ALICE))
+    with pytest.raises(Tampered):
+        contract.seen_under_turn(store, grants=True)
+    assert problems(store) == {(owner.path, "content", None) for owner in (ALICE, BOB)}
 
 
 def test_a_reader_follows_a_writer_by_what_changed(opened):

@@ -3,7 +3,8 @@
 import pytest
 
 from coding import RING, coded_store
-from memstrata.adapters.sqlite_coded import CODED, CodedSqliteStore
+from memstrata.adapters.sqlite_coded import CodedSqliteStore
+from memstrata.adapters.sqlite_coded_reads import CODED
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.testing.contract_moving import MovableStoreContract
 from memstrata.testing.store_contract import MemoryStoreContract, drive

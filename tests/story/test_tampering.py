@@ -20,6 +20,7 @@ from memstrata.domain.change import Renewed
 from memstrata.domain.errors import ConfigurationError, KeyUnavailable, StoreError, Tampered
 from memstrata.domain.event import CHAIN_START, chain, commit_to
 from memstrata.domain.memory import Status
+from memstrata.domain.scope import Grant, Right
 from memstrata.ports import Anchored
 from memstrata.testing import ALICE, BOB, ManualClock
 from memstrata.testing.store_contract import MemoryStoreContract, drive
@@ -56,6 +57,12 @@ def fill(store: Any) -> None:
         second = replace(make.successor(first), id=f"{name}-second")
         gone = make.superseded(first, second)
         contract.write(store, make.change(second, restated=(gone,)), owner)
+        more = make.change(
+            held=(make.held(session="s"), make.held()),
+            outbox=(make.outbox_item(),),
+            granted=(Grant("ann", Right.ADMIN, by="root"),),
+        )
+        contract.write(store, more, owner)
     drive(store, store.close())
 
 
@@ -281,6 +288,49 @@ def test_under_another_name_nothing_is_found(database: Path, opened: Any) -> Non
 
     with pytest.raises(Tampered):
         drive(store, store.keyed(ALICE, ALICE, "k"))
+
+
+FORGED = {
+    "a held candidate": ("UPDATE held SET body = CAST(body || ' ' AS BLOB)", "held"),
+    "what it is of": ("UPDATE held SET session = 'another' WHERE session IS NOT NULL", "held"),
+    "work": (
+        "INSERT INTO outbox SELECT owner, 'new', target, body FROM outbox WHERE owner = ALICE",
+        "outbox",
+    ),
+    "work without a code": (
+        "INSERT INTO outbox VALUES (ALICE, 'new', '/global/', CAST('{}' AS BLOB))",
+        "outbox",
+    ),
+    "whose work it is": ("UPDATE outbox SET target = '/global/' WHERE owner = ALICE", "outbox"),
+    "a right": (
+        "UPDATE grants SET body = CAST(replace(CAST(body AS TEXT), 'ann', 'eve') AS BLOB)",
+        "grants",
+    ),
+    "another's right": (
+        (
+            "UPDATE grants SET body = (SELECT g.body FROM grants AS g WHERE g.owner = BOB) "
+            "WHERE owner = ALICE"
+        ),
+        "grants",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_what_may_become_a_memory_or_a_right_is_not_forged(
+    database: Path, opened: Any, what: str
+) -> None:
+    statement, call = FORGED[what]
+    edit(database, statement)
+    store = opened()
+    asked = store.outbox() if call == "outbox" else getattr(store, call)(ALICE)
+
+    with pytest.raises(Tampered):
+        drive(store, asked)
+    if call == "grants":
+        with pytest.raises(Tampered):
+            contract.seen_under_turn(store, grants=True)
+    assert problems(store) >= {(ALICE.path, "content", None)}
 
 
 def test_a_chain_made_anew_does_not_end_where_it_was_sealed(database: Path, opened: Any) -> None:
@@ -583,10 +633,10 @@ def test_the_anchor_is_told_at_most_once_a_second(database: Path) -> None:
     assert anchor.noted == []
 
     clock.advance(seconds=1)
-    assert [stood.revision for stands in anchor.noted for stood in stands.values()] == [8]
+    assert [stood.revision for stands in anchor.noted for stood in stands.values()] == [9]
     contract.add(store, contract.make.memory("Last"))
     drive(store, store.close())
-    assert [stood.revision for stands in anchor.noted for stood in stands.values()] == [8, 9]
+    assert [stood.revision for stands in anchor.noted for stood in stands.values()] == [9, 10]
 
 
 def test_what_the_anchor_cannot_note_is_said_and_noted_later(database: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memstrata.adapters.postgres_change import Written
 from memstrata.adapters.postgres_pool import Statement
+from memstrata.adapters.store_coded import GRANT
 from memstrata.adapters.store_codes import Codes, Content
 from memstrata.adapters.store_columns import CODEC
 from memstrata.adapters.store_owners import Owner
@@ -71,3 +72,14 @@ def coding_of(
         content = Content(*fixed, tags.hash_tag, tags.slot_tag, None, tags.session_tag, None)
         note(row.id, codes.content(row.id, content, row.body), row.state, None)
     return coding
+
+
+def with_coded_grants(codes: Codes, statements: Sequence[Statement]) -> list[Statement]:
+    """Return the statements of a change, the bodies of grants with their codes."""
+    sent: list[Statement] = []
+    for name, bound in statements:
+        if name == "put_grants" and bound is not None:
+            bodies = [codes.closed(GRANT, b"", body) for body in bound["bodies"]]
+            bound = {**bound, "bodies": bodies}
+        sent.append((name, bound))
+    return sent

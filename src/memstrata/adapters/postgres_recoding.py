@@ -9,9 +9,9 @@ from memstrata.adapters.postgres_pool import Line, Row, Statement
 from memstrata.adapters.store_coded import Reader, Stood
 from memstrata.adapters.store_codes import Codes
 from memstrata.adapters.store_owners import Owner
-from memstrata.adapters.store_recoding import Examination, Recoded, past_codes, stories
+from memstrata.adapters.store_recoding import Bodies, Examination, Recoded, past_codes, stories
 from memstrata.adapters.store_watch import Mark, Move, whole
-from memstrata.domain.change import Head
+from memstrata.domain.change import Head, OutboxItem
 
 _PAGE = 500
 """Rows that are read at a time."""
@@ -38,6 +38,7 @@ async def looked_through(
     examination = Examination(reader, stood, [id for (id,) in (*parts, *unlisted)])
     async for page in _pages(line, owner, timeout_s):
         examination.take(page)
+    (await _bodies(line, owner, timeout_s)).check(reader)
     return examination.finish(stories(states))
 
 
@@ -49,6 +50,7 @@ async def recoded(
     before: Stood | None,
     timeout_s: float,
     *,
+    had_codes: bool,
     accept: bool,
 ) -> Move:
     """Write all codes of an owner anew, end the transaction, and return its set.
@@ -60,6 +62,7 @@ async def recoded(
         codes: By which is written.
         before: Where it stands and by which codes; None if it has none, or they are not looked at.
         timeout_s: Seconds to wait for an answer.
+        had_codes: Whether it has any codes.
         accept: Whether what stands is taken for what was written, whatever its codes say.
 
     Raises:
@@ -75,7 +78,7 @@ async def recoded(
         reader.refuse_any(damaged)
     marks: dict[str, Mark] = {}
     async for page in _pages(line, owner, timeout_s):
-        made = Recoded.of(reader, codes, page, had_codes=before is not None, accept=accept)
+        made = Recoded.of(reader, codes, page, had_codes=had_codes, accept=accept)
         of_memories = {
             "ids": [*made.marks],
             "macs": [mark.mac for mark in made.marks.values()],
@@ -90,6 +93,9 @@ async def recoded(
         ]
         await line.run(*sent, timeout_s=timeout_s)
         marks |= made.marks
+    bodies = await _bodies(line, owner, timeout_s)
+    again = bodies.recoded(reader, codes, had_codes=had_codes, accept=accept)
+    await line.run(*_bodies_again(owner, again), timeout_s=timeout_s)
     (found,) = await line.run(("coded_states", named), timeout_s=timeout_s)
     pasts = past_codes(codes, stories(found))
     of_states = {
@@ -112,6 +118,26 @@ async def recoded(
         reader.refuse_any(await looked_through(line, reader, owner, stood, timeout_s))
     await line.run(("commit", None), timeout_s=timeout_s)
     return move
+
+
+async def _bodies(line: Line, owner: Owner, timeout_s: float) -> Bodies:
+    named = {"owner": owner.name}
+    asked: list[Statement] = [(name, named) for name in ("held", "work", "tagged_grants")]
+    held, work, grants = await line.run(*asked, timeout_s=timeout_s)
+    items = [OutboxItem._make(item) for item in work]
+    return Bodies(meaning.held_in(held), items, [(tag, body) for tag, body in grants])
+
+
+def _bodies_again(owner: Owner, made: Bodies) -> list[Statement]:
+    named = {"owner": owner.name}
+    of_held = {"ids": [h.id for h in made.held], "bodies": [h.body for h in made.held]}
+    of_work = {"ids": [w.id for w in made.work], "bodies": [w.body for w in made.work]}
+    of_grants = {"tags": [t for t, _ in made.grants], "bodies": [b for _, b in made.grants]}
+    return [
+        ("code_held", {**named, **of_held}),
+        ("code_work", {**named, **of_work}),
+        ("code_grants", {**named, **of_grants}),
+    ]
 
 
 async def _pages(line: Line, owner: Owner, timeout_s: float) -> AsyncIterator[list[Row]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memstrata.adapters.sqlite_change import Writing
+from memstrata.adapters.store_coded import GRANT
 from memstrata.adapters.store_codes import Codes
 from memstrata.adapters.store_watch import Mark, Move, content_half, written
 from memstrata.domain.change import Head
@@ -70,6 +71,8 @@ class CodedWriting(Writing):
             state = self._state(bound)
             bound["mac"] = self.codes.past(state, bound["previous"])
             return "add_coded_state"
+        elif name == "put_grant":
+            bound["body"] = self.codes.closed(GRANT, b"", bound["body"])
         elif name in ("add_owner", "move_owner"):
             self._moved(bound)
             return name.replace("_", "_coded_")

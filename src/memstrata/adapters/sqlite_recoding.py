@@ -7,14 +7,21 @@ from typing import Any
 
 import apsw
 
-from memstrata.adapters.sqlite_rows import fetch_damaged
+from memstrata.adapters.sqlite_rows import fetch_damaged, fetch_held
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_coded import CURRENT_COLUMNS, Reader, Stood, coded
 from memstrata.adapters.store_codes import Codes
 from memstrata.adapters.store_owners import Owner
-from memstrata.adapters.store_recoding import Examination, Recoded, Stories, past_codes, stories
+from memstrata.adapters.store_recoding import (
+    Bodies,
+    Examination,
+    Recoded,
+    Stories,
+    past_codes,
+    stories,
+)
 from memstrata.adapters.store_watch import Mark, Move, whole
-from memstrata.domain.change import Head
+from memstrata.domain.change import Head, OutboxItem
 
 _PAGE = 500
 """Rows that are held at a time."""
@@ -36,6 +43,7 @@ def looked_through(
     examination = Examination(reader, stood, [*parts, *unlisted])
     for page in _pages(connection, owner):
         examination.take(page)
+    _bodies(connection, owner).check(reader)
     return examination.finish(_stories(connection, owner))
 
 
@@ -46,6 +54,7 @@ def recoded(
     codes: Codes,
     before: Stood | None,
     *,
+    had_codes: bool,
     accept: bool,
 ) -> Move:
     """Write all codes of an owner anew, in the transaction that is open, and return its set.
@@ -56,6 +65,7 @@ def recoded(
         owner: Whose.
         codes: By which is written.
         before: Where it stands and by which codes; None if it has none, or they are not looked at.
+        had_codes: Whether it has any.
         accept: Whether what stands is taken for what was written, whatever its codes say.
 
     Raises:
@@ -70,7 +80,7 @@ def recoded(
     named = {"owner": owner.digest}
     marks: dict[str, Mark] = {}
     for page in _pages(connection, owner):
-        made = Recoded.of(reader, codes, page, had_codes=before is not None, accept=accept)
+        made = Recoded.of(reader, codes, page, had_codes=had_codes, accept=accept)
         for id, mark in made.marks.items():
             status, due = made.told[id]
             bound = {**named, "id": id, "mac": mark.mac, "status": status, "due_at": due}
@@ -79,6 +89,9 @@ def recoded(
         connection.executemany(SQL["code_entry"], entries)
         connection.executemany(SQL["drop_index_row"], [{**named, "id": id} for id in made.dropped])
         marks |= made.marks
+    bodies = _bodies(connection, owner)
+    again = bodies.recoded(reader, codes, had_codes=had_codes, accept=accept)
+    _write_bodies(connection, owner, again)
     connection.executemany(
         SQL["code_state"],
         [
@@ -109,6 +122,24 @@ def _pages(connection: apsw.Connection, owner: Owner) -> Iterator[list[Any]]:
             return
         yield page
         after = page[-1][0]
+
+
+def _bodies(connection: apsw.Connection, owner: Owner) -> Bodies:
+    named = {"owner": owner.digest}
+    grants: list[Any] = connection.execute(SQL["tagged_grants"], named).fetchall()
+    work = connection.execute(SQL["work"], named)
+    held = fetch_held(connection, owner.digest, None)
+    return Bodies(held, [OutboxItem._make(item) for item in work], grants)
+
+
+def _write_bodies(connection: apsw.Connection, owner: Owner, made: Bodies) -> None:
+    named = owner.digest
+    of_held = [{"owner": named, "id": each.id, "body": each.body} for each in made.held]
+    of_work = [{"owner": named, "id": each.id, "body": each.body} for each in made.work]
+    of_grants = [{"owner": named, "tag": tag, "body": body} for tag, body in made.grants]
+    connection.executemany(SQL["code_held"], of_held)
+    connection.executemany(SQL["code_work"], of_work)
+    connection.executemany(SQL["code_grant"], of_grants)
 
 
 def _stories(connection: apsw.Connection, owner: Owner) -> Stories:

@@ -15,11 +15,22 @@ from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
 from memstrata.adapters.store_codes import CODE_BYTES, Codes, Content, due_at
+from memstrata.adapters.store_columns import read_grants
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import is_storable
 from memstrata.adapters.store_watch import Mark, content_half, state_half
-from memstrata.domain.change import Change, Head, NewVersion, Renewed, StoredRow
+from memstrata.domain.change import (
+    Change,
+    Head,
+    HeldCandidate,
+    NewVersion,
+    OutboxItem,
+    Renewed,
+    StoredRow,
+)
+from memstrata.domain.codec import canonical_json
 from memstrata.domain.errors import Tampered
+from memstrata.domain.scope import Grant
 from memstrata.ports import KeyRing
 
 _CONTENT_COLUMNS = ", ".join(f"m.{name}" for name in Content._fields)
@@ -28,6 +39,9 @@ CURRENT_COLUMNS = f", {_CONTENT_COLUMNS}, m.mac, m.status, m.due_at"
 
 PAST_COLUMNS = f", {_CONTENT_COLUMNS}, m.mac, s.status, s.previous, s.mac"
 """Behind a memory in one of its states."""
+
+HELD, OUTBOX, GRANT = b"q", b"o", b"g"
+"""What cells with codes are."""
 
 NOT_AS_WRITTEN = "is not as it was written"
 
@@ -179,9 +193,9 @@ class Reader:
             if not is_told or mac is None or not hmac.compare_digest(code, mac):
                 self.refuse("content", NOT_AS_WRITTEN, id)
             try:
-                entry = made.opened(id, entry)
+                entry = made.opened_entry(id, entry)
             except ValueError as error:
-                self.refuse("entry", str(error), id)
+                self.refuse("entry", f"its index entry {error}", id)
             rows.append(StoredRow(id, revision, body, state, entry, known_from, known_to))
             marks[id] = Mark(mac, revision)
         return rows, marks
@@ -255,9 +269,43 @@ class Reader:
             Tampered: If that is not the entry's.
         """
         try:
-            return row._replace(entry=self._made.opened(row.id, row.entry))
+            return row._replace(entry=self._made.opened_entry(row.id, row.entry))
         except ValueError as error:
-            self.refuse("entry", str(error), row.id)
+            self.refuse("entry", f"its index entry {error}", row.id)
+
+    def held(self, found: Iterable[HeldCandidate]) -> tuple[HeldCandidate, ...]:
+        """Read held candidates, in the order found.
+
+        Raises:
+            Tampered: If one is not as it was written.
+        """
+        return tuple(
+            each._replace(body=self._cell("a held candidate", HELD, _held_name(each), each.body))
+            for each in found
+        )
+
+    def work(self, item: OutboxItem) -> OutboxItem:
+        """Read work for another owner.
+
+        Raises:
+            Tampered: If it is not as it was written.
+        """
+        body = self._cell("work for another owner", OUTBOX, _work_name(item), item.body)
+        return item._replace(body=body)
+
+    def grants(self, bodies: Iterable[bytes]) -> tuple[Grant, ...]:
+        """Read grants, by grantee, then name.
+
+        Raises:
+            Tampered: If one is not as it was written.
+        """
+        return read_grants(self._cell("a grant", GRANT, b"", body) for body in bodies)
+
+    def _cell(self, what: str, kind: bytes, name: bytes, coded: bytes) -> bytes:
+        try:
+            return self._made.opened(kind, name, coded)
+        except ValueError as error:
+            self.refuse("content", f"{what} {error}")
 
     def _is_content(self, row: StoredRow, content: Content, mac: bytes) -> bool:
         try:
@@ -298,12 +346,34 @@ def touched(change: Change) -> list[str]:
 
 
 def with_codes(codes: Codes, change: Change) -> Change:
-    """Return a change whose index entries have their codes."""
+    """Return a change whose index entries and bodies have their codes, but for grants, whose bodies
+    are made where they are written.
+    """
     return replace(
         change,
         added=tuple(_coded(codes, new) for new in change.added),
         reindexed=tuple(_coded(codes, new) for new in change.reindexed),
+        held=tuple(held_with_code(codes, each) for each in change.held),
+        outbox=tuple(work_with_code(codes, item) for item in change.outbox),
     )
+
+
+def held_with_code(codes: Codes, held: HeldCandidate) -> HeldCandidate:
+    """Return a held candidate whose body has its code."""
+    return held._replace(body=codes.closed(HELD, _held_name(held), held.body))
+
+
+def work_with_code(codes: Codes, item: OutboxItem) -> OutboxItem:
+    """Return work for another owner whose body has its code."""
+    return item._replace(body=codes.closed(OUTBOX, _work_name(item), item.body))
+
+
+def _held_name(held: HeldCandidate) -> bytes:
+    return canonical_json([held.id, held.session, held.reason, held.held_at])
+
+
+def _work_name(item: OutboxItem) -> bytes:
+    return canonical_json([item.id, item.target])
 
 
 def renewed_with_codes(codes: Codes, entries: Iterable[Renewed]) -> list[Renewed]:

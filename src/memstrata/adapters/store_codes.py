@@ -5,7 +5,8 @@ two codes, side by side in ``memories.mac``. That of its *content* binds the bod
 column that never changes: id, version, the tags. That of its *state* binds the state and when it
 began; what other columns say of a state (status, due time) is read out of it and compared. A row
 of ``states`` has a code over its state's and the state before, so that none can be left out. An
-index entry ends with a code. A row of ``owners`` has one over where the owner stands, the last
+index entry ends with a code, and so do bodies of grants, held candidates and the outbox, which
+become memories or rights one day. A row of ``owners`` has one over where the owner stands, the last
 code of its audit chain (which is thereby sealed to its first link) and the *set sum*: of all its
 memories, the sum mod 2^256 of a digest of their codes. The digests are keyed, and the sum is
 masked by where the owner stands: who sees neither cannot look for other sets of genuine rows with
@@ -24,8 +25,9 @@ from memstrata.domain.change import Head
 from memstrata.domain.codec import NEVER, STATE
 
 CODE_BYTES = 32
-ENTRY_CODE_BYTES = 16
-"""Of the code that an index entry ends with; half, for there is one beside every vector."""
+CELL_CODE_BYTES = 16
+"""Of the code that an index entry ends with, like what else stands alone in a column; half, for
+there is one beside every vector."""
 
 _MOD = 1 << 256
 _DERIVED = b"memstrata owner 1\0"
@@ -121,20 +123,36 @@ class Codes:
 
     def entry(self, id: str, entry: bytes) -> bytes:
         """Return an index entry with its code; one that is empty has none."""
-        return entry + self._entry_code(id, entry) if entry else entry
+        return self.closed(b"i", id.encode("utf-8"), entry) if entry else entry
 
-    def opened(self, id: str, coded: bytes) -> bytes:
+    def opened_entry(self, id: str, coded: bytes) -> bytes:
         """Undo :meth:`entry`.
 
         Raises:
             ValueError: If the code is not the entry's.
         """
-        if not coded:
-            return coded
-        entry, code = coded[:-ENTRY_CODE_BYTES], coded[-ENTRY_CODE_BYTES:]
-        if not entry or not hmac.compare_digest(code, self._entry_code(id, entry)):
-            raise ValueError("its index entry is not as it was written")
-        return entry
+        return self.opened(b"i", id.encode("utf-8"), coded) if coded else coded
+
+    def closed(self, kind: bytes, name: bytes, body: bytes) -> bytes:
+        """Return what stands in one column with its code behind it.
+
+        Args:
+            kind: What it is, one byte; no two columns have the same.
+            name: Whatever else it is bound to.
+            body: What stands there.
+        """
+        return body + self._code(kind, _PAST.pack(len(name)), name, body)[:CELL_CODE_BYTES]
+
+    def opened(self, kind: bytes, name: bytes, coded: bytes) -> bytes:
+        """Undo :meth:`closed`.
+
+        Raises:
+            ValueError: If the code is not that of what stands there.
+        """
+        body = coded[:-CELL_CODE_BYTES]
+        if not hmac.compare_digest(coded, self.closed(kind, name, body)):
+            raise ValueError("is not as it was written")
+        return body
 
     def element(self, mac: bytes) -> int:
         """Return what a memory adds to the set sum of its owner."""
@@ -171,10 +189,6 @@ class Codes:
 
     def _mask(self, where: bytes) -> int:
         return int.from_bytes(self._code(b"m", where), "big")
-
-    def _entry_code(self, id: str, entry: bytes) -> bytes:
-        name = id.encode("utf-8")
-        return self._code(b"i", _PAST.pack(len(name)), name, entry)[:ENTRY_CODE_BYTES]
 
     def _code(self, kind: bytes, *parts: bytes) -> bytes:
         # Parts are of fixed length, or their lengths stand before them, or they come last. This is

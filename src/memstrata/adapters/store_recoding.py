@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memstrata.adapters.store_coded import Reader, Stood, Unread
-from memstrata.adapters.store_codes import ENTRY_CODE_BYTES, Codes, due_at
+from memstrata.adapters.store_coded import (
+    GRANT,
+    Reader,
+    Stood,
+    Unread,
+    held_with_code,
+    work_with_code,
+)
+from memstrata.adapters.store_codes import CELL_CODE_BYTES, Codes, due_at
 from memstrata.adapters.store_watch import Mark, whole
+from memstrata.domain.change import HeldCandidate, OutboxItem
 from memstrata.domain.errors import Tampered
 
 Stories = Mapping[str, Sequence[Sequence[Any]]]
@@ -117,7 +126,7 @@ class Recoded(NamedTuple):
             if accept:
                 made.dropped.append(id)
             elif entry:
-                plain = entry[:-ENTRY_CODE_BYTES] if had_codes else entry
+                plain = entry[:-CELL_CODE_BYTES] if had_codes else entry
                 made.entries[id] = codes.entry(id, plain)
         return made
 
@@ -134,3 +143,63 @@ def past_codes(codes: Codes, told: Stories) -> list[tuple[int, str, int, bytes]]
         for id, states in told.items()
         for revision, previous, status, known_from, _, state, _ in states
     ]
+
+
+class Bodies(NamedTuple):
+    """What else of an owner has codes, as it is stored.
+
+    Attributes:
+        held: Candidates kept back.
+        work: For other owners.
+        grants: Tag and body of each.
+    """
+
+    held: Sequence[HeldCandidate]
+    work: Sequence[OutboxItem]
+    grants: Sequence[tuple[bytes, bytes]]
+
+    def check(self, reader: Reader) -> None:
+        """Look at all of it.
+
+        Raises:
+            Tampered: If one is not as it was written.
+        """
+        reader.held(self.held)
+        for item in self.work:
+            reader.work(item)
+        reader.grants(body for _, body in self.grants)
+
+    def recoded(self, reader: Reader, codes: Codes, *, had_codes: bool, accept: bool) -> Bodies:
+        """Return it with codes, those that it had taken away.
+
+        Args:
+            reader: Of the owner.
+            codes: By which.
+            had_codes: Whether it has some already.
+            accept: Whether those were not looked at; some may have been taken away.
+
+        Raises:
+            Tampered: If a body cannot be read with or without one.
+        """
+
+        def plain(body: bytes) -> bytes:
+            if not accept:
+                return body[:-CELL_CODE_BYTES] if had_codes else body
+            found = next(filter(_is_json, (body, body[:-CELL_CODE_BYTES])), None)
+            if found is None:
+                reader.refuse("content", "a body beside its memories cannot be read")
+            return found
+
+        return Bodies(
+            [held_with_code(codes, each._replace(body=plain(each.body))) for each in self.held],
+            [work_with_code(codes, item._replace(body=plain(item.body))) for item in self.work],
+            [(tag, codes.closed(GRANT, b"", plain(body))) for tag, body in self.grants],
+        )
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        json.loads(body)
+    except ValueError:
+        return False
+    return True

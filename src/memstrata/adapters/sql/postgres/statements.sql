@@ -690,3 +690,24 @@ UPDATE memstrata.states AS s SET mac = c.mac, status = c.status
 FROM unnest(%(revisions)s::bigint[], %(ids)s::text[], %(statuses)s::smallint[], %(macs)s::bytea[])
     AS c (revision, id, status, mac)
 WHERE s.owner = %(owner)s AND s.revision = c.revision AND s.id = c.id;
+
+-- name: tagged_grants
+SELECT tag, body FROM memstrata.grants WHERE owner = %(owner)s;
+
+-- name: work
+SELECT id, target, body FROM memstrata.outbox WHERE owner = %(owner)s ORDER BY id;
+
+-- name: code_held
+UPDATE memstrata.held AS h SET body = c.body
+FROM unnest(%(ids)s::text[], %(bodies)s::bytea[]) AS c (id, body)
+WHERE h.owner = %(owner)s AND h.id = c.id;
+
+-- name: code_work
+UPDATE memstrata.outbox AS o SET body = c.body
+FROM unnest(%(ids)s::text[], %(bodies)s::bytea[]) AS c (id, body)
+WHERE o.owner = %(owner)s AND o.id = c.id;
+
+-- name: code_grants
+UPDATE memstrata.grants AS g SET body = c.body
+FROM unnest(%(tags)s::bytea[], %(bodies)s::bytea[]) AS c (tag, body)
+WHERE g.owner = %(owner)s AND g.tag = c.tag;

@@ -478,3 +478,18 @@ UPDATE owners
 SET epoch = :epoch, revision = :revision, last_known_at = :known_at, head_seq = :seq,
     head_mac = :mac, set_sum = :set_sum, key_id = :key_id
 WHERE owner = :owner;
+
+-- name: tagged_grants
+SELECT tag, body FROM grants WHERE owner = :owner;
+
+-- name: code_held
+UPDATE held SET body = :body WHERE owner = :owner AND id = :id;
+
+-- name: code_work
+UPDATE outbox SET body = :body WHERE owner = :owner AND id = :id;
+
+-- name: code_grant
+UPDATE grants SET body = :body WHERE owner = :owner AND tag = :tag;
+
+-- name: work
+SELECT id, target, body FROM outbox WHERE owner = :owner ORDER BY id;
