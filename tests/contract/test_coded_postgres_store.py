@@ -35,7 +35,8 @@ def database(postgres, of_all):
     """That database, and nobody in it."""
     yield of_all
     with postgres.connect("postgres", of_all) as connection:
-        connection.execute(f"TRUNCATE {', '.join(f'memstrata.{table}' for table in TABLES)}")
+        tables = ", ".join(f"memstrata.{table}" for table in (*TABLES, "leases"))
+        connection.execute(f"TRUNCATE {tables}")
 
 
 class TestCodedPostgresStore(MemoryStoreContract):
