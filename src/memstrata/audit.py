@@ -120,8 +120,14 @@ async def verify_owner(store: MemoryStore, owner: Scope) -> AuditReport:
 
 async def _erased(store: MovableStore, named: Sequence[Scope]) -> list[AuditReport]:
     """Check the chains of those who were erased: they are in no list of owners."""
-    heads = [await store.chain_head(owner) for owner in named]
-    known = {head[0] for head in heads if head is not None}
+    known = set()
+    for owner in named:
+        try:
+            head = await store.chain_head(owner)
+        except Tampered:
+            # It has been reported, and is none of those who were erased: it is listed.
+            continue
+        known |= set() if head is None else {head[0]}
     reports = []
     for digest in await store.inhabitants():
         facts = await store.facts(digest) if digest not in known else None

@@ -23,7 +23,7 @@ from memstrata.adapters.store_keeper import Keeper
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_postgres import PostgresStore
 from memstrata.adapters.store_tags import tombstone_tag
-from memstrata.adapters.store_watch import Mark, Move, written
+from memstrata.adapters.store_watch import Mark, Move, whole, written
 from memstrata.domain.change import (
     Change,
     Committed,
@@ -150,7 +150,12 @@ class CodedPostgresStore(CodedReads):
         made = write_change(owner, before, mac, with_codes(codes, change))
         coding = coding_of(owner, codes, change, made, old)
         total = 0 if stood is None else stood.total
-        move = written(codes, before, total, old, made.head, coding.marks)
+        if before is None or before.incarnation != made.head.incarnation:
+            # A new owner, or one of whom nothing is left.
+            there = {id: mark for id, mark in coding.marks.items() if mark is not None}
+            move = whole(codes, made.head, there)
+        else:
+            move = written(codes, before, total, old, made.head, coding.marks)
         sealed = codes.seal(made.head, made.mac, move.total)
         sent = [*with_coded_grants(codes, made.statements), *coding.statements(owner, made.head)]
         bound = {"owner": owner.name, "key_id": codes.key_id, "set_sum": sealed}
@@ -182,7 +187,8 @@ class CodedPostgresStore(CodedReads):
         head, *rows = found[2 + len(asked) :]
         stood = await self._stood(owner, head, look.seen, line)
         if stood is None:
-            return Snapshot(head=None, complete=True, rows=()), None
+            counts = meaning.found_under_turn(owner.tag, request, asked, others)["counts"]
+            return Snapshot(head=None, complete=True, rows=(), counts=counts), None
         fits = meaning.may_follow(look.since, stood.head)
         snapshot = self._snapshot(look, stood, rows) if fits else None
         if snapshot is None:

@@ -150,7 +150,7 @@ class CodedSqliteStore(CodedReads):
                 return Committed(snapshot.head, ())
             with self._translating_writer:
                 rows, move = self._written(connection, owner, mac, stood, change)
-            if change.forgotten:
+            if change.forgotten or change.released or change.blanked or change.erased:
                 self._log_holds_forgotten = True
         self._keeper.committed(owner, move)
         return Committed(move.head, rows)

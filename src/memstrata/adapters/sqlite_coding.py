@@ -8,7 +8,7 @@ from typing import Any
 from memstrata.adapters.sqlite_change import Writing
 from memstrata.adapters.store_coded import GRANT
 from memstrata.adapters.store_codes import Codes
-from memstrata.adapters.store_watch import Mark, Move, content_half, written
+from memstrata.adapters.store_watch import Mark, Move, content_half, whole, written
 from memstrata.domain.change import Head
 
 
@@ -73,10 +73,16 @@ class CodedWriting(Writing):
             return "add_coded_state"
         elif name == "put_grant":
             bound["body"] = self.codes.closed(GRANT, b"", bound["body"])
-        elif name in ("add_owner", "move_owner"):
-            self._moved(bound)
+        elif name in ("add_owner", "move_owner", "erase_owner"):
+            if name != "erase_owner":
+                self._moved(bound)
             return name.replace("_", "_coded_")
         return name
+
+    @property
+    def is_new_life(self) -> bool:
+        """Whether nothing of what stood before is left: the owner is new, or was erased."""
+        return self.before is None or self.before.incarnation != self.head.incarnation
 
     def _add(self, bound: dict[str, Any]) -> None:
         tags = ("scope_tag", "chain_tag", "key_tag", "hash_tag", "slot_tag")
@@ -92,6 +98,11 @@ class CodedWriting(Writing):
         return self.codes.state(bound["id"], bound["revision"], bound["known_from"], bound["state"])
 
     def _moved(self, bound: dict[str, Any]) -> None:
-        self.move = written(self.codes, self.before, self.total, self.old, self.head, self.marks)
+        if self.is_new_life:
+            there = {id: mark for id, mark in self.marks.items() if mark is not None}
+            self.move = whole(self.codes, self.head, there)
+        else:
+            args = self.codes, self.before, self.total, self.old
+            self.move = written(*args, self.head, self.marks)
         bound["key_id"] = self.codes.key_id
         bound["set_sum"] = self.codes.seal(self.head, bound["mac"], self.move.total)

@@ -55,10 +55,11 @@ class Anchoring:
             return True
         return (last.epoch, last.revision) > (head.epoch, head.revision)
 
-    def note(self, owner: bytes, head: Head) -> None:
-        """Note where an owner stands after a commit, now or within :data:`EVERY_S`."""
+    def note(self, owner: bytes, head: Head, *, is_new: bool) -> None:
+        """Note where an owner stands after a commit, within :data:`EVERY_S`; at once if it begins
+        anew, for of two incarnations nobody can tell the later one.
+        """
         with self._lock:
-            is_new = self._is_new_life(owner, head)
             self._waiting[owner] = Anchored(*head[:3])
             is_due = self._alarm is None or is_new
             wakes = not is_due and not self._is_set
@@ -92,15 +93,6 @@ class Anchoring:
         self.flush()
         if self._is_own:
             self._anchor.close()
-
-    def _is_new_life(self, owner: bytes, head: Head) -> bool:
-        """Whether an owner begins anew. Of two incarnations nobody can tell the later one, so this
-        is noted at once.
-        """
-        waiting = self._waiting.get(owner)
-        return head.revision == 1 or (
-            waiting is not None and waiting.incarnation != head.incarnation
-        )
 
     def _ring(self) -> None:
         with self._lock:

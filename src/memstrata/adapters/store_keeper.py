@@ -145,7 +145,7 @@ class Keeper:
         """Take in a change of this process's own once it is written."""
         self.watches.take_in(owner.digest, move)
         if self._anchoring is not None:
-            self._anchoring.note(owner.digest, move.head)
+            self._anchoring.note(owner.digest, move.head, is_new=move.base is None)
 
     def recoded(self, owner: Owner, move: Move) -> None:
         """Take in that all codes of an owner were written anew, and where it stands for good."""

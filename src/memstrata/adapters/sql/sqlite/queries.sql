@@ -474,8 +474,9 @@ INSERT INTO owners (owner, name, incarnation, epoch, revision, last_known_at, he
 VALUES (:owner, :name, :incarnation, :epoch, :revision, :known_at, :seq, :mac, :set_sum, :key_id);
 
 -- name: move_coded_owner
+-- The name too: whoever was erased has none.
 UPDATE owners
-SET epoch = :epoch, revision = :revision, last_known_at = :known_at, head_seq = :seq,
+SET name = :name, epoch = :epoch, revision = :revision, last_known_at = :known_at, head_seq = :seq,
     head_mac = :mac, set_sum = :set_sum, key_id = :key_id
 WHERE owner = :owner;
 
@@ -493,3 +494,10 @@ UPDATE grants SET body = :body WHERE owner = :owner AND tag = :tag;
 
 -- name: work
 SELECT id, target, body FROM outbox WHERE owner = :owner ORDER BY id;
+
+-- name: erase_coded_owner
+-- But for its seal, which is that of an owner without memories.
+UPDATE owners
+SET incarnation = :incarnation, erased_at = :at, rows = NULL, bytes = NULL, embedder = NULL,
+    analyser = NULL
+WHERE owner = :owner;
