@@ -6,7 +6,7 @@ in ``capabilities``, never found out by trying.
 
 from memstrata.ports.capability import Capability
 from memstrata.ports.host import Alarm, Aside, Clock, Ids
-from memstrata.ports.keys import KEY_BYTES, Anchor, Anchored, KeyRing
+from memstrata.ports.keys import KEY_BYTES, Anchor, Anchored, CodedStore, KeyRing
 from memstrata.ports.models import (
     TYPICAL_UNRELATED,
     Embedder,
@@ -16,7 +16,7 @@ from memstrata.ports.models import (
     Reranker,
     TokenCounter,
 )
-from memstrata.ports.stores import CodedStore, MemoryStore, MovableStore, OwnerView, SessionStore
+from memstrata.ports.stores import MemoryStore, MovableStore, OwnerView, SessionStore
 
 __all__ = [
     "KEY_BYTES",

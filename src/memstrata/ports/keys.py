@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
+from memstrata.domain.scope import Scope
+from memstrata.ports.stores import MemoryStore
+
 KEY_BYTES = 32
 """Length of a master key."""
 
@@ -63,3 +66,46 @@ class Anchor(Protocol):
 
     def close(self) -> None:
         """Release every resource; twice does no harm."""
+
+
+class CodedStore(MemoryStore, Protocol):
+    """A memory store under a :class:`~memstrata.ports.KeyRing`, which serves no edited row (FX-7).
+
+    What is written has codes that nobody can make who has the store and not the ring. Calls that
+    return memories, heads of chains or snapshots raise ``Tampered`` where a memory, one of its
+    states or what it is found by is not as it was written; :meth:`snapshot` and :meth:`commit` also
+    where the set of an owner's memories is not, and any of them where an owner stands where it
+    stood before this process, or the anchor, last saw it. ``KeyUnavailable`` is raised where the
+    ring lacks a key.
+
+    Attributes:
+        key_id: Name of the ring's current key.
+        problems: What could not be done beside a call, for ``status``.
+    """
+
+    @property
+    def key_id(self) -> str:
+        """See above."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """See above."""
+
+    async def recode(self, owner: Scope, *, adopt: bool = False, accept: bool = False) -> bool:
+        """Bring an owner's codes under the ring's current key, all in one turn, and note with the
+        anchor where it stands.
+
+        Args:
+            owner: Whose; one never written has nothing to be coded.
+            adopt: Whether one that has no codes gets them. Its contents are compared with the codes
+                that need no key; whoever asks for it vouches for the rest.
+            accept: Whether whatever stands there is taken for what was written. The current key is
+                no reason then to leave it as it is.
+
+        Returns:
+            Whether anything was written.
+
+        Raises:
+            Tampered: If something is not as it was written, and that is not accepted; nothing was
+                changed.
+        """
