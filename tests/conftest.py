@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import pytest
 from typer.testing import CliRunner
 
+from memstrata.adapters.key_ring import new_key
 from memstrata.blocking import Strata
 from memstrata.cli.app import app
 from memstrata.settings import Settings
@@ -37,6 +38,10 @@ ON_POSTGRES = frozenset(
 )
 """Stories about what a store shows, to whom, and in what order. The others are about what is done
 before and after it; a database for each would cost minutes."""
+
+UNDER_A_RING = frozenset({"test_forgetting", "test_promotion_delivery", "test_read_journal"})
+"""Stories that are told once more over a file under a key ring: they change, remove and bring back
+what is coded, over several owners."""
 
 
 class World:
@@ -142,6 +147,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tell each story over memory and SQLite; over PostgreSQL those where the store may matter."""
     if "new_world" in metafunc.fixturenames:
         also = ["postgres"] if metafunc.module.__name__ in ON_POSTGRES else []
+        also += ["coded"] if metafunc.module.__name__ in UNDER_A_RING else []
         metafunc.parametrize("new_world", ["memory", "sqlite", *also], indirect=True)
 
 
@@ -154,14 +160,15 @@ def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
     def target() -> str:
         if request.param == "memory":
             return IN_MEMORY
-        if request.param == "sqlite":
+        if request.param in ("sqlite", "coded"):
             return str(tmp_path / f"world-{len(made)}.db")
         server = request.getfixturevalue("postgres")
         databases.append(server.new_database())
         return str(server.url("memstrata_app", databases[-1]))
 
     def make(**settings: object) -> World:
-        made.append(World(target(), Settings(**settings)))  # type: ignore[arg-type]
+        keys = {"keys": new_key("one")} if request.param == "coded" else {}
+        made.append(World(target(), Settings(**keys, **settings)))  # type: ignore[arg-type]
         return made[-1]
 
     yield make

@@ -22,6 +22,7 @@ from memstrata._version import __version__
 from memstrata.domain.ageing import Access, Ageing
 from memstrata.domain.backups import BackupReport, RestoredStore
 from memstrata.domain.carried import CarryProgress, ExportReport, RestoreReport
+from memstrata.domain.coding import KeysReport
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.consent import Consent, ConsentChange
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
@@ -33,6 +34,7 @@ from memstrata.domain.errors import (
     IdempotencyMismatch,
     InvalidInput,
     InvalidScope,
+    KeyUnavailable,
     MemstrataError,
     MissingExtra,
     ModelError,
@@ -50,6 +52,7 @@ from memstrata.domain.errors import (
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
+    Tampered,
     UndoRefused,
 )
 from memstrata.domain.event import Event, EventType
@@ -67,7 +70,7 @@ if TYPE_CHECKING:
     from memstrata.audit import AuditProblem, AuditReport
     from memstrata.blocking import Admin, MemoryManager, Strata, Triggers
     from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncTriggers, TriggerMode
-    from memstrata.ports import Embedder, Reranker
+    from memstrata.ports import Anchor, Embedder, KeyRing, Reranker
     from memstrata.settings import Settings
     from memstrata.strata import AsyncStrata
 
@@ -94,6 +97,8 @@ def open(
     settings: Settings | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    key_ring: KeyRing | None = None,
+    anchor: Anchor | None = None,
 ) -> Strata:
     """Open a memstrata for callers without an event loop.
 
@@ -106,17 +111,27 @@ def open(
         embedder: A model of your own instead of the settings', see
             :class:`memstrata.ports.Embedder`; it is yours to close.
         reranker: Likewise, see :class:`memstrata.ports.Reranker`.
+        key_ring: Master keys instead of the settings', see docs/keys.md.
+        anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
 
     Raises:
         ConfigurationError: If a setting, the mode or the URL is wrong, or an extra is missing.
         PolicyInvalid: If the policy file is broken.
+        KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
         StoreError: If the store cannot be opened.
     """
     from memstrata.blocking import Strata
     from memstrata.wiring import assemble
 
     made = assemble(
-        target, mode=mode, settings=settings, inline=True, embedder=embedder, reranker=reranker
+        target,
+        mode=mode,
+        settings=settings,
+        inline=True,
+        embedder=embedder,
+        reranker=reranker,
+        key_ring=key_ring,
+        anchor=anchor,
     )
     return Strata(made)
 
@@ -128,6 +143,8 @@ def aopen(
     settings: Settings | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    key_ring: KeyRing | None = None,
+    anchor: Anchor | None = None,
 ) -> AsyncStrata:
     """Open a memstrata for an event loop: ``async with memstrata.aopen("memory.db") as strata``.
 
@@ -136,7 +153,14 @@ def aopen(
     from memstrata.wiring import assemble
 
     return assemble(
-        target, mode=mode, settings=settings, inline=False, embedder=embedder, reranker=reranker
+        target,
+        mode=mode,
+        settings=settings,
+        inline=False,
+        embedder=embedder,
+        reranker=reranker,
+        key_ring=key_ring,
+        anchor=anchor,
     )
 
 
@@ -182,6 +206,8 @@ __all__ = [
     "InvalidInput",
     "InvalidScope",
     "Keep",
+    "KeyUnavailable",
+    "KeysReport",
     "Kind",
     "Made",
     "Memory",
@@ -224,6 +250,7 @@ __all__ = [
     "StoreReadOnly",
     "StoreUnavailable",
     "Strata",
+    "Tampered",
     "Tool",
     "ToolReply",
     "Trigger",

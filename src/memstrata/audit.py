@@ -2,8 +2,9 @@
 
 Each owner has a chain of its own. Without a key ring the codes are unkeyed: the check finds
 accidents and edits by whoever does not recompute the chain; a chain cut at its end is found by
-the head that the owner keeps. Beside the chains it looks at whose they are and at the content of
-memories. It may run while others write: what came after it began is not looked at.
+the head that the owner keeps. Under a ring that head is sealed, and with it the chain that leads
+there. Beside the chains it looks at whose they are and at the content of memories. It may run
+while others write: what came after it began is not looked at.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from memstrata.domain.erasure import ErasureReceipt, ReceiptCheck, check_alone
+from memstrata.domain.errors import Tampered
 from memstrata.domain.event import CHAIN_START, Link, chain, commit_to
 from memstrata.domain.moving import PARTS, Cell, OwnerFacts, Part, Row
 from memstrata.domain.scope import Scope
@@ -32,9 +34,11 @@ class AuditProblem(Value):
             with them, or nothing.
         seq: Place in its chain, from 1; 0 where the problem has none.
         problem: In a chain ``gap``, ``code`` or ``payload``; ``head`` if its end is not where the
-            owner stands. ``content`` if a memory is not as it was written, or not whole, one for
-            each. ``name`` if rows stand under a name that they were not written under,
-            ``nameless`` if under none.
+            owner stands, or that was edited under a key ring. ``content`` if a memory is not as it
+            was written, or not whole, one for each; under a ring also ``rows`` if one was removed,
+            added or put back, and ``rolled_back`` and ``uncoded`` as
+            :class:`~memstrata.domain.errors.Tampered` says. ``name`` if rows stand under a name
+            that they were not written under, ``nameless`` if under none.
         memory: Id of the memory, where the problem is its content.
     """
 
@@ -87,7 +91,10 @@ async def verify(store: MemoryStore) -> AuditReport:
 
 async def verify_owner(store: MemoryStore, owner: Scope) -> AuditReport:
     """Check the chain, its end and the memories of an owner whom the store lists."""
-    head = await store.chain_head(owner)
+    try:
+        head = await store.chain_head(owner)
+    except Tampered as tampered:
+        return AuditReport(1, 0, 0, (AuditProblem(owner.path, 0, tampered.kind),))
     if head is None:
         return AuditReport(1, 0, 0, (AuditProblem(owner.path, 0, "head"),))
     digest, last_seq, last_mac = head
@@ -102,15 +109,25 @@ async def verify_owner(store: MemoryStore, owner: Scope) -> AuditReport:
         walk.report(walk.seq + 1, "gap")
     elif walk.mac != last_mac or await _outruns(store, owner, last_seq):
         walk.report(last_seq, "head")
-    damaged = await store.damaged(owner)
-    walk.problems += [AuditProblem(owner.path, 0, "content", id) for id in damaged]
+    try:
+        damaged = await store.damaged(owner)
+    except Tampered as tampered:
+        walk.report(0, tampered.kind)
+    else:
+        walk.problems += [AuditProblem(owner.path, 0, "content", id) for id in damaged]
     return AuditReport(1, walk.seq, walk.erased, tuple(walk.problems))
 
 
 async def _erased(store: MovableStore, named: Sequence[Scope]) -> list[AuditReport]:
     """Check the chains of those who were erased: they are in no list of owners."""
-    heads = [await store.chain_head(owner) for owner in named]
-    known = {head[0] for head in heads if head is not None}
+    known = set()
+    for owner in named:
+        try:
+            head = await store.chain_head(owner)
+        except Tampered:
+            # It has been reported, and is none of those who were erased: it is listed.
+            continue
+        known |= set() if head is None else {head[0]}
     reports = []
     for digest in await store.inhabitants():
         facts = await store.facts(digest) if digest not in known else None

@@ -1,14 +1,15 @@
-"""Which embedder and which reranker take part: a part of the composition root."""
+"""Which embedder, which reranker and which keys take part: a part of the composition root."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memstrata.adapters.embedding_static import StaticEmbedder
 from memstrata.domain.errors import ConfigurationError
-from memstrata.ports import Capability, Embedder, Reranker
+from memstrata.ports import Anchor, Capability, Embedder, KeyRing, Reranker
 
 if TYPE_CHECKING:
     from memstrata.settings import Settings
@@ -131,3 +132,50 @@ def _reranker(settings: Settings, closers: list[Callable[[], None]]) -> Reranker
     )
     closers.append(made.close)
     return made
+
+
+def choose_keys(settings: Settings, key_ring: KeyRing | None) -> KeyRing | None:
+    """Return the key ring that was handed in, else the settings'; None where there is none.
+
+    Raises:
+        ConfigurationError: If the settings name more than one.
+        KeyUnavailable: If theirs cannot be read.
+    """
+    if key_ring is not None:
+        return key_ring
+    named = {
+        "keys": settings.keys,
+        "keys_file": settings.keys_file,
+        "keys_command": settings.keys_command,
+    }
+    chosen = [name for name, value in named.items() if value is not None]
+    if len(chosen) > 1:
+        raise ConfigurationError(f"settings {', '.join(chosen)}: keys come from one of them")
+    from memstrata.adapters.key_ring import HeldKeys
+
+    if settings.keys is not None:
+        return HeldKeys.of_text(settings.keys.get_secret_value(), where="setting keys")
+    if settings.keys_file is not None:
+        return HeldKeys.of_file(settings.keys_file)
+    if settings.keys_command is not None:
+        return HeldKeys.of_command(settings.keys_command, timeout_s=settings.keys_timeout_seconds)
+    return None
+
+
+def choose_anchor(settings: Settings, anchor: Anchor | None, beside: Path | None) -> Anchor | None:
+    """Return the anchor that was handed in, else the settings'; None where there is none.
+
+    Args:
+        settings: Of the store.
+        anchor: What was handed in.
+        beside: The store's file, where it has one here.
+
+    Raises:
+        ConfigurationError: If the settings' lies with the store, or is another program's.
+        StoreError: If it cannot be opened.
+    """
+    if anchor is not None or settings.anchor is None:
+        return anchor
+    from memstrata.adapters.anchor_file import FileAnchor
+
+    return FileAnchor(settings.anchor, beside=beside)

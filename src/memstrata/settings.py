@@ -67,6 +67,11 @@ class Settings(BaseSettings):
             them of itself. None: only when asked to, into a directory beside the store.
         backup_every_minutes: From one backup to the next, in minutes.
         backup_keep: How many of the newest are kept.
+        keys: The key ring itself, one key a line; for the environment (docs/keys.md).
+        keys_file: File that holds the key ring, readable by its user alone.
+        keys_command: Program and arguments that print the key ring; run once, without a shell.
+        keys_timeout_seconds: Longest wait for that program, in seconds.
+        anchor: File that notes how far owners have come, where the store is not; None for none.
         index_budget_mb: Memory for warm owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
@@ -108,6 +113,11 @@ class Settings(BaseSettings):
     backup_dir: Path | None = None
     backup_every_minutes: float = Field(default=30.0, gt=0)
     backup_keep: int = Field(default=48, ge=1)
+    keys: SecretStr | None = None
+    keys_file: Path | None = None
+    keys_command: tuple[str, ...] | None = None
+    keys_timeout_seconds: float = Field(default=10.0, gt=0)
+    anchor: Path | None = None
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)

@@ -10,6 +10,7 @@ from typing import Self
 from memstrata.agent import AsyncAgent, Effect
 from memstrata.audit import AuditReport, verify
 from memstrata.domain.backups import BackupReport, RestoredStore
+from memstrata.domain.coding import KeysReport
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import Principal, Scope
@@ -17,6 +18,7 @@ from memstrata.manager.admin import AsyncAdmin
 from memstrata.manager.asking import between
 from memstrata.manager.collecting import SYSTEM, Collector
 from memstrata.manager.files import absolute
+from memstrata.manager.keeping import rekey
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.promotion import deliver
 from memstrata.manager.reverting import revert
@@ -202,6 +204,28 @@ class AsyncStrata:
             StoreError: If the store could not; it stands as it was.
         """
         return await revert(self._services, self._services.backups, absolute(path))
+
+    async def rekey(
+        self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
+    ) -> KeysReport:
+        """Bring the codes of what is stored under the current key of the ring (FX-7).
+
+        Owner by owner, each in one turn: run again after an interruption it goes on. Of the
+        memories nothing changes. See docs/keys.md.
+
+        Args:
+            scopes: Paths of scopes whose owners are meant; None means all there are.
+            adopt: Whether owners without codes get them: a store from before the ring. Whoever
+                asks for it vouches that nobody has edited it.
+            accept: Whether what stands there is taken for what was written, after somebody has
+                looked at it; takes ``scopes``.
+
+        Raises:
+            ConfigurationError: If there is no ring.
+            InvalidInput: If ``accept`` names nobody.
+            Tampered: If something is not as it was written, and that is not accepted.
+        """
+        return await rekey(self._services, scopes=scopes, adopt=adopt, accept=accept)
 
     async def close(self) -> None:
         """Write down what readers did, close the store and the models; twice does no harm."""

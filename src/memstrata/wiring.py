@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from urllib.parse import unquote
 
+from memstrata.adapters.sqlite_coded import CodedSqliteStore
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.adapters.system import (
@@ -19,7 +21,7 @@ from memstrata.adapters.system import (
     on_a_thread,
     on_the_spot,
 )
-from memstrata.choosing import choose_models
+from memstrata.choosing import choose_anchor, choose_keys, choose_models
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.domain.value import shown
@@ -34,10 +36,13 @@ from memstrata.manager.reindexing import Remaker
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Alarm,
+    Anchor,
     Capability,
     Clock,
+    CodedStore,
     Embedder,
     Ids,
+    KeyRing,
     LanguageModel,
     MemoryStore,
     Reranker,
@@ -71,6 +76,8 @@ def assemble(
     tokens: TokenCounter | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    key_ring: KeyRing | None = None,
+    anchor: Anchor | None = None,
     filling: bool = False,
 ) -> AsyncStrata:
     """Open a store and put everything above it together.
@@ -91,9 +98,12 @@ def assemble(
         tokens: Token counter; None means the estimate of SPEC WM-7.
         embedder: Embedder to use instead of the settings'; who brings one closes it.
         reranker: Reranker to use instead of the settings', likewise.
+        key_ring: Master keys to use instead of the settings'; in memory there is nothing to key.
+        anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
         filling: Whether another store is to be moved here, or on its way here already.
 
     Raises:
+        KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
         ConfigurationError: If the mode or the URL is of no known kind, a database was not prepared
             for the role, or an embedder has more dimensions than can be kept.
         MissingExtra: If the kind of store, the embedder or the reranker is not installed.
@@ -109,7 +119,11 @@ def assemble(
     policies = PolicyBook(chosen.policy)
     models = choose_models(chosen, embedder, reranker, hidden=hidden)
     indexes = IndexCache(Indexer(models.embedder), budget_bytes=chosen.index_budget_mb * _MIB)
-    store = DictStore() if hidden else open_store(target, chosen, inline=inline, filling=filling)
+    rings = alarm or (SystemAlarm() if clock is None else None)
+    keys = Keys(key_ring, anchor, rings)
+    store: MemoryStore = DictStore()
+    if not hidden:
+        store = open_store(target, chosen, inline=inline, filling=filling, keys=keys)
     shares_a_loop = Capability.INLINE not in store.capabilities
     # A caller without a loop of his own waits himself. Over a server's store all of them share
     # one, which a model that takes its time must not stop.
@@ -123,7 +137,7 @@ def assemble(
         policies=policies,
         clock=time,
         ids=ids or SystemIds(),
-        journal=ReadJournal(store, alarm or (SystemAlarm() if clock is None else None)),
+        journal=ReadJournal(store, rings),
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
         backups=_backups(store, chosen, clock, alarm, inline=inline),
         aside=aside,
@@ -141,6 +155,7 @@ def assemble(
         closers=models.closers,
         housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
         gc_rules=GcRules(history_days=chosen.history_days),
+        coded=cast("CodedStore", store) if Capability.CODED in store.capabilities else None,
     )
     keep_house(services)
     return AsyncStrata(services)
@@ -187,14 +202,38 @@ def _backups(
     )
 
 
+S = TypeVar("S", bound=MemoryStore)
+
+
+class Keys(NamedTuple):
+    """What a store is kept under, as it was handed in.
+
+    Attributes:
+        ring: None for the settings'.
+        anchor: None for the settings'.
+        alarm: Wakes who tells the anchor; None tells it after each commit.
+    """
+
+    ring: KeyRing | None = None
+    anchor: Anchor | None = None
+    alarm: Alarm | None = None
+
+
 def open_store(
     target: str | os.PathLike[str] | None,
     settings: Settings,
     *,
     inline: bool,
     filling: bool = False,
+    keys: Keys = Keys(),  # noqa: B008 - frozen
 ) -> MemoryStore:
-    """Open the store that a path or URL names; ``filling`` as for :func:`assemble`."""
+    """Open the store that a path or URL names; ``filling`` as for :func:`assemble`.
+
+    Raises:
+        ConfigurationError: If the name is of no known kind, or there is an anchor and no key ring.
+        KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
+        StoreError: If the store cannot be opened.
+    """
     from memstrata.settings import default_store
 
     named = target if target is not None else settings.store
@@ -202,15 +241,47 @@ def open_store(
         named = default_store()
     if named in (IN_MEMORY, f"sqlite:///{IN_MEMORY}"):
         return DictStore()
+    keys = keys._replace(ring=choose_keys(settings, keys.ring))
+    if keys.ring is None and (keys.anchor or settings.anchor) is not None:
+        raise ConfigurationError("an anchor says nothing without a key ring; name one too")
     if isinstance(named, str) and named.startswith(_POSTGRES):
-        return _open_postgres(named, settings, filling=filling)
-    return SqliteStore.open(
-        _path_of(named),
-        busy_timeout_s=settings.busy_timeout_s,
-        synchronous=settings.synchronous,
-        inline=inline,
-        filling=filling,
-    )
+        return _open_postgres(named, settings, keys, filling=filling)
+    path = _path_of(named)
+    how: dict[str, Any] = {
+        "busy_timeout_s": settings.busy_timeout_s,
+        "synchronous": settings.synchronous,
+        "inline": inline,
+        "filling": filling,
+    }
+    if keys.ring is None:
+        return SqliteStore.open(path, **how)
+    coded = partial(CodedSqliteStore.under, path=path, **how)
+    return _under_ring(coded, settings, keys, path)
+
+
+def _under_ring(
+    open_it: Callable[..., S], settings: Settings, keys: Keys, beside: Path | None
+) -> S:
+    """Open a store under a ring, and with an anchor that is its own unless it was handed in."""
+    anchor = choose_anchor(settings, keys.anchor, beside)
+    is_own = anchor is not None and keys.anchor is None
+    with ExitStack() as undo:
+        if anchor is not None and is_own:
+            undo.callback(anchor.close)
+        store = open_it(keys.ring, anchor=anchor, owns_anchor=is_own, alarm=keys.alarm)
+        undo.pop_all()
+    return store
+
+
+def new_key(name: str) -> str:
+    """Return a new key as a line of a key ring; see ``memstrata keys new``.
+
+    Raises:
+        KeyUnavailable: If the name cannot be one.
+    """
+    from memstrata.adapters import key_ring
+
+    return key_ring.new_key(name)
 
 
 def init_database(url: str, app_role: str) -> tuple[str, int]:
@@ -233,17 +304,20 @@ def init_database(url: str, app_role: str) -> tuple[str, int]:
     return address.location, schema.init_database(address, app_role)
 
 
-def _open_postgres(url: str, settings: Settings, *, filling: bool) -> MemoryStore:
+def _open_postgres(url: str, settings: Settings, keys: Keys, *, filling: bool) -> MemoryStore:
     _check_postgres()
+    from memstrata.adapters.postgres_coded import CodedPostgresStore
     from memstrata.adapters.store_postgres import PostgresStore
 
-    return PostgresStore.open(
-        url,
-        pool_size=settings.pool_size,
-        timeout_s=settings.call_timeout_s,
-        busy_timeout_s=settings.busy_timeout_s,
-        filling=filling,
-    )
+    how: dict[str, Any] = {
+        "pool_size": settings.pool_size,
+        "timeout_s": settings.call_timeout_s,
+        "busy_timeout_s": settings.busy_timeout_s,
+        "filling": filling,
+    }
+    if keys.ring is None:
+        return PostgresStore.open(url, **how)
+    return _under_ring(partial(CodedPostgresStore.under, url=url, **how), settings, keys, None)
 
 
 def _check_postgres() -> None:

@@ -42,7 +42,8 @@ KEEP_S = 60.0
 """Seconds after which a connection goes through the pool, which ends those that are old. Chosen:
 often enough for that, seldom enough to cost nothing."""
 
-LONG = frozenset({"live_rows", "rows_as_of", "rows_page"})
+_LONG = ("live_rows", "rows_as_of", "rows_page")
+LONG = frozenset({*_LONG, *(f"coded_{name}" for name in _LONG), "codes", "coded_states"})
 """Statements whose rows are read while the server sends them: all of an owner's, or many."""
 
 

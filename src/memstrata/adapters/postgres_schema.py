@@ -21,6 +21,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from memstrata.adapters.postgres_errors import Translating
 from memstrata.adapters.postgres_parts import TABLES, statements_of_parts
 from memstrata.adapters.sql import Migration, load_migrations, load_queries
+from memstrata.adapters.store_coded import CURRENT_COLUMNS, PAST_COLUMNS, coded
 from memstrata.adapters.store_owners import Secrets
 from memstrata.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
 
@@ -52,6 +53,20 @@ SQL: dict[str, bytes] = {
         **statements_of_parts(),
     }.items()
 }
+CODED = {
+    f"coded_{name}": coded(SQL[name].decode(), columns).encode()
+    for name, columns in {
+        "live_rows": CURRENT_COLUMNS,
+        "changed_rows": CURRENT_COLUMNS,
+        "rows_of_ids": CURRENT_COLUMNS,
+        "rows_page": CURRENT_COLUMNS,
+        "rows_by_tag": CURRENT_COLUMNS,
+        "rows_as_of": PAST_COLUMNS,
+    }.items()
+}
+"""Statements that give rows of memories, with the columns that codes bind; under a key ring."""
+
+SQL |= CODED
 
 
 class Address:

@@ -21,7 +21,7 @@ from memstrata.adapters.postgres_pool import Line, Pool, Row, Statement, bind
 from memstrata.adapters.store_columns import LIVE, stored_rows
 from memstrata.adapters.store_owners import KNOWN_OWNERS, Owner, Secrets
 from memstrata.adapters.store_tags import tombstone_tag
-from memstrata.domain.change import Committed, Decide, Head, Snapshot, TurnRequest
+from memstrata.domain.change import Change, Committed, Decide, Head, Snapshot, TurnRequest
 from memstrata.domain.errors import MemstrataError, StoreUnavailable
 from memstrata.domain.scope import Scope
 
@@ -129,11 +129,7 @@ class PostgresTurns(PostgresMoves):
         snapshot, mac = await self._take_turn(line, owner, request)
         head = snapshot.head
         is_alone = left is None or left.head == head
-        if request.is_brief and len(snapshot.rows) <= FEW_ROWS:
-            change = decide(snapshot)
-        else:
-            # On a thread: it may take a while, and others wait for this loop.
-            change = await asyncio.to_thread(decide, snapshot)
+        change = await decided(request, decide, snapshot)
         if change is None:
             if head is not None:
                 self._note(owner, _Left(head, mac, is_alone))
@@ -233,6 +229,14 @@ class PostgresTurns(PostgresMoves):
         more["tombstoned"] = frozenset(marks[tag] for tag in banned or ())
         rows = [(id, revision, *row, None) for _, _, revision, _, _, _, _, id, *row in stood[1:]]
         return meaning.snapshot_of(head, since, rows, more), mac
+
+
+async def decided(request: TurnRequest, decide: Decide, snapshot: Snapshot) -> Change | None:
+    """Return what a writer decides on what stands under its turn."""
+    if request.is_brief and len(snapshot.rows) <= FEW_ROWS:
+        return decide(snapshot)
+    # On a thread: it may take a while, and others wait for this loop.
+    return await asyncio.to_thread(decide, snapshot)
 
 
 def _decided(owner: Owner, decide: Decide, left: _Left) -> Written | None:

@@ -87,7 +87,12 @@ class Writing(NamedTuple):
 
 
 def write_change(
-    connection: apsw.Connection, owner: Owner, before: Head | None, mac: bytes, change: Change
+    connection: apsw.Connection,
+    owner: Owner,
+    before: Head | None,
+    mac: bytes,
+    change: Change,
+    begin: Callable[..., Writing] = Writing,
 ) -> tuple[Head, tuple[StoredRow, ...]]:
     """Write everything of a change.
 
@@ -97,6 +102,7 @@ def write_change(
         before: Where it stands, read in this transaction.
         mac: The last code of its chain, read with it.
         change: What to write.
+        begin: Makes a :class:`Writing` of its fields; one that writes codes as well, for example.
 
     Returns:
         Where the owner stands then, and the rows added or restated, by id.
@@ -106,7 +112,7 @@ def write_change(
     """
     check_change(owner.scope, before, change)
     head = next_head(before, change)
-    writing = Writing(connection, owner.digest, owner.tag, head)
+    writing = begin(connection, owner.digest, owner.tag, head)
     check_chains(change.added, lambda root: _top_version(writing, root))
     if change.erased:
         erase_rows(connection, owner.digest, change.known_at)

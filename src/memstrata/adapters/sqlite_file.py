@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import apsw
 
@@ -27,7 +27,7 @@ from memstrata.adapters.sqlite_schema import (
 )
 from memstrata.adapters.sqlite_turn import Turnstile, has_line, turnstile
 from memstrata.adapters.store_owners import Owners, Secrets
-from memstrata.domain.errors import StoreCorrupt, StoreUnavailable
+from memstrata.domain.errors import KeyUnavailable, StoreCorrupt, StoreUnavailable
 from memstrata.ports import Capability
 
 # Seconds that a writer waits for its turn. Chosen: 100 threads of 8 processes queue for well under
@@ -40,6 +40,9 @@ IDLE_READERS = 8
 
 ARRIVING = "arriving"
 """Name of the row of ``meta`` that closes the store to everybody but who fills it."""
+
+CODED = "coded"
+"""Name of the row of ``meta`` that says that the memories of a file are under a key ring."""
 
 T = TypeVar("T")
 
@@ -80,6 +83,20 @@ def arrival_in(connection: apsw.Connection) -> bytes | None:
     return found
 
 
+def check_ring(connection: apsw.Connection) -> None:
+    """See to it that a store under a key ring is not written to without one: what was written then
+    would pass for somebody's edit.
+
+    Raises:
+        KeyUnavailable: If the store is under a ring.
+    """
+    if connection.execute(SQL["meta"], {"name": CODED}).get is not None:
+        raise KeyUnavailable(
+            f"{connection.filename}: is under a key ring; name it by the setting keys, keys_file or"
+            " keys_command (docs/keys.md)"
+        )
+
+
 class SqliteFile:
     """An open file; safe to share between threads.
 
@@ -89,9 +106,11 @@ class SqliteFile:
 
     Attributes:
         abilities: Capabilities of every store of a class, inline or not.
+        is_coded: Whether a class reads and writes codes; None if it touches no memories.
     """
 
     abilities = frozenset({Capability.DURABLE})
+    is_coded: ClassVar[bool | None] = None
 
     def __init__(
         self,
@@ -148,6 +167,7 @@ class SqliteFile:
             StoreReadOnly: If the place cannot be written.
             StoreUnavailable: If locked past the time-out, half-filled, or no file can be there.
             StoreFull: If there is no room for an empty store.
+            KeyUnavailable: If its memories are under a key ring and this is not.
         """
         # Absolute, for the host may change its working directory; and where links lead to, for
         # SQLite lays its own files there.
@@ -170,6 +190,10 @@ class SqliteFile:
                     undo.callback(writer.close)
                     secrets = read_secrets(writer)
                     check_filling(writer, may_go_on=filling)
+                    if cls.is_coded:
+                        writer.execute(SQL["put_meta"], {"name": CODED, "value": b""})
+                    elif cls.is_coded is not None:
+                        check_ring(writer)
                     if has_log:
                         empty_log(writer, busy_timeout_s)
                 undo.pop_all()

@@ -27,6 +27,7 @@ class SqliteMoves(SqliteFile):
     """The calls of :class:`memstrata.ports.MovableStore` that are no memory store's."""
 
     abilities = frozenset({Capability.DURABLE, Capability.MOVABLE})
+    is_coded = False
 
     async def keys(self) -> StoreKeys:
         """See the port."""

@@ -13,6 +13,7 @@ from memstrata.blocking.carrying import AdminCarrying
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.manager import MemoryManager
 from memstrata.domain.backups import BackupReport, RestoredStore
+from memstrata.domain.coding import KeysReport
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.decision import Outcome
 from memstrata.domain.erasure import ErasureReceipt, ReceiptCheck
@@ -187,6 +188,12 @@ class Strata:
     def restore_backup(self, path: str | os.PathLike[str]) -> RestoredStore:
         """See :meth:`memstrata.AsyncStrata.restore_backup`."""
         return self._driver.run(self._strata.restore_backup(path))
+
+    def rekey(
+        self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
+    ) -> KeysReport:
+        """See :meth:`memstrata.AsyncStrata.rekey`."""
+        return self._driver.run(self._strata.rekey(scopes=scopes, adopt=adopt, accept=accept))
 
     def close(self) -> None:
         """See :meth:`memstrata.AsyncStrata.close`."""

@@ -19,6 +19,7 @@ from memstrata.cli import (
     consents,
     digests,
     erasing,
+    keys,
     reindexing,
     render,
 )
@@ -82,6 +83,7 @@ app.add_typer(policy_app, name="policy")
 app.add_typer(agent_app, name="agent")
 app.add_typer(erasing.erase_app, name="erase")
 app.add_typer(consents.app, name="consent")
+app.add_typer(keys.keys_app, name="keys")
 
 
 def _version(asked: bool) -> None:

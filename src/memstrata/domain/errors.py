@@ -13,7 +13,8 @@ MemstrataError
 ├── NotReplayable           give up: part of what was shown is erased or refused
 ├── PolicyInvalid           fix the policy file: line, key, nearest right name
 ├── ConfigurationError      fix the settings or the installation
-│   └── MissingExtra        install the extra that is named
+│   ├── MissingExtra        install the extra that is named
+│   └── KeyUnavailable      give the key ring, or the key of it, that is named
 ├── CarryRefused            name another file or store, or mend the file; nothing was changed
 ├── MoveRefused             move elsewhere, or let the stores come to rest; nothing overwritten
 ├── StoreError              the store could not do it; nothing was half-written
@@ -21,6 +22,7 @@ MemstrataError
 │   ├── StoreFull           free space, then retry
 │   ├── StoreReadOnly       make the place writable
 │   └── StoreCorrupt        restore: this is not, or no longer, a memstrata store
+│       └── Tampered        somebody edited what the store keeps: look, then restore
 └── ModelError              the language model did not give a usable answer
     ├── ModelUnavailable    configure a model or its credentials
     ├── ModelTimeout        retry later: time-out, connection, 429, 5xx
@@ -162,6 +164,20 @@ class MissingExtra(ConfigurationError):
         super().__init__(f"{purpose} needs an extra: pip install 'memstrata[{extra}]'")
 
 
+class KeyUnavailable(ConfigurationError):
+    """A master key cannot be had: no ring, not in it, or the ring cannot be read (FX-7).
+
+    No message, attribute or cause of it holds key material.
+
+    Attributes:
+        key_id: Of the key that is wanted, or None where the ring as a whole is.
+    """
+
+    def __init__(self, problem: str, key_id: str | None = None) -> None:
+        self.key_id = key_id
+        super().__init__(problem)
+
+
 class MoveRefused(MemstrataError):
     """A store cannot be moved as asked; nothing that stood at the target was changed.
 
@@ -225,6 +241,28 @@ class StoreReadOnly(StoreError):
 
 class StoreCorrupt(StoreError):
     """Not a memstrata store, a damaged one, or one of a newer format."""
+
+
+class Tampered(StoreCorrupt):
+    """What a store keeps is not what was written there under the key ring; it is not served (FX-7).
+
+    Attributes:
+        kind: ``content`` (a memory, or one of its states), ``entry`` (what it is found by),
+            ``head`` (where the owner stands, or the end of its audit chain), ``rows`` (a memory was
+            removed, added or put back), ``rolled_back`` (the owner stands where it stood before),
+            ``uncoded`` (it has no codes: from before the ring, or stripped of them).
+        owner: Canonical path of the owner.
+        memory: Id of the memory, where it is one.
+    """
+
+    def __init__(
+        self, location: str, kind: str, owner: str, problem: str, memory: str | None = None
+    ) -> None:
+        self.kind = kind
+        self.owner = owner
+        self.memory = memory
+        what = owner if memory is None else f"{owner}: memory {memory}"
+        super().__init__(location, f"{what}: {problem}; see `memstrata audit verify`")
 
 
 class ModelError(MemstrataError):

@@ -18,6 +18,7 @@ from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Aside,
     Clock,
+    CodedStore,
     Ids,
     LanguageModel,
     MemoryStore,
@@ -57,6 +58,7 @@ class Services:
         ailing: Which models failed when they were last asked, and why.
         sought: What nobody should find any more of subjects whose erasure is not complete; in
             memory only.
+        coded: The store, if it is under a key ring.
         closers: What lets go of connections that the parts hold.
         counters: What this process has done.
         rates: How fast this process writes, and how much orgs have.
@@ -84,6 +86,7 @@ class Services:
     gc_rules: GcRules = field(default_factory=GcRules)
     ailing: dict[str, str] = field(default_factory=dict)
     sought: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
+    coded: CodedStore | None = None
     closers: tuple[Callable[[], None], ...] = ()
     counters: Counters = field(default_factory=Counters)
     rates: Rates = field(default_factory=Rates)

@@ -8,6 +8,7 @@ from memstrata.ports.backups import BackupStore, RevertibleStore
 from memstrata.ports.capability import Capability
 from memstrata.ports.carrying import PortableStore, Portrait
 from memstrata.ports.host import Alarm, Aside, Clock, Ids
+from memstrata.ports.keys import KEY_BYTES, Anchor, Anchored, CodedStore, KeyRing
 from memstrata.ports.models import (
     TYPICAL_UNRELATED,
     Embedder,
@@ -26,14 +27,19 @@ from memstrata.ports.stores import (
 )
 
 __all__ = [
+    "KEY_BYTES",
     "TYPICAL_UNRELATED",
     "Alarm",
+    "Anchor",
+    "Anchored",
     "Aside",
     "BackupStore",
     "Capability",
     "Clock",
+    "CodedStore",
     "Embedder",
     "Ids",
+    "KeyRing",
     "LanguageModel",
     "MemoryStore",
     "ModelAnswer",

@@ -12,8 +12,8 @@ class Capability(StrEnum):
     an event loop and under an owner's turn. ``durable``: an acknowledged write survives the
     process. ``movable``: the store is a :class:`MovableStore`. ``portable``: it is a
     :class:`PortableStore`. ``backups``: it is a :class:`BackupStore`; ``revertible``: a
-    :class:`RevertibleStore`. ``queries``: the embedder is a
-    :class:`QueryEmbedder`.
+    :class:`RevertibleStore`. ``coded``: the store is a :class:`CodedStore`. ``queries``: the
+    embedder is a :class:`QueryEmbedder`.
     """
 
     INLINE = "inline"
@@ -23,3 +23,4 @@ class Capability(StrEnum):
     BACKUPS = "backups"
     REVERTIBLE = "revertible"
     QUERIES = "queries"
+    CODED = "coded"

@@ -646,3 +646,99 @@ WHERE m.owner = %(owner)s;
 
 -- name: count_memories
 SELECT count(*) FROM memstrata.memories WHERE owner = %(owner)s;
+
+-- name: coded_head
+-- Where an owner stands, and what that is sealed with under a key ring.
+SELECT incarnation, epoch, revision, last_known_at, head_seq, head_mac, key_id, set_sum
+FROM memstrata.owners WHERE owner = %(owner)s;
+
+-- name: is_inhabited
+-- Whether anything of an owner is there that comes with its row in `owners`.
+SELECT EXISTS (SELECT FROM memstrata.memories WHERE owner = %(owner)s)
+    OR EXISTS (SELECT FROM memstrata.events WHERE owner = %(owner)s);
+
+-- name: codes
+-- The codes of an owner's memories but those of three statuses, with what the state's binds.
+SELECT id, revision, status, known_from, due_at, state, mac FROM memstrata.memories
+WHERE owner = %(owner)s
+    AND status NOT IN (%(live_1)s::smallint, %(live_2)s::smallint, %(live_3)s::smallint);
+
+-- name: coded_story
+-- The walk of states_of, with the codes.
+WITH RECURSIVE story (revision, previous, status, known_from, known_to, state, mac) AS (
+    SELECT s.revision, s.previous, s.status, s.known_from, s.known_to, s.state, s.mac
+    FROM memstrata.memories AS m JOIN memstrata.states AS s
+    ON s.owner = %(owner)s AND s.revision = m.revision AND s.id = %(id)s
+    WHERE m.owner = %(owner)s AND m.id = %(id)s
+    UNION ALL
+    SELECT s.revision, s.previous, s.status, s.known_from, s.known_to, s.state, s.mac
+    FROM story JOIN memstrata.states AS s
+    ON s.owner = %(owner)s AND s.revision = story.previous AND s.id = %(id)s
+)
+SELECT revision, previous, status, known_from, known_to, state, mac FROM story ORDER BY revision;
+
+-- name: coded_states
+-- For checking all of an owner's.
+SELECT id, revision, previous, status, known_from, known_to, state, mac FROM memstrata.states
+WHERE owner = %(owner)s ORDER BY revision, id;
+
+-- name: unlisted
+-- Memories that are not among their own chain's versions, or not under their key.
+SELECT m.id FROM memstrata.memories AS m WHERE m.owner = %(owner)s AND (
+    NOT EXISTS (SELECT FROM memstrata.lookups AS l WHERE l.owner = %(owner)s
+        AND l.tag = m.chain_tag AND l.place = m.version AND l.id = m.id)
+    OR m.key_tag IS NOT NULL AND NOT EXISTS (SELECT FROM memstrata.lookups AS l
+        WHERE l.owner = %(owner)s AND l.tag = m.key_tag AND l.place = 0 AND l.id = m.id));
+
+-- name: code_memories
+UPDATE memstrata.memories AS m SET mac = c.mac
+FROM unnest(%(ids)s::text[], %(macs)s::bytea[]) AS c (id, mac)
+WHERE m.owner = %(owner)s AND m.id = c.id;
+
+-- name: code_states
+UPDATE memstrata.states AS s SET mac = c.mac
+FROM unnest(%(revisions)s::bigint[], %(ids)s::text[], %(macs)s::bytea[]) AS c (revision, id, mac)
+WHERE s.owner = %(owner)s AND s.revision = c.revision AND s.id = c.id;
+
+-- name: code_entries
+UPDATE memstrata.index_rows AS i SET entry = c.entry
+FROM unnest(%(ids)s::text[], %(entries)s::bytea[]) AS c (id, entry)
+WHERE i.owner = %(owner)s AND i.id = c.id;
+
+-- name: code_owner
+UPDATE memstrata.owners SET key_id = %(key_id)s::text, set_sum = %(set_sum)s::bytea
+WHERE owner = %(owner)s;
+
+-- name: recode_memories
+-- With what statements ask of the state beside it.
+UPDATE memstrata.memories AS m SET mac = c.mac, status = c.status, due_at = c.due_at
+FROM unnest(%(ids)s::text[], %(macs)s::bytea[], %(statuses)s::smallint[], %(due_ats)s::bigint[])
+    AS c (id, mac, status, due_at)
+WHERE m.owner = %(owner)s AND m.id = c.id;
+
+-- name: recode_states
+UPDATE memstrata.states AS s SET mac = c.mac, status = c.status
+FROM unnest(%(revisions)s::bigint[], %(ids)s::text[], %(statuses)s::smallint[], %(macs)s::bytea[])
+    AS c (revision, id, status, mac)
+WHERE s.owner = %(owner)s AND s.revision = c.revision AND s.id = c.id;
+
+-- name: tagged_grants
+SELECT tag, body FROM memstrata.grants WHERE owner = %(owner)s;
+
+-- name: work
+SELECT id, target, body FROM memstrata.outbox WHERE owner = %(owner)s ORDER BY id;
+
+-- name: code_held
+UPDATE memstrata.held AS h SET body = c.body
+FROM unnest(%(ids)s::text[], %(bodies)s::bytea[]) AS c (id, body)
+WHERE h.owner = %(owner)s AND h.id = c.id;
+
+-- name: code_work
+UPDATE memstrata.outbox AS o SET body = c.body
+FROM unnest(%(ids)s::text[], %(bodies)s::bytea[]) AS c (id, body)
+WHERE o.owner = %(owner)s AND o.id = c.id;
+
+-- name: code_grants
+UPDATE memstrata.grants AS g SET body = c.body
+FROM unnest(%(tags)s::bytea[], %(bodies)s::bytea[]) AS c (tag, body)
+WHERE g.owner = %(owner)s AND g.tag = c.tag;

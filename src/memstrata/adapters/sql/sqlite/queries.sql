@@ -435,3 +435,94 @@ SELECT count(*) FROM memories WHERE owner = :owner;
 
 -- name: rebirth
 UPDATE owners SET incarnation = :incarnation WHERE owner = :owner;
+
+-- name: coded_head
+-- Where an owner stands, and what that is sealed with under a key ring.
+SELECT incarnation, epoch, revision, last_known_at, head_seq, head_mac, key_id, set_sum
+FROM owners WHERE owner = :owner;
+
+-- name: is_inhabited
+-- Whether anything of an owner is there that comes with its row in `owners`.
+SELECT EXISTS (SELECT 1 FROM memories WHERE owner = :owner)
+    OR EXISTS (SELECT 1 FROM events WHERE owner = :owner);
+
+-- name: codes
+-- The codes of an owner's memories but those of three statuses, with what the state's binds.
+SELECT id, revision, status, known_from, due_at, state, mac FROM memories
+WHERE owner = :owner AND status NOT IN (:live_1, :live_2, :live_3);
+
+-- name: code_of_state
+SELECT previous, status, mac FROM states
+WHERE owner = :owner AND revision = :revision AND id = :id;
+
+-- name: coded_states
+-- For checking all of an owner's.
+SELECT id, revision, previous, status, known_from, known_to, state, mac FROM states
+WHERE owner = :owner ORDER BY revision, id;
+
+-- name: unlisted
+-- Memories that are not among their own chain's versions, or not under their key.
+SELECT m.id FROM memories AS m WHERE m.owner = :owner AND (
+    NOT EXISTS (SELECT 1 FROM lookups AS l WHERE l.owner = :owner AND l.tag = m.chain_tag
+        AND l.place = m.version AND l.id = m.id)
+    OR m.key_tag IS NOT NULL AND NOT EXISTS (SELECT 1 FROM lookups AS l
+        WHERE l.owner = :owner AND l.tag = m.key_tag AND l.place = 0 AND l.id = m.id));
+
+-- name: code_memory
+-- With what statements ask of the state beside it.
+UPDATE memories SET mac = :mac, status = :status, due_at = :due_at
+WHERE owner = :owner AND id = :id;
+
+-- name: code_state
+UPDATE states SET mac = :mac, status = :status
+WHERE owner = :owner AND revision = :revision AND id = :id;
+
+-- name: code_entry
+UPDATE index_rows SET entry = :entry WHERE owner = :owner AND id = :id;
+
+-- name: code_owner
+UPDATE owners SET key_id = :key_id, set_sum = :set_sum WHERE owner = :owner;
+
+-- name: add_coded_state
+INSERT INTO states (owner, revision, id, previous, status, known_from, mac, state)
+VALUES (:owner, :revision, :id, :previous, :status, :known_from, :mac, :state);
+
+-- name: restate_coded_memory
+UPDATE memories
+SET revision = :revision, status = :status, known_from = :known_from, due_at = :due_at,
+    mac = :mac, state = :state
+WHERE owner = :owner AND id = :id;
+
+-- name: add_coded_owner
+INSERT INTO owners (owner, name, incarnation, epoch, revision, last_known_at, head_seq, head_mac,
+    set_sum, key_id)
+VALUES (:owner, :name, :incarnation, :epoch, :revision, :known_at, :seq, :mac, :set_sum, :key_id);
+
+-- name: move_coded_owner
+-- The name too: whoever was erased has none.
+UPDATE owners
+SET name = :name, epoch = :epoch, revision = :revision, last_known_at = :known_at, head_seq = :seq,
+    head_mac = :mac, set_sum = :set_sum, key_id = :key_id
+WHERE owner = :owner;
+
+-- name: tagged_grants
+SELECT tag, body FROM grants WHERE owner = :owner;
+
+-- name: code_held
+UPDATE held SET body = :body WHERE owner = :owner AND id = :id;
+
+-- name: code_work
+UPDATE outbox SET body = :body WHERE owner = :owner AND id = :id;
+
+-- name: code_grant
+UPDATE grants SET body = :body WHERE owner = :owner AND tag = :tag;
+
+-- name: work
+SELECT id, target, body FROM outbox WHERE owner = :owner ORDER BY id;
+
+-- name: erase_coded_owner
+-- But for its seal, which is that of an owner without memories.
+UPDATE owners
+SET incarnation = :incarnation, erased_at = :at, rows = NULL, bytes = NULL, embedder = NULL,
+    analyser = NULL
+WHERE owner = :owner;

@@ -1,0 +1,235 @@
+"""The store over PostgreSQL under a key ring: what was edited in the database is not served (FX-7).
+
+A read is one round trip as without a ring: where the owner stands, and its seal, travel with the
+rows. A write is two, and one more where memories are restated, whose rows are looked at before it
+ends; nothing is foreseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+from memstrata.adapters import postgres_rows as meaning
+from memstrata.adapters.postgres_change import renewed, write_change
+from memstrata.adapters.postgres_coded_reads import ALL_STATUSES, CodedReads, Look
+from memstrata.adapters.postgres_coding import coding_of, with_coded_grants
+from memstrata.adapters.postgres_pool import Line, Row, Statement
+from memstrata.adapters.postgres_recoding import recoded
+from memstrata.adapters.postgres_turns import decided
+from memstrata.adapters.store_coded import Stood, renewed_with_codes, touched, with_codes
+from memstrata.adapters.store_keeper import Keeper
+from memstrata.adapters.store_owners import Owner
+from memstrata.adapters.store_postgres import PostgresStore
+from memstrata.adapters.store_tags import tombstone_tag
+from memstrata.adapters.store_watch import Mark, Move, whole, written
+from memstrata.domain.change import (
+    Change,
+    Committed,
+    Decide,
+    Renewed,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
+from memstrata.domain.scope import Scope
+from memstrata.ports import Alarm, Anchor, Capability, KeyRing
+
+
+class CodedPostgresStore(CodedReads):
+    """A :class:`~memstrata.adapters.store_postgres.PostgresStore` whose rows have codes; see
+    :class:`~memstrata.ports.CodedStore`.
+    """
+
+    capabilities = PostgresStore.capabilities | {Capability.CODED}
+
+    @classmethod
+    def under(
+        cls,
+        ring: KeyRing,
+        url: str,
+        *,
+        anchor: Anchor | None = None,
+        owns_anchor: bool = False,
+        alarm: Alarm | None = None,
+        **options: Any,
+    ) -> Self:
+        """Open a store under a key ring.
+
+        Args:
+            ring: The keys.
+            url: See :meth:`~memstrata.adapters.postgres_database.PostgresDatabase.open`.
+            anchor: Where it is noted how far owners have come.
+            owns_anchor: Whether the anchor is closed with the store.
+            alarm: Wakes who notes it; None notes each commit at once.
+            options: Of ``open``.
+        """
+        store = cls.open(url, **options)
+        store._keeper = Keeper.of(
+            store.location,
+            store._secrets.salt,
+            ring,
+            anchor=anchor,
+            owns_anchor=owns_anchor,
+            alarm=alarm,
+        )
+        store._is_filling = bool(options.get("filling"))
+        return store
+
+    @property
+    def key_id(self) -> str:
+        """See :class:`~memstrata.ports.CodedStore`."""
+        return self._keeper.ring.current
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be done beside a call, for ``status``."""
+        return self._keeper.problems
+
+    async def close(self) -> None:
+        """See the port."""
+        was_closed = self._closed
+        await super().close()
+        if self._closed and not was_closed:
+            self._keeper.close()
+
+    async def renew(self, owner: Scope, entries: Sequence[Renewed]) -> tuple[str, ...]:
+        """See the port."""
+        known = self._owners.of(owner)
+        async with self._turn(known) as line:
+            stood, _ = await self._begun(line, known)
+            if stood is None:
+                return ()
+            sent = renewed(
+                [e for e in renewed_with_codes(stood.codes, entries) if meaning.is_text(e.id)]
+            )
+            asked: Statement = (sent[0], {**(sent[1] or {}), "owner": known.name})
+            found, _ = await line.run(asked, ("commit", None), timeout_s=self._pool.timeout_s)
+        done = {id for (id,) in found}
+        return tuple(each.id for each in entries if each.id in done)
+
+    async def recode(self, owner: Scope, *, adopt: bool = False, accept: bool = False) -> bool:
+        """See :class:`~memstrata.ports.CodedStore`."""
+        known = self._owners.of(owner)
+        codes = self._keeper.codes(known, None)
+        async with self._turn(known) as line:
+            found = await self._begun_anyhow(line, known)
+            if not found:
+                return False
+            key_id, is_coded = found[0][-2], found[0][-1] is not None
+            if not (adopt if not is_coded else accept or key_id != codes.key_id):
+                return False
+            before = await self._stood(known, found, None) if is_coded and not accept else None
+            reader = self._keeper.reader(known, None if before is None else before.codes)
+            timeout_s = self._pool.timeout_s
+            how = {"had_codes": is_coded, "accept": accept}
+            move = await recoded(line, reader, known, codes, before, timeout_s, **how)
+        self._keeper.recoded(known, move)
+        return True
+
+    async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
+        """See the port."""
+        known = self._owners.of(owner)
+        async with self._turn(known) as line:
+            snapshot, stood = await self._seen_under_turn(line, known, request)
+            change = await decided(request, decide, snapshot)
+            if change is None:
+                return Committed(snapshot.head, ())
+            rows, move = await self._written(line, known, stood, change)
+        self._keeper.committed(known, move)
+        return Committed(move.head, rows)
+
+    async def _written(
+        self, line: Line, owner: Owner, stood: Stood | None, change: Change
+    ) -> tuple[tuple[StoredRow, ...], Move]:
+        """Write a change with its codes; return its rows, and how the owner's set moves."""
+        codes = self._keeper.codes(owner, stood)
+        before, mac = (None, b"") if stood is None else (stood.head, stood.mac)
+        old = await self._marks(line, owner, stood, touched(change))
+        made = write_change(owner, before, mac, with_codes(codes, change))
+        coding = coding_of(owner, codes, change, made, old)
+        total = 0 if stood is None else stood.total
+        if before is None or before.incarnation != made.head.incarnation:
+            # A new owner, or one of whom nothing is left.
+            there = {id: mark for id, mark in coding.marks.items() if mark is not None}
+            move = whole(codes, made.head, there)
+        else:
+            move = written(codes, before, total, old, made.head, coding.marks)
+        sealed = codes.seal(made.head, made.mac, move.total)
+        sent = [*with_coded_grants(codes, made.statements), *coding.statements(owner, made.head)]
+        bound = {"owner": owner.name, "key_id": codes.key_id, "set_sum": sealed}
+        sent.append(("code_owner", bound))
+        reader = self._keeper.reader(owner, codes)
+        restated: list[StoredRow] = []
+        if change.restated:
+            # What a restated memory said before was not looked at; now all of it is.
+            ids = [memory.id for memory in change.restated]
+            sent.append(("coded_rows_of_ids", {"owner": owner.name, "ids": ids}))
+            *_, found = await line.run(*sent, timeout_s=self._pool.timeout_s)
+            restated, _ = reader.current(found)
+            sent = []
+        await line.run(*sent, ("commit", None), timeout_s=self._pool.timeout_s)
+        return tuple(sorted([*map(reader.opened, made.rows), *restated])), move
+
+    async def _seen_under_turn(
+        self, line: Line, owner: Owner, request: TurnRequest
+    ) -> tuple[Snapshot, Stood | None]:
+        """Take the turn; return what a writer wants to see, and where that stands."""
+        tags = {tombstone_tag(owner.tag, print_): print_ for print_ in request.tombstones}
+        look = Look(owner, request.since, self._keeper.seen(owner))
+        asked = meaning.wanted_under_turn(owner.name, owner.tag, request)
+        rest = replace(request, grants=False)
+        begun = self._begin_turn(owner, marks=[*tags], rows=False)
+        sent = (*begun, *asked, *look.statements)
+        found = await line.run(*sent, timeout_s=self._turn_timeout_s)
+        taken, others = found[1], found[2 : 2 + len(asked)]
+        head, *rows = found[2 + len(asked) :]
+        stood = await self._stood(owner, head, look.seen, line)
+        if stood is None:
+            counts = meaning.found_under_turn(owner.tag, request, asked, others)["counts"]
+            return Snapshot(head=None, complete=True, rows=(), counts=counts), None
+        fits = meaning.may_follow(look.since, stood.head)
+        snapshot = self._snapshot(look, stood, rows) if fits else None
+        if snapshot is None:
+            look = Look(owner, look.since if fits else None, None)
+            _, *rows = await line.run(*look.statements, timeout_s=self._pool.timeout_s)
+            snapshot = self._snapshot(look, stood, rows)
+        if snapshot is None:
+            raise AssertionError("a look at all codes of an owner tells its set")
+        given = [(name, rows) for (name, _), rows in zip(asked, others, strict=True)]
+        plain = [(name, None) for name, _ in given if name != "grants"]
+        kept = [rows for name, rows in given if name != "grants"]
+        more = meaning.found_under_turn(owner.tag, rest, plain, kept)
+        reader = self._keeper.reader(owner, stood.codes)
+        more["grants"] = reader.grants(
+            body for name, rows in given if name == "grants" for (body,) in rows
+        )
+        more["tombstoned"] = frozenset(tags[tag] for tag in taken[0][6] or ())
+        return replace(snapshot, **more), stood
+
+    async def _begun(self, line: Line, owner: Owner) -> tuple[Stood | None, list[Row]]:
+        """Take the turn, and return where the owner stands."""
+        seen = self._keeper.seen(owner)
+        found = await self._begun_anyhow(line, owner)
+        return await self._stood(owner, found, seen, line), found
+
+    async def _begun_anyhow(self, line: Line, owner: Owner) -> list[Row]:
+        begun = self._begin_turn(owner, rows=False)
+        head: Statement = ("coded_head", {"owner": owner.name})
+        _, _, found = await line.run(*begun, head, timeout_s=self._turn_timeout_s)
+        return found
+
+    async def _marks(
+        self, line: Line, owner: Owner, stood: Stood | None, ids: Sequence[str]
+    ) -> dict[str, Mark]:
+        """Return the marks of those of some memories that stand under the turn."""
+        if stood is None or not ids:
+            return {}
+        known = self._keeper.watches.marks(owner.digest, stood.head, ids)
+        if known is not None:
+            return known
+        codes: Statement = ("codes", {"owner": owner.name, **ALL_STATUSES})
+        (found,) = await line.run(codes, timeout_s=self._pool.timeout_s)
+        of_all = self._keeper.reader(owner, stood.codes).standing(found)
+        return {id: of_all[id] for id in ids if id in of_all}

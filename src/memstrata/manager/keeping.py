@@ -1,0 +1,30 @@
+"""Bringing the codes of a store under the current key of its ring (FX-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memstrata.domain.coding import KeysReport
+from memstrata.domain.errors import ConfigurationError, InvalidInput
+from memstrata.domain.scope import Scope
+from memstrata.manager.services import Services
+
+
+async def rekey(
+    services: Services, *, scopes: Sequence[str] | None, adopt: bool, accept: bool
+) -> KeysReport:
+    """See :meth:`memstrata.AsyncStrata.rekey`."""
+    store = services.coded
+    if store is None:
+        raise ConfigurationError(
+            "no key ring is set, or the store is in memory, where nobody edits it; name a ring by "
+            "the setting keys, keys_file or keys_command (docs/keys.md)"
+        )
+    if accept and scopes is None:
+        raise InvalidInput("accept", "names whose memories were looked at: give scopes")
+    if scopes is None:
+        owners = await store.owners()
+    else:
+        owners = tuple(dict.fromkeys(Scope.parse(path).owner for path in scopes))
+    coded = [await store.recode(owner, adopt=adopt, accept=accept) for owner in owners]
+    return KeysReport(store.key_id, len(owners), sum(coded))
