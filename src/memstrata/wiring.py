@@ -139,7 +139,7 @@ def assemble(
         ids=ids or SystemIds(),
         journal=ReadJournal(store, rings),
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
-        backups=_backups(store, chosen, clock, alarm, inline=inline),
+        backups=_backups(store, chosen, clock, alarm, key_ring, inline=inline),
         aside=aside,
         model=None if hidden else model or found,
         fusion=Fusion(
@@ -181,12 +181,19 @@ def _backups(
     settings: Settings,
     clock: Clock | None,
     alarm: Alarm | None,
+    ring: KeyRing | None,
     *,
     inline: bool,
 ) -> Backups:
     """Return what takes backups; of itself where a directory is set and the store can be copied."""
+    # A copy is under the keys of its store. No anchor follows it: it is not what goes on.
+    keys, without = Keys(ring), ["anchor"]
+    if Capability.CODED not in store.capabilities:
+        keys, without = Keys(), ["anchor", "keys", "keys_file", "keys_command"]
+    of_copies = settings.model_copy(update=dict.fromkeys(without))
     # Looking through a copy takes a while: on a server's shared loop, on threads beside it.
     steps_in = inline and Capability.INLINE in store.capabilities
+    reopen = partial(open_store, settings=of_copies, inline=steps_in, keys=keys)
     directory = settings.backup_dir
     on_time = directory is not None and Capability.BACKUPS in store.capabilities
     if directory is None and store.capabilities >= {Capability.DURABLE, Capability.BACKUPS}:
@@ -194,7 +201,7 @@ def _backups(
     return Backups(
         store,
         clock or SystemClock(),
-        lambda path: cast("RevertibleStore", open_store(path, settings, inline=steps_in)),
+        lambda path: cast("RevertibleStore", reopen(path)),
         directory=None if directory is None else directory.absolute(),
         every_s=settings.backup_every_minutes * 60 if on_time else None,
         keep=settings.backup_keep,

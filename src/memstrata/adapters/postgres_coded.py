@@ -7,7 +7,7 @@ ends; nothing is foreseen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -24,10 +24,12 @@ from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_postgres import PostgresStore
 from memstrata.adapters.store_tags import tombstone_tag
 from memstrata.adapters.store_watch import Mark, Move, whole, written
+from memstrata.domain.carrying import Carried, Standing
 from memstrata.domain.change import (
     Change,
     Committed,
     Decide,
+    Head,
     Renewed,
     Snapshot,
     StoredRow,
@@ -108,6 +110,14 @@ class CodedPostgresStore(CodedReads):
             found, _ = await line.run(asked, ("commit", None), timeout_s=self._pool.timeout_s)
         done = {id for (id,) in found}
         return tuple(each.id for each in entries if each.id in done)
+
+    async def adopt(self, owner: Scope, standing: Standing, items: Iterable[Carried]) -> Head:
+        """See the port. Who is killed before the codes are there finds the owner without any, and
+        codes it with ``memstrata keys adopt``.
+        """
+        head = await super().adopt(owner, standing, items)
+        await self.recode(owner, adopt=True)
+        return head
 
     async def recode(self, owner: Scope, *, adopt: bool = False, accept: bool = False) -> bool:
         """See :class:`~memstrata.ports.CodedStore`."""

@@ -7,7 +7,7 @@ columns that codes bind as well. Codes are written in the transaction of what th
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -34,10 +34,12 @@ from memstrata.adapters.store_keeper import Keeper
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.adapters.store_watch import Mark, Move
+from memstrata.domain.carrying import Carried, Standing
 from memstrata.domain.change import (
     Change,
     Committed,
     Decide,
+    Head,
     Renewed,
     Snapshot,
     StoredRow,
@@ -119,6 +121,22 @@ class CodedSqliteStore(CodedReads):
                 return write_renewed(connection, known.digest, made)
 
         return await self._writing(write)
+
+    async def adopt(self, owner: Scope, standing: Standing, items: Iterable[Carried]) -> Head:
+        """See the port. Who is killed before the codes are there finds the owner without any, and
+        codes it with ``memstrata keys adopt``.
+        """
+        head = await super().adopt(owner, standing, items)
+        await self.recode(owner, adopt=True)
+        return head
+
+    async def rebirth(self) -> None:
+        """See the port. An incarnation is under the seal of its owner's head."""
+        for owner in await self.owners():
+            await self.recode(owner)
+        await super().rebirth()
+        for owner in await self.owners():
+            await self.recode(owner, accept=True)
 
     async def recode(self, owner: Scope, *, adopt: bool = False, accept: bool = False) -> bool:
         """See :class:`~memstrata.ports.CodedStore`."""

@@ -1,0 +1,89 @@
+"""Under a key ring stores are backed up, and owners carried away, as without one (LT-10, FX-7)."""
+
+from pathlib import Path
+
+import pytest
+
+import memstrata
+from memstrata.adapters.key_ring import HeldKeys, new_key
+
+RING = HeldKeys.of_text(new_key("k1"))
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """A store under a ring with two users, one of them erased."""
+    path = tmp_path / "m.db"
+    with memstrata.open(path, key_ring=RING) as strata:
+        ana, eve = (strata.manager(user=name) for name in ("ana", "eve"))
+        ana.remember("Ana likes tea.")
+        ana.remember("We deploy to us-east-1", key="region")
+        ana.correct("region", "We deploy to eu-west-1")
+        eve.remember("Eve likes cake.")
+        eve.erase()
+    return path
+
+
+def contents(memory: memstrata.MemoryManager) -> set[str]:
+    return {one.content for one in memory.list()}
+
+
+def test_a_store_goes_back_to_its_backup_and_stays_under_its_ring(
+    written: Path, tmp_path: Path
+) -> None:
+    with memstrata.open(written, key_ring=RING) as strata:
+        memory = strata.manager(user="ana")
+        stood = contents(memory)
+        strata.backup(tmp_path / "backup.db")
+        memory.remember("Said after the backup.")
+
+        strata.restore_backup(tmp_path / "backup.db")
+
+        assert contents(memory) == stood
+        memory.remember("It goes on.")
+    with memstrata.open(written, key_ring=RING) as strata:
+        assert contents(strata.manager(user="ana")) == {*stood, "It goes on."}
+        assert strata.verify_audit().ok
+    with pytest.raises(memstrata.KeyUnavailable):
+        memstrata.open(tmp_path / "backup.db")
+
+
+def test_what_was_edited_in_a_backup_is_not_restored(written: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup.db"
+    with memstrata.open(written, key_ring=RING) as strata:
+        strata.backup(backup)
+    backup.with_name("backup.db.sha256").unlink()
+    raw = backup.read_bytes()
+    assert b"Ana likes tea." in raw
+    backup.write_bytes(raw.replace(b"Ana likes tea.", b"Ana hates tea."))
+
+    with memstrata.open(written, key_ring=RING) as strata:
+        with pytest.raises(memstrata.CarryRefused) as refused:
+            strata.restore_backup(backup)
+
+        assert refused.value.reason == "damaged"
+        assert "Ana likes tea." in contents(strata.manager(user="ana"))
+
+
+def test_an_owner_that_is_brought_back_has_codes(written: Path, tmp_path: Path) -> None:
+    with memstrata.open(written, key_ring=RING) as strata:
+        stood = contents(strata.manager(user="ana"))
+        strata.manager(user="ana").export(tmp_path / "ana.jsonl")
+    elsewhere = tmp_path / "n.db"
+    with memstrata.open(elsewhere, key_ring=RING) as strata:
+        strata.manager(user="ana").restore(tmp_path / "ana.jsonl")
+        assert contents(strata.manager(user="ana")) == stood
+        assert strata.verify_audit().ok
+    _edit(elsewhere)
+
+    with memstrata.open(elsewhere, key_ring=RING) as strata, pytest.raises(memstrata.Tampered):
+        strata.manager(user="ana").list()
+
+
+def _edit(path: Path) -> None:
+    import apsw
+
+    connection = apsw.Connection(str(path))
+    edit = "UPDATE memories SET body = CAST(replace(body, 'tea', 'gin') AS BLOB)"
+    connection.execute(edit).fetchall()
+    connection.close()
