@@ -1,9 +1,9 @@
 """Whole lives in any order, on every store, end where a dictionary would end.
 
-Two users and a task of one of them write, correct, confirm, undo, forget and erase, time passes,
-and processes end well or not. After each step every face shows what the model says, of each scope
-its own and nothing of another's. ``LIFE_STEPS`` sets how many steps are played on SQLite and in
-memory, ``LIFE_SEED`` where they begin.
+Two users and a task of one of them write, correct, confirm, undo, refuse, forget and erase, time
+passes, and processes end well or not. After each step every face shows what the model says, of each
+scope its own and nothing of another's. ``LIFE_STEPS`` sets how many steps are played on SQLite and
+in memory, ``LIFE_SEED`` where they begin.
 """
 
 import os
@@ -67,6 +67,7 @@ class Lives(RuleBasedStateMachine):
         self.place = tempfile.TemporaryDirectory()
         self.target = self.new_target(on_disk)
         self.shelves = {name: Shelf() for name in PLACES}
+        self.refused: dict[str, set[str]] = {"ana": set(), "bob": set()}
         self.past: list[Believed] = []
         self.done: dict[tuple[str, str], tuple[str, Fact]] = {}
         self.abandoned: list[Strata] = []
@@ -109,6 +110,11 @@ class Lives(RuleBasedStateMachine):
 
     @rule(who=WHO, key=KEYS, value=VALUES, source=SOURCES, days=st.sampled_from([None, 1, 3]))
     def remember(self, who: str, key: str, value: str, source: str, days: int | None) -> None:
+        if self.is_refused(who, key):
+            self.tick()
+            outcome = self.managers[who].remember(value, key=key, source=source, ttl_days=days)
+            assert (outcome.kind, outcome.memory) == ("blocked", None)
+            return
         before = self._copied(who, key)
         expected = self.shelves[who].told(key, value, source, self.tick(), days)
         outcome = self.managers[who].remember(value, key=key, source=source, ttl_days=days)
@@ -120,6 +126,10 @@ class Lives(RuleBasedStateMachine):
 
     @rule(who=WHO, key=KEYS, value=VALUES)
     def correct(self, who: str, key: str, value: str) -> None:
+        if self.is_refused(who, key):
+            self.tick()
+            assert self.managers[who].correct(key, value).kind == "blocked"
+            return
         before = self._copied(who, key)
         expected = self.shelves[who].corrected(key, value, self.tick())
         outcome = self.managers[who].correct(key, value)
@@ -140,7 +150,7 @@ class Lives(RuleBasedStateMachine):
     @rule(who=WHO, key=KEYS)
     def undo(self, who: str, key: str) -> None:
         event, before = self.done.pop((who, key), (None, None))
-        if event is None or before is None:
+        if event is None or before is None or self.is_refused(who, key):
             return
         now, shelf = self.tick(), self.shelves[who]
         if now >= before.expires:
@@ -202,6 +212,24 @@ class Lives(RuleBasedStateMachine):
         for place in (each for each in PLACES if each.split("/")[0] == who):
             self.shelves[place].facts = {}
             self._forgotten(place, [*NAMES])
+        self.refused[who] = set()
+
+    @rule(who=st.sampled_from(("ana", "bob")), key=KEYS)
+    def refuse(self, who: str, key: str) -> None:
+        self.tick()
+        change = self.managers[who].refuse(key=key)
+
+        assert change.changed is (key not in self.refused[who])
+        self.refused[who].add(key)
+
+    @rule(who=st.sampled_from(("ana", "bob")), key=KEYS)
+    def allow(self, who: str, key: str) -> None:
+        self.tick()
+        self.managers[who].allow(key=key)
+        self.refused[who].discard(key)
+
+    def is_refused(self, who: str, key: str) -> bool:
+        return key in self.refused[who.split("/")[0]]
 
     @rule(days=st.sampled_from([0.5, 1, 2, 365]))
     def wait(self, days: float) -> None:
@@ -209,7 +237,8 @@ class Lives(RuleBasedStateMachine):
 
     @rule(who=WHO)
     def look_back_later(self, who: str) -> None:
-        values = {key: fact.value for key, fact in self.standing(who).items()}
+        standing = self.shelves[who].standing(self.now)
+        values = {key: fact.value for key, fact in standing.items()}
         self.past = [*self.past[-3:], Believed(self.now, who, values)]
         self.tick()
 
@@ -222,7 +251,11 @@ class Lives(RuleBasedStateMachine):
                 scopes = ["task" if level else "user"]
                 hits = manager.recall(key, known_at=believed.at, filter={"key": key}, scopes=scopes)
                 found |= {hit.memory.key: hit.memory.content for hit in hits}
-            assert found == believed.values
+            assert found == {
+                key: value
+                for key, value in believed.values.items()
+                if not self.is_refused(believed.place, key)
+            }
 
     @rule()
     def reopen(self) -> None:
@@ -237,7 +270,9 @@ class Lives(RuleBasedStateMachine):
             self.strata = self._opened()
 
     def standing(self, who: str) -> dict[str, Any]:
-        return self.shelves[who].standing(self.now)
+        """Return what is to be seen."""
+        seen = self.shelves[who].standing(self.now)
+        return {key: fact for key, fact in seen.items() if not self.is_refused(who, key)}
 
     def _id(self, who: str, key: str) -> str | None:
         scope = "task" if "/" in who else "user"
