@@ -188,7 +188,9 @@ class CodedPostgresStore(CodedReads):
         """Take the turn; return what a writer wants to see, and where that stands."""
         tags = {tombstone_tag(owner.tag, print_): print_ for print_ in request.tombstones}
         look = Look(owner, request.since, self._keeper.seen(owner))
-        asked = meaning.wanted_under_turn(owner.name, owner.tag, request)
+        wanted = meaning.wanted_under_turn(owner.name, owner.tag, request)
+        # Those come with the rows, by whichever look these come.
+        asked = [statement for statement in wanted if statement[0] != "consents"]
         rest = replace(request, grants=False)
         begun = self._begin_turn(owner, marks=[*tags], rows=False)
         sent = (*begun, *asked, *look.statements)
@@ -215,6 +217,7 @@ class CodedPostgresStore(CodedReads):
         more["grants"] = reader.grants(
             body for name, rows in given if name == "grants" for (body,) in rows
         )
+        del more["consents"]
         more["tombstoned"] = frozenset(tags[tag] for tag in taken[0][6] or ())
         return replace(snapshot, **more), stood
 

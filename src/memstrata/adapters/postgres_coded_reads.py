@@ -52,12 +52,16 @@ class Look(NamedTuple):
 
     @property
     def statements(self) -> list[Statement]:
-        """Where it stands, its rows, and the codes of others if they are asked for."""
+        """Where it stands, its rows, the codes of others if they are asked for, and its consents
+        with all of its rows.
+        """
         named = {"owner": self.owner.name}
         rows, bound = meaning.rows_since(self.owner.name, self.since)
         sent: list[Statement] = [("coded_head", named), (f"coded_{rows}", bound)]
         if self.is_whole:
             sent.append(("codes", {**named, **(LIVE if self.since is None else ALL_STATUSES)}))
+        if self.since is None:
+            sent.append(meaning.consents_of(self.owner.name))
         return sent
 
 
@@ -229,14 +233,16 @@ class CodedReads(PostgresStore):
         """
         reader = self._keeper.reader(look.owner, stood.codes)
         stored, marks = reader.current(found[0])
-        for codes in found[1:]:
-            marks |= reader.standing(codes)
+        if look.is_whole:
+            marks |= reader.standing(found[1])
         since = None if look.is_whole else look.since
         if not self._keeper.follow(look.owner, stood, marks, since):
             return None
-        if look.since is None:
-            stored.sort(key=lambda row: (row.revision, row.id))
-        return Snapshot(head=stood.head, complete=look.since is None, rows=tuple(stored))
+        if look.since is not None:
+            return Snapshot(head=stood.head, complete=False, rows=tuple(stored))
+        stored.sort(key=lambda row: (row.revision, row.id))
+        consents = meaning.consents_in(found[2])
+        return Snapshot(head=stood.head, complete=True, rows=tuple(stored), **consents)
 
     async def _coded(
         self, owner: Scope, statement: str, /, **bound: object

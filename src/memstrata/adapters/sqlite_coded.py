@@ -229,7 +229,8 @@ class CodedSqliteStore(CodedReads):
         snapshot, mac = rows_of.fetch_for_turn(connection, owner.digest, owner.tag, rest)
         if stood is not None:
             complete, rows = self._rows_since(connection, owner, stood, request.since)
-            snapshot = replace(snapshot, complete=complete, rows=tuple(rows))
+            consents = rows_of.fetch_consents(connection, owner.digest) if complete else ()
+            snapshot = replace(snapshot, complete=complete, rows=tuple(rows), consents=consents)
             if asks:
                 reader = self._keeper.reader(owner, stood.codes)
                 snapshot = replace(snapshot, grants=coded_grants(connection, reader, owner.digest))

@@ -9,6 +9,7 @@ import apsw
 
 from memstrata.adapters.sqlite_file import arrival_in
 from memstrata.adapters.sqlite_recoding import looked_through
+from memstrata.adapters.sqlite_rows import fetch_consents
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_coded import (
     CURRENT_COLUMNS,
@@ -203,7 +204,8 @@ class CodedReads(SqliteStore):
         if stood is None:
             return Snapshot(head=None, complete=True, rows=())
         complete, rows = self._rows_since(connection, owner, stood, since)
-        return Snapshot(head=stood.head, complete=complete, rows=tuple(rows))
+        consents = fetch_consents(connection, owner.digest) if complete else ()
+        return Snapshot(head=stood.head, complete=complete, rows=tuple(rows), consents=consents)
 
     def _rows_since(
         self, connection: apsw.Connection, owner: Owner, stood: Stood, since: Head | None

@@ -70,7 +70,8 @@ class PortableStoreContract(ContractBase):
         state, body = encode_state(memory), encode_body(memory)
         payload = canonical_json({"subjects": ["m"]})
         session = canonical_json({"owner": ALICE.path, "session": "s"})
-        named = canonical_json({"about": "key", "name": "k"})
+        said = {"about": "key", "name": "k", "allowed": False, "by": ALICE.path}
+        named = canonical_json(said)
         grant = canonical_json({"grantee": "zoe", "right": "admin", "subject": None, "by": "root"})
         return [
             Carried("memory", ("m", 9, 40, state, body), ("a1", "e1", b"entry")),
