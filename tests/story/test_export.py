@@ -340,6 +340,13 @@ def with_held(body):
     return with_line_of({**line, "body": body}, ("grant", "journal", "end"))
 
 
+def with_review(scope):
+    sides = {"a": "x", "b": "y", "kept": None}
+    body = {"scope": scope, "reason": "small_gap", "opened_at": 1, **sides}
+    line = {"type": "review", "id": "r", "status": "open", "at": 1, "body": body}
+    return with_line_of(line, ("end",))
+
+
 BAD = {
     "cut in a line": (cut(lambda raw: raw[: len(raw) // 2]), "damaged"),
     "cut at a line": (cut(lambda raw: raw[: raw[:-1].rindex(b"\n") + 1]), "damaged"),
@@ -383,6 +390,11 @@ BAD = {
     "an event without subjects": (with_event(subjects="all"), "damaged"),
     "a session of somebody else": (with_session("/global/org/default/user/bob/"), "damaged"),
     "a candidate of nothing": (with_held({}), "damaged"),
+    "a consent of nothing": (
+        with_line_of({"type": "consent", "at": 1, "body": {"about": "key"}}, ("end",)),
+        "damaged",
+    ),
+    "a review of somebody else": (with_review("/global/org/default/user/bob/"), "damaged"),
     "a right of its own making": (with_grant, "damaged"),
 }
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.adapters.memory_shelf import Done, Kept, Shelf, State, grant_name
-from memstrata.adapters.store_columns import CODEC, consent_body, read_consents
+from memstrata.adapters.store_columns import CODEC, read_consents
 from memstrata.adapters.store_tags import (
     Tag,
     chain_tag,
@@ -28,6 +28,7 @@ from memstrata.domain.change import (
     StoredRow,
 )
 from memstrata.domain.codec import STATUS_CODES, canonical_json, code_of, decode, status_of
+from memstrata.domain.consent_codec import encode_consent
 from memstrata.domain.event import Link
 from memstrata.domain.moving import OwnerFacts, Row
 from memstrata.domain.scope import Grant, Right, Scope
@@ -169,7 +170,7 @@ _ENTRIES: Mapping[str, Callable[[Shelf], Iterable[Entry]]] = MappingProxyType(
             for grant in shelf.grants.values()
         ),
         "consents": lambda shelf: (
-            _entry((consent_tag(shelf.tag, each), to_us(each.at), consent_body(each)))
+            _entry((consent_tag(shelf.tag, each), to_us(each.at), encode_consent(each)))
             for each in shelf.consents.values()
         ),
         "policies": lambda shelf: (

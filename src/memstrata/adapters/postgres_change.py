@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from memstrata.adapters.postgres_pool import Statement
 from memstrata.adapters.postgres_rows import is_text
-from memstrata.adapters.store_columns import CODEC, consent_body, next_head, state_columns
+from memstrata.adapters.store_columns import CODEC, next_head, state_columns
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import check_chains, check_change, content_code, link_events
 from memstrata.adapters.store_tags import (
@@ -35,6 +35,7 @@ from memstrata.domain.change import (
 )
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.consent import Consent
+from memstrata.domain.consent_codec import encode_consent
 from memstrata.domain.event import CHAIN_START
 from memstrata.domain.memory import Memory
 from memstrata.domain.moving import PARTS
@@ -350,7 +351,7 @@ def _consents(owner: Owner, consents: Iterable[Consent]) -> Iterable[Statement]:
     last = {consent_tag(owner.tag, each): each for each in consents}
     if last:
         times = [to_us(each.at) for each in last.values()]
-        bodies = [consent_body(each) for each in last.values()]
+        bodies = [encode_consent(each) for each in last.values()]
         yield "put_consents", {"tags": [*last], "times": times, "bodies": bodies}
 
 

@@ -9,7 +9,7 @@ import apsw
 from memstrata.adapters.sql import parameters
 from memstrata.adapters.sqlite_erasure import erase_rows
 from memstrata.adapters.sqlite_schema import SQL
-from memstrata.adapters.store_columns import CODEC, consent_body, next_head, state_columns
+from memstrata.adapters.store_columns import CODEC, next_head, state_columns
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import (
     check_chains,
@@ -32,6 +32,7 @@ from memstrata.adapters.store_tags import (
 )
 from memstrata.domain.change import Change, Head, JournalEntry, NewVersion, Renewed, StoredRow
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
+from memstrata.domain.consent_codec import encode_consent
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import to_us
@@ -341,7 +342,7 @@ def _write_bans(writing: Writing, change: Change) -> None:
         body = canonical_json(grant.to_dict())
         writing.run("put_grant", tag=grant_tag(writing.tag, grant), body=body)
     for consent in change.consents:
-        tag, body = consent_tag(writing.tag, consent), consent_body(consent)
+        tag, body = consent_tag(writing.tag, consent), encode_consent(consent)
         writing.run("put_consent", tag=tag, at=to_us(consent.at), body=body)
 
 

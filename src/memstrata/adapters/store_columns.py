@@ -9,12 +9,13 @@ from typing import Any
 
 from memstrata.adapters.store_rules import in_consent_order, in_grant_order
 from memstrata.domain.change import Change, Head, StoredRow
-from memstrata.domain.codec import STATUS_CODES, canonical_json, code_of
-from memstrata.domain.consent import About, Consent
+from memstrata.domain.codec import STATUS_CODES, code_of
+from memstrata.domain.consent import Consent
+from memstrata.domain.consent_codec import decode_consent
 from memstrata.domain.errors import InvalidScope
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.scope import Grant, Right, Scope
-from memstrata.domain.value import from_us, to_us
+from memstrata.domain.value import to_us
 
 # How body and state are written (``domain.codec``); another number when that changes.
 CODEC = 1
@@ -73,19 +74,9 @@ def read_grants(bodies: Iterable[bytes]) -> tuple[Grant, ...]:
     )
 
 
-def consent_body(consent: Consent) -> bytes:
-    """Return what is kept of a consent beside its time, as canonical JSON."""
-    named = {"about": consent.about.value, "name": consent.name}
-    return canonical_json({**named, "allowed": consent.allowed, "by": consent.by})
-
-
 def read_consents(found: Iterable[tuple[int, bytes]]) -> tuple[Consent, ...]:
     """Return consents from their times and bodies, by what they are about, then name."""
-    written = ((from_us(at), json.loads(body)) for at, body in found)
-    return in_consent_order(
-        Consent(About(said["about"]), said["name"], said["allowed"], at, said["by"])
-        for at, said in written
-    )
+    return in_consent_order(decode_consent(at, body) for at, body in found)
 
 
 def scope_named(name: str) -> Scope | None:

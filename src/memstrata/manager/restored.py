@@ -7,8 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from memstrata.capture.drafts import DEFAULT_RULES
+from memstrata.domain.change import ReviewRecord
 from memstrata.domain.event import EventType
 from memstrata.domain.memory import Memory
+from memstrata.domain.review import decode_review
 from memstrata.domain.scope import Scope
 
 MOST_VERSIONS = 2**31
@@ -17,6 +19,20 @@ MOST_TURNS = 2**31
 
 _TEXTS = ("root", "category", "content", "content_hash", "key", "quote", "speaker", "purpose")
 _OPTIONAL = frozenset({"key", "quote", "speaker", "purpose", "supersedes", "embedding_model"})
+
+
+def check_review(record: ReviewRecord, owner: Scope) -> None:
+    """Check that a review is one of an owner's.
+
+    Raises:
+        ValueError: If it is not; or ``LookupError``, ``TypeError``.
+    """
+    review = decode_review(record)
+    texts = (review.id, review.reason, review.a, review.b)
+    if review.scope.owner != owner or not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"review {review.id} is not one of {owner.path}")
+    if review.status != record.status:
+        raise ValueError(f"review {review.id} does not stand as its line says")
 
 
 def check_memory(memory: Memory) -> None:

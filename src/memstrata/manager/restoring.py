@@ -33,15 +33,16 @@ from memstrata.domain.carrying import (
     read_end,
     read_header,
 )
-from memstrata.domain.change import StoredRow
+from memstrata.domain.change import ReviewRecord, StoredRow
 from memstrata.domain.codec import canonical_json, decode, decode_all
+from memstrata.domain.consent_codec import decode_consent
 from memstrata.domain.errors import CarryRefused, InvalidInput, InvalidScope, StoreCorrupt
 from memstrata.domain.event import CHAIN_START, chain, commit_to
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope, ScopeLevel
 from memstrata.manager.exporting import Tell, portable
 from memstrata.manager.files import files_refused
-from memstrata.manager.restored import Chains, check_memory, check_payload
+from memstrata.manager.restored import Chains, check_memory, check_payload, check_review
 from memstrata.manager.services import Services
 from memstrata.ports import MemoryStore
 from memstrata.retrieval.entry import index_text
@@ -310,6 +311,12 @@ class _Checked:
         if item.cells[3] != named:
             raise ValueError(f"session {item.cells[0]!r} is not what its line says")
 
+    def _check_review(self, item: Carried) -> None:
+        check_review(ReviewRecord(*item.cells), self._owner)
+
+    def _check_consent(self, item: Carried) -> None:
+        decode_consent(*item.cells)
+
     def _check_right(self, item: Carried) -> None:
         # In a user's file these would be rights of its own making.
         if self._owner.level not in (ScopeLevel.ORG, ScopeLevel.GLOBAL):
@@ -418,6 +425,8 @@ _CHECKS = {
     "derivation": _Checked._check_place,
     "held": _Checked._check_held,
     "session": _Checked._check_session,
+    "review": _Checked._check_review,
+    "consent": _Checked._check_consent,
     "grant": _Checked._check_right,
     "policy": _Checked._check_right,
 }
