@@ -7,7 +7,16 @@ import sys
 import pytest
 
 from conftest import World
-from memstrata import Draft, Event, InvalidInput, MemoryManager, NotReplayable, Outcome, Scope
+from memstrata import (
+    Draft,
+    Event,
+    InvalidInput,
+    MemoryManager,
+    NotReplayable,
+    Outcome,
+    Scope,
+    UndoRefused,
+)
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.trust import Label, Source, Trust
 
@@ -281,3 +290,27 @@ def test_a_refusal_holds_at_the_next_read_of_another_process(tmp_path) -> None:
         ana.allow("salary")
         assert asked() == "['drink', 'salary'] refreshed"
         other.stdin.close()
+
+
+def test_what_is_refused_is_nobodys_to_decide_or_take_back(ana: MemoryManager) -> None:
+    for city, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
+        triple = ("Ana", "lives in", city)
+        outcome = ana.remember_many(
+            [Draft(f"Ana lives in {city}", category="entity_fact", source=source, triple=triple)]
+        )[0]
+    (review,) = ana.reviews()
+    ana.remember("green", key="colour")
+    corrected = ana.correct("colour", "blue").events[0].id
+    ana.refuse(category="entity_fact")
+    ana.refuse(key="colour")
+
+    assert outcome.kind == "review"
+    assert ana.reviews() == ()
+    assert ana.decide(review.id, "a").reasons == ("not_found",)
+    with pytest.raises(UndoRefused, match="unknown_event"):
+        ana.undo(corrected)
+
+    ana.allow(category="entity_fact")
+    ana.allow(key="colour")
+    assert [each.id for each in ana.reviews()] == [review.id]
+    assert ana.undo(corrected).kind == "undone"

@@ -7,6 +7,7 @@ from typing import cast
 
 from memstrata.domain.ageing import seen_at
 from memstrata.domain.change import Change, Snapshot, TurnRequest
+from memstrata.domain.consent import Refusals
 from memstrata.domain.decision import Outcome, OutcomeKind
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.event import EventType
@@ -44,7 +45,7 @@ class Reviewer:
         index = self._services.indexes.of(owner)
         index.refresh(await self._services.store.snapshot(owner, since=index.head))
         found = (self._with_sides(decode_review(record), index) for record in records)
-        return tuple(review for review in found if self._is_mine(review))
+        return tuple(review for review in found if self._is_mine(review, index.refusals))
 
     def _with_sides(self, review: Review, index: OwnerIndex) -> Review:
         now = self._reader.now
@@ -52,13 +53,14 @@ class Reviewer:
         sides = (None if side is None else seen_at(side, now) for side in found)
         return replace(review, sides=tuple(sides))
 
-    def _is_mine(self, review: Review) -> bool:
-        """Whether it is of this principal's scope, and its agent may see what stands of it; of
-        which nothing stands any more there is nothing to decide.
+    def _is_mine(self, review: Review, refusals: Refusals) -> bool:
+        """Whether it is of this principal's scope, and its agent may see what stands of it, and
+        nobody refused that; of which nothing stands any more there is nothing to decide.
         """
         standing = [side for side in review.sides if side is not None]
         mine = review.scope == self._principal.home and bool(standing)
-        return mine and all(self._reader.admits(side) for side in standing)
+        seen = [self._reader.admits(side) and not refusals.against(side) for side in standing]
+        return mine and all(seen)
 
     async def decide(self, id: str, keep: str, reason: str) -> Outcome:
         """See :meth:`memstrata.manager.AsyncMemoryManager.decide`."""

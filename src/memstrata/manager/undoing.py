@@ -80,8 +80,10 @@ class Undoer:
     async def _deed(self, owner: Scope, event: Mapping[str, Any]) -> Deed:
         store = self._services.store
         stories = [await store.states(owner, id) for id in event["subjects"]]
+        refusals = self._services.indexes.of(owner).refusals
+        latest = [states[-1] for states in stories if states]
         mine = event["scope"] == self._principal.home.path and all(
-            self._sees(states[-1]) for states in stories if states
+            self._sees(memory) and not refusals.against(memory) for memory in latest
         )
         if not mine:
             raise _unknown(event["id"])
