@@ -257,7 +257,12 @@ class CodedReads(PostgresStore):
 
     async def _tagged(self, owner: Scope, tag: bytes) -> list[StoredRow]:
         stood, found = await self._coded(owner, "coded_rows_by_tag", tag=tag)
-        return [] if stood is None else self._reader(owner, stood).tagged(found, tag)
+        if stood is None:
+            return []
+        reader = self._reader(owner, stood)
+        # What is looked up by name is missing where its name is.
+        reader.listed(id for (id,) in await self._ask_of(owner, "unlisted"))
+        return reader.tagged(found, tag)
 
     async def _of_one(self, owner: Scope) -> Reader:
         """Return what reads an owner of whom something was found."""

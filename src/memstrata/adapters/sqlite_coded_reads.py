@@ -253,7 +253,10 @@ class CodedReads(SqliteStore):
     async def _tagged(self, owner: Scope, tag: bytes) -> list[StoredRow]:
         def read(connection: apsw.Connection, reader: Reader, digest: bytes) -> list[StoredRow]:
             bound = {"owner": digest, "tag": tag}
-            return reader.tagged(connection.execute(CODED["rows_by_tag"], bound), tag)
+            rows = reader.tagged(connection.execute(CODED["rows_by_tag"], bound), tag)
+            # What is looked up by name is missing where its name is.
+            reader.listed(id for (id,) in connection.execute(SQL["unlisted"], {"owner": digest}))
+            return rows
 
         return await self._of(owner, read)
 

@@ -18,7 +18,9 @@ _READ_ONLY = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _CORRUPT = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.ConstraintError)
 
 
-def translated(location: str, error: apsw.Error | OSError, number: int = 0) -> StoreError:
+def translated(
+    location: str, error: apsw.Error | OSError | UnicodeDecodeError, number: int = 0
+) -> StoreError:
     """Return the error of ours that says what the caller can do about it.
 
     Args:
@@ -32,6 +34,8 @@ def translated(location: str, error: apsw.Error | OSError, number: int = 0) -> S
         return StoreFull(location, f"no space is left: {text}")
     if isinstance(error, apsw.ReadOnlyError) or number in _READ_ONLY:
         return StoreReadOnly(location, f"cannot be written: {text}")
+    if isinstance(error, UnicodeDecodeError):
+        return StoreCorrupt(location, f"a column of text holds what is none: {text}")
     if isinstance(error, _CORRUPT):
         return StoreCorrupt(location, f"the file is damaged or is no memstrata store: {text}")
     if isinstance(error, apsw.SQLError):
@@ -65,6 +69,6 @@ class Translating:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(error, (apsw.Error, OSError)):
+        if isinstance(error, (apsw.Error, OSError, UnicodeDecodeError)):
             number = 0 if self._connection is None else self._connection.system_errno
             raise translated(self._location, error, number) from error

@@ -215,6 +215,15 @@ class Reader:
             rows.append(row)
         return rows
 
+    def listed(self, unlisted: Iterable[str]) -> None:
+        """Refuse memories that cannot be looked up by their chain or their key.
+
+        Raises:
+            Tampered: If there is one.
+        """
+        for id in unlisted:
+            self.refuse("content", "does not stand under its own name", id)
+
     def past(self, found: Iterable[Sequence[Any]]) -> list[StoredRow]:
         """Read memories in states that they once had, in the order found.
 

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from memstrata.domain.change import StoredRow
-from memstrata.domain.errors import StoreCorrupt
+from memstrata.domain.errors import InvalidScope, StoreCorrupt
 from memstrata.domain.memory import (
     Importance,
     Kind,
@@ -171,6 +171,18 @@ def encode_state(memory: Memory) -> bytes:
     return fixed + canonical_json(tail) if tail else fixed
 
 
+_UNREADABLE = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    InvalidScope,
+    struct.error,
+)
+"""What parsers raise of a blob that no encoder here wrote."""
+
+
 def decode(row: StoredRow) -> Memory:
     """Read a memory back from its row.
 
@@ -183,7 +195,7 @@ def decode(row: StoredRow) -> Memory:
         _read_state(fields, row.state)
         fields["known_from"] = from_us(row.known_from)
         fields["known_to"] = None if row.known_to is None else from_us(row.known_to)
-    except (ValueError, LookupError, TypeError, AttributeError, struct.error) as error:
+    except _UNREADABLE as error:
         raise StoreCorrupt(f"memory {row.id}", f"row cannot be read: {error}") from error
     return Memory.of(**fields)
 

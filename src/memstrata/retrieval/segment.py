@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import NEVER, STATE, STATUS_CODES, code_of, decode
+from memstrata.domain.codec import IMPORTANCE_CODES, NEVER, STATE, STATUS_CODES, code_of, decode
+from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.trust import Audience
 from memstrata.language.names import LEAST_NAME_ID
@@ -96,8 +97,18 @@ class Segment:
         Args:
             rows: Every entry made by the current recipe.
             dimensions: Length of the vectors of that recipe; 0 for none.
+
+        Raises:
+            StoreCorrupt: If entries or states are not what the encoders write.
         """
         self.rows = list(rows)
+        try:
+            self._build(rows, dimensions)
+        except (ValueError, IndexError, OverflowError) as error:
+            problem = f"cannot be read: {error}; see `memstrata audit verify`"
+            raise StoreCorrupt("what memories are found by", problem) from error
+
+    def _build(self, rows: Sequence[StoredRow], dimensions: int) -> None:
         # Each cell is read once, and without a step of Python's for each row: an owner is cold when
         # this runs, and so are its rows.
         entries = list(map(_ENTRY_OF, rows))
@@ -115,6 +126,8 @@ class Segment:
         self.summaries = ageing.summaries(self.entry, self.state)
         self.scopes = frozenset(np.unique(self.entry["scope"]).tolist())
         self.is_readable = bool(RECALLED[self.state["status"]].all())
+        if self.state["importance"].max(initial=0) >= len(IMPORTANCE_CODES):
+            raise ValueError("there is no such importance")
         closed = (self.entry["purpose"] != 0) | (self.entry["restricted"] != 0)
         self.restricted = bool(closed.any())
         self._opened: dict[int, Memory] = {}

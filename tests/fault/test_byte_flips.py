@@ -1,0 +1,82 @@
+"""A bit that turns over in a store's file is noticed, or nothing depends on it (FX-7).
+
+Under a key ring no memory is silently wrong, missing, or ranked by what it does not say. Without
+one the codes find less: what is read then is at least a memory or an error of ours.
+"""
+
+import os
+import random
+
+import pytest
+
+import memstrata
+from memstrata.adapters.key_ring import HeldKeys, new_key
+from memstrata.domain.errors import MemstrataError
+
+FLIPS = int(os.environ.get("BYTE_FLIPS", "100"))
+"""For each of the two; 2,000 take some minutes."""
+
+RING = HeldKeys.of_text(new_key("k1"))
+QUERY = "Who likes tea in Lima?"
+
+
+def looked_at(path, ring):
+    """Return all that a user is shown."""
+    with memstrata.open(path, key_ring=ring) as strata:
+        memory = strata.manager(user="ana")
+        listed = {one.id: one.to_dict() for one in memory.list()}
+        hits = [(hit.memory.to_dict(), hit.score) for hit in memory.recall(QUERY, limit=8)]
+        past = [one.to_dict() for one in memory.history("region")]
+        return listed, hits, past
+
+
+def lived(path, ring):
+    rng = random.Random(4)
+    with memstrata.open(path, key_ring=ring) as strata:
+        memory = strata.manager(user="ana")
+        for number in range(30):
+            drink, city = rng.choice(("tea", "coffee")), rng.choice(("Oslo", "Rome", "Lima"))
+            memory.remember(f"Guest {number} likes {drink} in {city}.")
+        memory.remember("We deploy to us-east-1", key="region")
+        memory.remember("We deploy to eu-west-1", key="region")
+    return path.read_bytes(), looked_at(path, ring)
+
+
+def flips(raw, where):
+    rng = random.Random(FLIPS)
+    for _ in range(FLIPS):
+        place = rng.randrange(len(raw))
+        flipped = bytearray(raw)
+        flipped[place] ^= 1 << rng.randrange(8)
+        for old in where.parent.glob(f"{where.name}*"):
+            old.unlink()
+        where.write_bytes(flipped)
+        yield place
+
+
+# What readers did may be lost with the store that it is to be written to; that is said.
+pytestmark = pytest.mark.filterwarnings("ignore:memstrata. what readers did:RuntimeWarning")
+
+
+def test_under_a_ring_nothing_is_silently_wrong_or_missing(tmp_path):
+    raw, shown = lived(tmp_path / "sound.db", RING)
+    noticed = 0
+    for place in flips(raw, tmp_path / "flipped.db"):
+        try:
+            found = looked_at(tmp_path / "flipped.db", RING)
+        except MemstrataError:
+            noticed += 1
+        else:
+            assert found == shown, f"byte {place}"
+    assert noticed > 0
+
+
+def test_without_a_ring_what_cannot_be_read_is_an_error_of_ours(tmp_path):
+    raw, _ = lived(tmp_path / "sound.db", None)
+    noticed = 0
+    for _ in flips(raw, tmp_path / "flipped.db"):
+        try:
+            looked_at(tmp_path / "flipped.db", None)
+        except MemstrataError:
+            noticed += 1
+    assert noticed > 0
