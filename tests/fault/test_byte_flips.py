@@ -7,11 +7,12 @@ one the codes find less: what is read then is at least a memory or an error of o
 import os
 import random
 
+import apsw
 import pytest
 
 import memstrata
 from memstrata.adapters.key_ring import HeldKeys, new_key
-from memstrata.domain.errors import MemstrataError
+from memstrata.domain.errors import MemstrataError, StoreCorrupt
 
 FLIPS = int(os.environ.get("BYTE_FLIPS", "100"))
 """For each of the two; 2,000 take some minutes."""
@@ -80,3 +81,23 @@ def test_without_a_ring_what_cannot_be_read_is_an_error_of_ours(tmp_path):
         except MemstrataError:
             noticed += 1
     assert noticed > 0
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "memories SET state = CAST(substr(state, 1, 3) || x'7b' || substr(state, 5) AS BLOB)",
+        "memories SET state = CAST(x'7b' || substr(state, 2) AS BLOB)",
+        "memories SET id = CAST(x'ff' || substr(id, 2) AS TEXT)",
+        "index_rows SET entry = CAST(substr(entry, 1, 200) AS BLOB)",
+    ],
+    ids=["importance", "status", "no-text", "short-entry"],
+)
+def test_what_no_encoder_wrote_is_an_error_of_ours(edit, tmp_path):
+    lived(tmp_path / "m.db", None)
+    connection = apsw.Connection(str(tmp_path / "m.db"))
+    connection.execute(f"UPDATE {edit}").fetchall()
+    connection.close()
+
+    with pytest.raises(StoreCorrupt):
+        looked_at(tmp_path / "m.db", None)

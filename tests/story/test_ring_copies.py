@@ -1,7 +1,9 @@
 """Under a key ring stores are backed up, and owners carried away, as without one (LT-10, FX-7)."""
 
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 import memstrata
@@ -80,10 +82,45 @@ def test_an_owner_that_is_brought_back_has_codes(written: Path, tmp_path: Path) 
         strata.manager(user="ana").list()
 
 
-def _edit(path: Path) -> None:
-    import apsw
+def test_a_name_that_leads_nowhere_is_noticed(written: Path) -> None:
+    _run(written, "DELETE FROM lookups WHERE place = 1")
 
+    refused = pytest.raises(memstrata.Tampered, match="under its own name")
+    with memstrata.open(written, key_ring=RING) as strata, refused:
+        strata.manager(user="ana").history("region")
+
+
+def test_an_owner_travels_by_way_of_postgres_under_a_ring(
+    tmp_path: Path, postgres: Any, database: str
+) -> None:
+    elsewhere = postgres.new_database()
+    here, there = (postgres.url("memstrata_app", name) for name in (database, elsewhere))
+    try:
+        with memstrata.open(here, key_ring=RING) as strata:
+            memory = strata.manager(user="ana")
+            memory.remember("We deploy to us-east-1", key="region")
+            memory.correct("region", "We deploy to eu-west-1")
+            memory.refuse(key="salary")
+            memory.export(tmp_path / "ana.jsonl")
+            strata.backup(tmp_path / "backup.db")
+        with memstrata.open(there, key_ring=RING) as strata:
+            memory = strata.manager(user="ana")
+            memory.restore(tmp_path / "ana.jsonl")
+
+            assert [version.version for version in memory.history("region")] == [1, 2]
+            assert strata.verify_audit().ok
+            assert memory.remember("5000", key="salary").reasons == ("consent_refused:key",)
+    finally:
+        postgres.drop_database(elsewhere)
+    with memstrata.open(tmp_path / "backup.db", key_ring=RING) as strata:
+        assert contents(strata.manager(user="ana")) == {"We deploy to eu-west-1"}
+
+
+def _edit(path: Path) -> None:
+    _run(path, "UPDATE memories SET body = CAST(replace(body, 'tea', 'gin') AS BLOB)")
+
+
+def _run(path: Path, statement: str) -> None:
     connection = apsw.Connection(str(path))
-    edit = "UPDATE memories SET body = CAST(replace(body, 'tea', 'gin') AS BLOB)"
-    connection.execute(edit).fetchall()
+    connection.execute(statement).fetchall()
     connection.close()

@@ -2,6 +2,7 @@
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 from memstrata.adapters.store_sqlite import SqliteStore
@@ -76,16 +77,16 @@ class BackupStoreContract(ContractBase):
         assert (tmp_path / "copy.db").read_bytes() == b"mine"
 
 
-class RevertibleStoreContract(BackupStoreContract):
+class RevertibleStoreContract(BackupStoreContract, ABC):
     """A store goes back as a whole, and those who have it open go on with what is there then."""
 
+    @abstractmethod
     def open_again(self, store: RevertibleStore) -> RevertibleStore:
         """Open the same store once more; the subclass says how."""
-        raise NotImplementedError
 
+    @abstractmethod
     def new_store(self, tmp_path: Path) -> RevertibleStore:
         """Return an empty store with keys of its own; the subclass says how."""
-        raise NotImplementedError
 
     def closed_copy(self, store: RevertibleStore, path: Path) -> None:
         """Back up a store to a file that can be taken over."""
