@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 from typer.testing import CliRunner
 
 from memstrata.adapters.key_ring import new_key
@@ -18,6 +19,12 @@ from memstrata.cli.app import app
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.wiring import IN_MEMORY, assemble
+
+# The same examples on every run: what a commit did is told from what luck did. Another search is
+# ``pytest --hypothesis-profile=search``.
+hypothesis_settings.register_profile("fixed", derandomize=True)
+hypothesis_settings.register_profile("search", max_examples=500, print_blob=True)
+hypothesis_settings.load_profile("fixed")
 
 NO_SKIPS = "NO_SKIPS"
 """Set where every test must run; a skip for want of a server is then a failure."""

@@ -45,7 +45,6 @@ TestStoresOnTheMove.settings = settings(
     max_examples=30,
     stateful_step_count=25,
     deadline=None,
-    derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

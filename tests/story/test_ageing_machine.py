@@ -74,6 +74,14 @@ class AgeingMachine(RuleBasedStateMachine):
     def now(self) -> datetime:
         return from_us(self.clock.now_us())
 
+    def tick(self) -> None:
+        """Let time pass between two writes.
+
+        A turn is later than the one before it even where the clock stood still, so that a memory
+        could have ended for the turn and not yet by the clock.
+        """
+        self.clock.advance(us=1_000)
+
     @rule(
         word=st.sampled_from(WORDS),
         source=st.sampled_from(SOURCES),
@@ -91,6 +99,7 @@ class AgeingMachine(RuleBasedStateMachine):
         days: int | None,
         confidence: float | None,
     ) -> None:
+        self.tick()
         self.count += 1
         said = {"source": source, "category": category, "pinned": pinned, "ttl_days": days}
         outcome = self.manager.remember(f"The {word} {self.count}", confidence=confidence, **said)
@@ -101,6 +110,7 @@ class AgeingMachine(RuleBasedStateMachine):
 
     @rule(place=st.integers(0, 50))
     def confirm(self, place: int) -> None:
+        self.tick()
         if self.kept:
             id = list(self.kept)[place % len(self.kept)]
             outcome = self.manager.confirm(id)
@@ -124,6 +134,7 @@ class AgeingMachine(RuleBasedStateMachine):
 
     @rule()
     def collect(self) -> None:
+        self.tick()
         dry = self.manager.gc(dry_run=True)
         run = self.manager.gc()
         again = self.manager.gc()

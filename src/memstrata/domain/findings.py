@@ -1,0 +1,49 @@
+"""What hygiene finds in a text: a rule and a place, never the words themselves (HY-1, HY-6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memstrata.domain.value import Value
+
+
+class Concern(StrEnum):
+    """What is the matter with a piece of a text."""
+
+    SECRET = "secret"
+    PERSONAL = "personal"
+    POISON = "poison"
+
+
+class Severity(StrEnum):
+    """How sure and how grave it is; what follows from it is for policy to say."""
+
+    HIGH = "high"
+    SUSPICIOUS = "suspicious"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Value):
+    """One thing that a detector saw in one text.
+
+    Attributes:
+        concern: What is the matter.
+        rule: Name of the rule that found it, as the rules' own table has it.
+        severity: How grave.
+        start: First character of it in the text.
+        end: The character behind it.
+        score: From 0 to 1; 1 where the rule knows no degrees.
+    """
+
+    concern: Concern
+    rule: str
+    severity: Severity
+    start: int
+    end: int
+    score: float = 1.0
+
+    @property
+    def mark(self) -> str:
+        """What a candidate, a reason and an event call it."""
+        return f"{self.concern}:{self.rule}"
