@@ -11,7 +11,7 @@ from memstrata.domain.value import Value
 class Concern(StrEnum):
     """What is the matter with a piece of a text."""
 
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105 - what the concern is called
     PERSONAL = "personal"
     POISON = "poison"
 
