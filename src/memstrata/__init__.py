@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from memstrata.audit import AuditProblem, AuditReport
     from memstrata.blocking import Admin, MemoryManager, Strata, Triggers
     from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncTriggers, TriggerMode
-    from memstrata.ports import Anchor, Embedder, KeyRing, Reranker
+    from memstrata.ports import Anchor, Embedder, KeyRing, KeyVault, Reranker
     from memstrata.settings import Settings
     from memstrata.strata import AsyncStrata
 
@@ -99,6 +99,7 @@ def open(
     reranker: Reranker | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
+    key_vault: KeyVault | None = None,
 ) -> Strata:
     """Open a memstrata for callers without an event loop.
 
@@ -113,6 +114,8 @@ def open(
         reranker: Likewise, see :class:`memstrata.ports.Reranker`.
         key_ring: Master keys instead of the settings', see docs/keys.md.
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
+        key_vault: The keys by which what is kept is encrypted, instead of the settings'; it is
+            yours to close, see docs/encryption.md.
 
     Raises:
         ConfigurationError: If a setting, the mode or the URL is wrong, or an extra is missing.
@@ -132,6 +135,7 @@ def open(
         reranker=reranker,
         key_ring=key_ring,
         anchor=anchor,
+        key_vault=key_vault,
     )
     return Strata(made)
 
@@ -145,6 +149,7 @@ def aopen(
     reranker: Reranker | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
+    key_vault: KeyVault | None = None,
 ) -> AsyncStrata:
     """Open a memstrata for an event loop: ``async with memstrata.aopen("memory.db") as strata``.
 
@@ -161,6 +166,7 @@ def aopen(
         reranker=reranker,
         key_ring=key_ring,
         anchor=anchor,
+        key_vault=key_vault,
     )
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memstrata.adapters.embedding_static import StaticEmbedder
-from memstrata.domain.errors import ConfigurationError
-from memstrata.ports import Anchor, Capability, Embedder, KeyRing, Reranker
+from memstrata.domain.errors import ConfigurationError, MissingExtra
+from memstrata.ports import Anchor, Capability, Embedder, KeyRing, KeyVault, Reranker
 
 if TYPE_CHECKING:
     from memstrata.settings import Settings
@@ -179,3 +179,43 @@ def choose_anchor(settings: Settings, anchor: Anchor | None, beside: Path | None
     from memstrata.adapters.anchor_file import FileAnchor
 
     return FileAnchor(settings.anchor, beside=beside)
+
+
+def choose_vault(
+    settings: Settings, vault: KeyVault | None, beside: Path | None
+) -> KeyVault | None:
+    """Return the key vault that was handed in, else the settings'; None where nothing is encrypted.
+
+    Args:
+        settings: Of the store.
+        vault: What was handed in.
+        beside: The store's file, where it has one here.
+
+    Raises:
+        ConfigurationError: If none is named for a store that is no file, or it is a stranger's.
+        MissingExtra: If what does the encrypting is not installed.
+        StoreError: If it cannot be opened.
+    """
+    if vault is None and settings.key_vault is None and not settings.encrypt:
+        return None
+    try:
+        import cryptography
+    except ImportError as error:
+        raise MissingExtra("crypto", "encryption") from error
+    del cryptography
+    if vault is not None:
+        return vault
+    from memstrata.adapters.vault_file import FileVault
+
+    named = settings.key_vault or beside_store(beside)
+    if named is None:
+        raise ConfigurationError(
+            "the keys by which a server's store is encrypted lie in a file of their own: name it "
+            "by the setting key_vault (docs/encryption.md)"
+        )
+    return FileVault(named)
+
+
+def beside_store(store: Path | None) -> Path | None:
+    """Return where the key vault of a store in a file lies unless another place is named."""
+    return None if store is None else store.with_name(f"{store.name}.vault")

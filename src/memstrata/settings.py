@@ -72,6 +72,10 @@ class Settings(BaseSettings):
         keys_command: Program and arguments that print the key ring; run once, without a shell.
         keys_timeout_seconds: Longest wait for that program, in seconds.
         anchor: File that notes how far owners have come, where the store is not; None for none.
+        encrypt: Whether everything is kept encrypted; a store that is not is refused
+            (docs/encryption.md).
+        key_vault: File of the owners' keys, by which that is done; None for one beside the store's
+            file. Naming it is as good as ``encrypt``.
         index_budget_mb: Memory for warm owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
@@ -118,6 +122,8 @@ class Settings(BaseSettings):
     keys_command: tuple[str, ...] | None = None
     keys_timeout_seconds: float = Field(default=10.0, gt=0)
     anchor: Path | None = None
+    encrypt: bool = False
+    key_vault: Path | None = None
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)

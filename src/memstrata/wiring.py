@@ -21,7 +21,13 @@ from memstrata.adapters.system import (
     on_a_thread,
     on_the_spot,
 )
-from memstrata.choosing import choose_anchor, choose_keys, choose_models
+from memstrata.choosing import (
+    beside_store,
+    choose_anchor,
+    choose_keys,
+    choose_models,
+    choose_vault,
+)
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.domain.value import shown
@@ -43,6 +49,7 @@ from memstrata.ports import (
     Embedder,
     Ids,
     KeyRing,
+    KeyVault,
     LanguageModel,
     MemoryStore,
     Reranker,
@@ -55,6 +62,7 @@ from memstrata.retrieval.indexer import Indexer
 from memstrata.strata import AsyncStrata
 
 if TYPE_CHECKING:
+    from memstrata.adapters.sqlite_sealing import Sealing
     from memstrata.settings import Settings
 
 IN_MEMORY = ":memory:"
@@ -78,7 +86,9 @@ def assemble(
     reranker: Reranker | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
+    key_vault: KeyVault | None = None,
     filling: bool = False,
+    as_is: bool = False,
 ) -> AsyncStrata:
     """Open a store and put everything above it together.
 
@@ -100,7 +110,9 @@ def assemble(
         reranker: Reranker to use instead of the settings', likewise.
         key_ring: Master keys to use instead of the settings'; in memory there is nothing to key.
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
+        key_vault: The keys by which what is kept is encrypted, instead of the settings'; likewise.
         filling: Whether another store is to be moved here, or on its way here already.
+        as_is: Whether a store that is not encrypted is opened though it should be, to be moved.
 
     Raises:
         KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
@@ -120,7 +132,7 @@ def assemble(
     models = choose_models(chosen, embedder, reranker, hidden=hidden)
     indexes = IndexCache(Indexer(models.embedder), budget_bytes=chosen.index_budget_mb * _MIB)
     rings = alarm or (SystemAlarm() if clock is None else None)
-    keys = Keys(key_ring, anchor, rings)
+    keys = Keys(key_ring, anchor, rings, key_vault, as_is=as_is)
     store: MemoryStore = DictStore()
     if not hidden:
         store = open_store(target, chosen, inline=inline, filling=filling, keys=keys)
@@ -139,7 +151,7 @@ def assemble(
         ids=ids or SystemIds(),
         journal=ReadJournal(store, rings),
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
-        backups=_backups(store, chosen, clock, alarm, key_ring, inline=inline),
+        backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
         aside=aside,
         model=None if hidden else model or found,
         fusion=Fusion(
@@ -181,16 +193,20 @@ def _backups(
     settings: Settings,
     clock: Clock | None,
     alarm: Alarm | None,
-    ring: KeyRing | None,
+    keys: Keys,
     *,
     inline: bool,
 ) -> Backups:
     """Return what takes backups; of itself where a directory is set and the store can be copied."""
     # A copy is under the keys of its store. No anchor follows it: it is not what goes on.
-    keys, without = Keys(ring), ["anchor"]
+    keys, changed = Keys(keys.ring, vault=keys.vault), dict[str, Any](anchor=None)
     if Capability.CODED not in store.capabilities:
-        keys, without = Keys(), ["anchor", "keys", "keys_file", "keys_command"]
-    of_copies = settings.model_copy(update=dict.fromkeys(without))
+        keys = Keys()
+        changed |= dict.fromkeys(("anchor", "keys", "keys_file", "keys_command", "key_vault"))
+        changed["encrypt"] = False
+    elif Capability.SEALED in store.capabilities:
+        changed["key_vault"] = settings.key_vault or beside_store(Path(store.location))
+    of_copies = settings.model_copy(update=changed)
     # Looking through a copy takes a while: on a server's shared loop, on threads beside it.
     steps_in = inline and Capability.INLINE in store.capabilities
     reopen = partial(open_store, settings=of_copies, inline=steps_in, keys=keys)
@@ -219,11 +235,15 @@ class Keys(NamedTuple):
         ring: None for the settings'.
         anchor: None for the settings'.
         alarm: Wakes who tells the anchor; None tells it after each commit.
+        vault: None for the settings'.
+        as_is: Whether a store in plain is opened though it should be encrypted.
     """
 
     ring: KeyRing | None = None
     anchor: Anchor | None = None
     alarm: Alarm | None = None
+    vault: KeyVault | None = None
+    as_is: bool = False
 
 
 def open_store(
@@ -251,6 +271,10 @@ def open_store(
     keys = keys._replace(ring=choose_keys(settings, keys.ring))
     if keys.ring is None and (keys.anchor or settings.anchor) is not None:
         raise ConfigurationError("an anchor says nothing without a key ring; name one too")
+    if keys.ring is None and (settings.encrypt or (keys.vault or settings.key_vault) is not None):
+        raise ConfigurationError(
+            "nothing is encrypted without a key ring; name one too (docs/keys.md)"
+        )
     if isinstance(named, str) and named.startswith(_POSTGRES):
         return _open_postgres(named, settings, keys, filling=filling)
     path = _path_of(named)
@@ -262,8 +286,23 @@ def open_store(
     }
     if keys.ring is None:
         return SqliteStore.open(path, **how)
-    coded = partial(CodedSqliteStore.under, path=path, **how)
-    return _under_ring(coded, settings, keys, path)
+    with ExitStack() as undo:
+        if sealing := _sealing(settings, keys, path):
+            undo.callback(sealing.close)
+        coded = partial(CodedSqliteStore.under, path=path, opening=sealing, **how)
+        store = _under_ring(coded, settings, keys, path)
+        undo.pop_all()
+    return store
+
+
+def _sealing(settings: Settings, keys: Keys, path: Path) -> Sealing | None:
+    """Return what opens a file that is encrypted; None where none is to be."""
+    vault = choose_vault(settings, keys.vault, path)
+    if vault is None or keys.ring is None:
+        return None
+    from memstrata.adapters.sqlite_sealing import Sealing
+
+    return Sealing(keys.ring, vault, owns_vault=keys.vault is None, as_is=keys.as_is)
 
 
 def _under_ring(
@@ -356,7 +395,8 @@ async def open_for_move(
     async with AsyncExitStack() as undo:
         opened = []
         for name, filling in ((source, False), (target, True)):
-            opened.append(assemble(name, settings=settings, inline=True, filling=filling))
+            how: dict[str, Any] = {"filling": filling, "as_is": not filling}
+            opened.append(assemble(name, settings=settings, inline=True, **how))
             undo.push_async_callback(opened[-1].close)
         yield opened[0], opened[1]
 

@@ -147,7 +147,6 @@ def _erased(change: Change) -> Iterable[Statement]:
     """Remove every row of the owner but those of :data:`STAYS`."""
     if change.erased:
         yield from ((f"clear_of_{p.name}", None) for p in PARTS if p.name not in STAYS)
-        yield "destroy_keys", {"at": change.known_at}
 
 
 def _unnamed(head: Head, change: Change) -> Iterable[Statement]:

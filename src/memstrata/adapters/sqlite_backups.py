@@ -19,8 +19,8 @@ from memstrata.adapters.known_backups import known_backups, record_place
 from memstrata.adapters.sqlite_carrying import SqliteCarrying
 from memstrata.adapters.sqlite_log import is_written
 from memstrata.adapters.sqlite_moving import facts_in, inhabitants_in
-from memstrata.adapters.sqlite_schema import SQL, check_application, open_reader, read_secrets
-from memstrata.adapters.store_owners import Owners, Secrets
+from memstrata.adapters.sqlite_opening import Opening
+from memstrata.adapters.sqlite_schema import SQL, check_application
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.moving import OwnerFacts
 from memstrata.ports import Capability
@@ -70,7 +70,7 @@ class SqliteBackups(SqliteCarrying):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         with self._translating:
             # Of its own: the transaction is held for as long as copying takes.
-            source = open_reader(self._path, busy_timeout_s=self._busy_timeout_s)
+            source = self._new_reader()
             try:
                 source.execute("BEGIN")
                 stood = {owner: facts_in(source, owner) for owner in inhabitants_in(source)}
@@ -93,33 +93,34 @@ class SqliteBackups(SqliteCarrying):
         with self._turns.turn(self._busy_timeout_s):
             self._check_usable()
             with self._translating_writer:
-                source = _opened(path)
+                source = backup_opened(path, self._opening)
                 try:
                     check_application(source, path)
-                    keys = read_secrets(source)
+                    keys = self._opening.secrets(source)
                     if keys != self._secrets:
                         with self._alone() as connection:
                             self._check_empty(connection)
                     _copy(self._writer, source, lambda *_: None)
                 finally:
                     source.close()
-            self._adopt_keys(keys)
+            self._follow_keys(keys)
             # What stood here may be in the log still, and was not to be kept.
             self._log_holds_forgotten = True
             self._empty_log()
 
-    def _adopt_keys(self, keys: Secrets) -> None:
-        if keys != self._secrets:
-            self._secrets = keys
-            self._owners = Owners(keys)
 
+def backup_opened(path: Path, opening: Opening) -> apsw.Connection:
+    """Open a copy of a store that nobody writes to, to be read as it lies there.
 
-def _opened(path: Path) -> apsw.Connection:
+    Raises:
+        StoreUnavailable: If it is in use.
+        apsw.Error: As SQLite says.
+    """
     if is_written(path):
         raise StoreUnavailable(str(path), "is open, or was not closed well; restore from a copy")
     # Immutable: nothing is laid beside it, and a file that may only be read is read.
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return apsw.Connection(f"file:{quote(str(path))}?immutable=1", flags=flags)
+    return opening.connect(f"file:{quote(str(path))}?immutable=1", flags)
 
 
 def _copy(target: apsw.Connection, source: apsw.Connection, tell: Pages) -> None:

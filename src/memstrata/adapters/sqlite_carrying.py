@@ -10,7 +10,7 @@ from typing import TypeVar
 import apsw
 
 from memstrata.adapters.sqlite_moving import ADD, SqliteMoves, facts_in, lives_in, page_of
-from memstrata.adapters.sqlite_schema import SQL, open_reader
+from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_carrying import Arriving, PortraitRows, Story, batches
 from memstrata.domain.carrying import Carried, Standing
 from memstrata.domain.change import Head
@@ -63,7 +63,7 @@ class SqliteCarrying(SqliteMoves):
         self._check_usable()
         with self._translating:
             # Of its own, for it is held for longer than those that others take turns with.
-            connection = open_reader(self._path, busy_timeout_s=self._busy_timeout_s)
+            connection = self._new_reader()
         try:
             with self._translating:
                 connection.execute("BEGIN")

@@ -116,7 +116,7 @@ def write_change(
     writing = begin(connection, owner.digest, owner.tag, head)
     check_chains(change.added, lambda root: _top_version(writing, root))
     if change.erased:
-        erase_rows(connection, owner.digest, change.known_at)
+        erase_rows(connection, owner.digest)
     _forget(writing, change.forgotten)
     _erase_traces(writing, change)
     entries = {new.memory.id: new for new in change.reindexed}

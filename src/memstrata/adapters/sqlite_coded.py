@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import apsw
 
 from memstrata.adapters import sqlite_rows as rows_of
+from memstrata.adapters.sqlite_backups import backup_opened
 from memstrata.adapters.sqlite_change import write_change, write_renewed
 from memstrata.adapters.sqlite_coded_reads import (
     CodedReads,
@@ -23,7 +25,9 @@ from memstrata.adapters.sqlite_coded_reads import (
     these_rows,
 )
 from memstrata.adapters.sqlite_coding import CodedWriting
+from memstrata.adapters.sqlite_moving import inhabitants_in, is_lost
 from memstrata.adapters.sqlite_recoding import recoded
+from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_coded import (
     Stood,
     renewed_with_codes,
@@ -45,6 +49,8 @@ from memstrata.domain.change import (
     StoredRow,
     TurnRequest,
 )
+from memstrata.domain.erasure import Look, LookedAt, Purged
+from memstrata.domain.errors import ConfigurationError, StoreError, Tampered
 from memstrata.domain.scope import Scope
 from memstrata.ports import Alarm, Anchor, Capability, KeyRing
 
@@ -130,8 +136,24 @@ class CodedSqliteStore(CodedReads):
         await self.recode(owner, adopt=True)
         return head
 
+    @property
+    def is_sealed(self) -> bool:
+        """See :class:`~memstrata.ports.CodedStore`."""
+        return self._opening.is_sealed
+
+    async def rewrap(self) -> None:
+        """See :class:`~memstrata.ports.CodedStore`."""
+        await self._writing(self._rewrap)
+
+    async def sweep(self) -> tuple[bytes, ...]:
+        """See :class:`~memstrata.ports.CodedStore`."""
+        return await self._writing(self._sweep)
+
     async def rebirth(self) -> None:
-        """See the port. An incarnation is under the seal of its owner's head."""
+        """See the port. An incarnation is under the seal of its owner's head; of who was erased
+        since nothing comes back.
+        """
+        await self.sweep()
         for owner in await self.owners():
             await self.recode(owner)
         await super().rebirth()
@@ -142,6 +164,55 @@ class CodedSqliteStore(CodedReads):
         """See :class:`~memstrata.ports.CodedStore`."""
         known = self._owners.of(owner)
         return await self._writing(lambda: self._recode(known, adopt=adopt, accept=accept))
+
+    def _purge(self, owner: bytes, needles: Sequence[bytes]) -> Purged:
+        if (seals := self._opening.seals) is None:
+            return super()._purge(owner, needles)
+        with self._reading() as connection:
+            first = connection.execute(SQL["first_owner_key"], {"owner": owner}).get
+        waits: tuple[str, ...] = ()
+        try:
+            if first is not None:
+                seals.destroy(owner, bytes.fromhex(first))
+        except StoreError:
+            waits = ("key_vault",)
+        purged = super()._purge(owner, needles)
+        files = tuple(self._seen_shredded(each, owner) for each in purged.files)
+        shredded = {f"backup:{each.path}" for each in files if each.result is Look.SHREDDED}
+        left = tuple(code for code in purged.waits if code not in shredded)
+        return replace(purged, files=files, waits=(*left, *waits))
+
+    def _seen_shredded(self, looked: LookedAt, owner: bytes) -> LookedAt:
+        """Return what was found in a file, a backup whose rows nobody can read told as such."""
+        if looked.result is not Look.RESIDUE or looked.path == str(self._path):
+            return looked
+        connection = backup_opened(Path(looked.path), self._opening)
+        try:
+            is_shredded = is_lost(connection, owner)
+        except (apsw.Error, ConfigurationError, Tampered):
+            return looked
+        finally:
+            connection.close()
+        return replace(looked, result=Look.SHREDDED) if is_shredded else looked
+
+    def _rewrap(self) -> None:
+        seals = self._opening.seals
+        if seals is not None:
+            with self._turn() as connection, self._translating_writer:
+                self._opening.keep(connection, self._secrets)
+            seals.rewrap()
+
+    def _sweep(self) -> tuple[bytes, ...]:
+        if not self._opening.is_sealed:
+            return ()
+        with self._turn() as connection, self._translating_writer:
+            there = inhabitants_in(connection)
+            lost = tuple(owner for owner in there if is_lost(connection, owner))
+            for owner in lost:
+                self._clear(connection, owner)
+        for owner in lost:
+            self._keeper.watches.drop(owner)
+        return lost
 
     def _recode(self, owner: Owner, *, adopt: bool, accept: bool) -> bool:
         codes = self._keeper.codes(owner, None)
@@ -192,6 +263,11 @@ class CodedSqliteStore(CodedReads):
             return begun[0]
 
         sent = with_codes(codes, change)
+        seals = self._opening.seals if change.erased else None
+        if seals is not None:
+            # All of the old goes in this transaction; what stays is sealed by a new key.
+            first = {"key_id": seals.renew(owner.digest).hex(), "at": change.known_at}
+            connection.execute(SQL["put_owner_key"], {"owner": owner.digest, **first})
         _, rows = write_change(connection, owner, before, mac, sent, begin)
         (writing,) = begun
         if writing.move is None:

@@ -26,7 +26,8 @@ from memstrata.domain.erasure import Look, LookedAt, Purged, Remainder
 from memstrata.domain.moving import PARTS
 
 STAYS = frozenset({"events", "event_payloads", "tombstones", "owner_keys"})
-"""Parts of which rows stay: codes of the chain, fingerprints, the names of destroyed keys."""
+"""Parts of which rows stay: codes of the chain, fingerprints, and which
+key was the first after an erasure."""
 
 SUFFIXES = ("", "-wal", "-shm", "-journal", "-turn")
 """What SQLite and the line of writers lay beside a database, and the database itself."""
@@ -48,18 +49,16 @@ REMAINS = (
 """What is out of the store's reach, whatever the file."""
 
 
-def erase_rows(connection: apsw.Connection, owner: bytes, at: int) -> None:
+def erase_rows(connection: apsw.Connection, owner: bytes) -> None:
     """Remove an owner's rows in every part, in the transaction that is open.
 
     Args:
         connection: With the transaction.
         owner: Digest.
-        at: When its keys count as destroyed, µs.
     """
     for drop in _DROP:
         connection.execute(drop, {"owner": owner})
     connection.execute(SQL["blank_events"], {"owner": owner})
-    connection.execute(SQL["destroy_keys"], {"owner": owner, "at": at})
 
 
 def fetch_counts(connection: apsw.Connection, owner: bytes) -> MappingProxyType[str, int]:

@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import apsw
 
 from memstrata.adapters.sqlite_errors import Translating
 from memstrata.adapters.sqlite_log import empty_log, is_written
+from memstrata.adapters.sqlite_opening import Opening
 from memstrata.adapters.sqlite_schema import (
     SQL,
     Synchronous,
     open_reader,
     open_writer,
     prepare_file,
-    read_secrets,
 )
 from memstrata.adapters.sqlite_turn import Turnstile, has_line, turnstile
 from memstrata.adapters.store_owners import Owners, Secrets
@@ -121,10 +121,13 @@ class SqliteFile:
         *,
         busy_timeout_s: float,
         inline: bool,
+        opening: Opening,
     ) -> None:
         """For :meth:`open`."""
         inline_too = {Capability.INLINE} if inline else set()
-        self.capabilities = self.abilities | inline_too
+        sealed_too = {Capability.SEALED} if opening.is_sealed else set()
+        self.capabilities = self.abilities | inline_too | sealed_too
+        self._opening = opening
         self.location = str(path)
         self._path = path
         self._writer = writer
@@ -150,6 +153,7 @@ class SqliteFile:
         synchronous: Synchronous = "full",
         inline: bool = True,
         filling: bool = False,
+        opening: Opening | None = None,
     ) -> Self:
         """Open the store at a path, or make one, with the directories above it.
 
@@ -161,14 +165,17 @@ class SqliteFile:
                 several times faster.
             inline: False runs writes on a thread of the store's own, for event loops.
             filling: Whether to open it to move owners here, or to go on doing so.
+            opening: How its connections are made and its keys read; None for a store in plain. It
+                is the store's from now on.
 
         Raises:
             StoreCorrupt: If the file is something else or of a newer format; it is not touched.
             StoreReadOnly: If the place cannot be written.
             StoreUnavailable: If locked past the time-out, half-filled, or no file can be there.
             StoreFull: If there is no room for an empty store.
-            KeyUnavailable: If its memories are under a key ring and this is not.
+            KeyUnavailable: If its memories are under a key ring, or encrypted, and this is not.
         """
+        opening = opening or Opening()
         # Absolute, for the host may change its working directory; and where links lead to, for
         # SQLite lays its own files there.
         file = Path(path).resolve()
@@ -185,10 +192,13 @@ class SqliteFile:
                     # empty the log; of those in this process the first looks for all.
                     has_log = is_first and is_written(file)
                     writer = open_writer(
-                        file, synchronous=synchronous, busy_timeout_s=busy_timeout_s
+                        file,
+                        opening.connect,
+                        synchronous=synchronous,
+                        busy_timeout_s=busy_timeout_s,
                     )
                     undo.callback(writer.close)
-                    secrets = read_secrets(writer)
+                    secrets = opening.begin(writer)
                     check_filling(writer, may_go_on=filling)
                     if cls.is_coded:
                         writer.execute(SQL["put_meta"], {"name": CODED, "value": b""})
@@ -197,7 +207,8 @@ class SqliteFile:
                     if has_log:
                         empty_log(writer, busy_timeout_s)
                 undo.pop_all()
-        return cls(file, writer, turns, secrets, busy_timeout_s=busy_timeout_s, inline=inline)
+        how: dict[str, Any] = {"busy_timeout_s": busy_timeout_s, "inline": inline}
+        return cls(file, writer, turns, secrets, opening=opening, **how)
 
     async def close(self) -> None:
         """Wait for the write that is under way, then close; in a forked child it does nothing."""
@@ -222,7 +233,7 @@ class SqliteFile:
             try:
                 connection = self._idle_readers.pop()
             except IndexError:
-                connection = open_reader(self._path, busy_timeout_s=self._busy_timeout_s)
+                connection = self._new_reader()
             is_sound = False
             try:
                 if is_transaction:
@@ -236,6 +247,9 @@ class SqliteFile:
                     self._idle_readers.append(connection)
                 else:
                     connection.close()
+
+    def _new_reader(self) -> apsw.Connection:
+        return open_reader(self._path, self._opening.connect, busy_timeout_s=self._busy_timeout_s)
 
     async def _writing(self, write: Callable[[], T]) -> T:
         """Run ``write`` here or, for event loops, on the writer thread."""
@@ -304,4 +318,5 @@ class SqliteFile:
             if is_written(self._path):
                 empty_log(self._writer, self._busy_timeout_s)
             self._writer.close()
+            self._opening.close()
         self._turns.release()

@@ -15,7 +15,7 @@ from memstrata.adapters.sqlite_file import ARRIVING, SqliteFile, arrival_in
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_owners import Owners, Secrets
 from memstrata.adapters.store_rules import OWNER_BYTES
-from memstrata.domain.errors import MoveRefused, StoreUnavailable
+from memstrata.domain.errors import KeyDestroyed, MoveRefused, StoreUnavailable
 from memstrata.domain.moving import PARTS, OwnerFacts, Part, Row, StoreKeys
 from memstrata.ports import Capability
 
@@ -83,12 +83,16 @@ class SqliteMoves(SqliteFile):
             with self._translating_writer, self._alone() as connection, connection:
                 if keys != StoreKeys(*self._secrets):
                     self._check_empty(connection)
-                    for name, value in keys._asdict().items():
-                        connection.execute(SQL["put_meta"], {"name": name, "value": value})
+                    self._opening.keep(connection, Secrets(*keys))
                 if arrival_in(connection) is None:
                     connection.execute(SQL["put_meta"], {"name": ARRIVING, "value": b""})
-            self._secrets = Secrets(*keys)
-            self._owners = Owners(self._secrets)
+            self._follow_keys(Secrets(*keys))
+
+    def _follow_keys(self, keys: Secrets) -> None:
+        if keys != self._secrets:
+            self._secrets = keys
+            self._owners = Owners(keys)
+            self._opening.follow(keys)
 
     @contextmanager
     def _alone(self) -> Iterator[apsw.Connection]:
@@ -194,6 +198,17 @@ def lives_in(connection: apsw.Connection, owner: bytes) -> bool:
     return connection.execute(_LIVES, {"owner": owner}).fetchone() is not None
 
 
+def is_lost(connection: apsw.Connection, owner: bytes) -> bool:
+    """Whether what is here of an owner was encrypted by a key that is destroyed."""
+    try:
+        facts_in(connection, owner)
+        for part in _LOOSE:
+            page_of(connection, owner, part, None, 1)
+    except KeyDestroyed:
+        return True
+    return False
+
+
 def _checkarrival_in(connection: apsw.Connection, owner: bytes) -> None:
     if (arrival_in(connection) or b"")[:OWNER_BYTES] != owner:
         raise ValueError(f"the owner {owner.hex()} is not on its way here; begin its arrival first")
@@ -209,6 +224,10 @@ def facts_in(connection: apsw.Connection, owner: bytes) -> OwnerFacts | None:
 
 def _named(part: Part, row: Row) -> zip[tuple[str, object]]:
     return zip(part.columns, row, strict=True)
+
+
+# What an owner may have who was never written; of others the name tells.
+_LOOSE = [part for part in PARTS if part.name in ("read_journal", "sessions")]
 
 
 # One statement for each part and use. They differ in nothing but names, which are those of PARTS.
@@ -258,6 +277,7 @@ _TABLES = ("owners", *(part.name for part in _STORED))
 _FIRST_PAGE = {part.name: _first_page(part) for part in PARTS}
 _NEXT_PAGE = {part.name: _next_page(part) for part in PARTS}
 _LAST_KEY = {part.name: _last_key(part) for part in PARTS}
+PAGES = {part.name: (_FIRST_PAGE[part.name], _NEXT_PAGE[part.name]) for part in PARTS}
 ADD = {part.name: _add(part) for part in PARTS}
 _CLEAR = {part.name: f"DELETE FROM {part.name} WHERE owner = :owner" for part in _STORED}  # noqa: S608 - from PARTS
 _INHABITANTS = " UNION ".join(map(_owners_in, _TABLES))

@@ -237,13 +237,16 @@ def fetch_derived(
     else:
         found = connection.execute(SQL["derived"], {"owner": owner, "parent": parent})
     named = ((_scope(name), child) for name, child in found)
-    return tuple((scope, child) for scope, child in named if scope is not None)
+    known = ((scope, child) for scope, child in named if scope is not None)
+    return tuple(sorted(known, key=lambda each: (each[0].path, each[1])))
 
 
 def fetch_damaged(connection: apsw.Connection, owner: bytes) -> tuple[str, ...]:
     """Return the ids of memories that are not whole or not as they were written."""
     damaged = {id for (id,) in connection.execute(SQL["bereft"], {"owner": owner})}
-    for id, version, code, body, is_whole in connection.execute(SQL["contents"], {"owner": owner}):
+    found = connection.execute(SQL["contents"], {"owner": owner})
+    for id, version, code, body, is_whole, _, _, state, in_force in found:
+        is_whole = is_whole and state == in_force
         if not is_whole or code != content_code(owner, id, version, body):
             damaged.add(id)
     return tuple(sorted(damaged))

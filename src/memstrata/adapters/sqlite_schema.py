@@ -7,7 +7,7 @@ its user may read; a file that holds anything else is left as it is.
 import os
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,9 @@ from memstrata.adapters.store_owners import Secrets
 from memstrata.domain.errors import StoreCorrupt, StoreReadOnly, StoreUnavailable
 
 Synchronous = Literal["full", "normal"]
+
+Connect = Callable[[str, int], apsw.Connection]
+"""From the name of a file and the flags of :class:`apsw.Connection` to a connection."""
 
 SQL_DIRECTORY = Path(__file__).with_name("sql") / "sqlite"
 
@@ -96,7 +99,9 @@ def check_application(connection: apsw.Connection, path: Path) -> None:
         raise StoreCorrupt(str(path), "the file belongs to another program")
 
 
-def open_writer(path: Path, *, synchronous: Synchronous, busy_timeout_s: float) -> apsw.Connection:
+def open_writer(
+    path: Path, connect: Connect, *, synchronous: Synchronous, busy_timeout_s: float
+) -> apsw.Connection:
     """Open the connection that writes, making or migrating the schema; call it under the turn.
 
     Raises:
@@ -104,7 +109,7 @@ def open_writer(path: Path, *, synchronous: Synchronous, busy_timeout_s: float) 
         apsw.Error: As SQLite says.
     """
     with ExitStack() as undo:
-        connection = _connect(path, busy_timeout_s)
+        connection = _opened(path, connect, busy_timeout_s)
         undo.callback(connection.close)
         if connection.readonly("main"):
             raise StoreReadOnly(str(path), "the file cannot be written")
@@ -123,13 +128,13 @@ def open_writer(path: Path, *, synchronous: Synchronous, busy_timeout_s: float) 
     return connection
 
 
-def open_reader(path: Path, *, busy_timeout_s: float) -> apsw.Connection:
+def open_reader(path: Path, connect: Connect, *, busy_timeout_s: float) -> apsw.Connection:
     """Open a connection that only reads.
 
     Raises:
         apsw.Error: As SQLite says.
     """
-    connection = _connect(path, busy_timeout_s)
+    connection = _opened(path, connect, busy_timeout_s)
     _set(connection, "query_only", 1)
     return connection
 
@@ -147,8 +152,8 @@ def read_secrets(connection: apsw.Connection) -> Secrets:
     return Secrets(**named)
 
 
-def _connect(path: Path, busy_timeout_s: float) -> apsw.Connection:
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+def _opened(path: Path, connect: Connect, busy_timeout_s: float) -> apsw.Connection:
+    connection = connect(str(path), apsw.SQLITE_OPEN_READWRITE)
     connection.set_busy_timeout(int(busy_timeout_s * 1000))
     _set(connection, "trusted_schema", 0)
     _set(connection, "cell_size_check", 1)

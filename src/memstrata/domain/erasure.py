@@ -39,13 +39,15 @@ class Look(StrEnum):
 
     ``clean``: nothing of what was erased is in it. ``residue``: something is. ``emptied``: a later
     process, which cannot know what to look for, saw that the erased rows are gone and that SQLite
-    overwrites what it deletes. ``unread``: it could not be read.
+    overwrites what it deletes. ``unread``: it could not be read. ``shredded``: what is in it of the
+    subject was encrypted by a key that is destroyed (FX-13).
     """
 
     CLEAN = "clean"
     RESIDUE = "residue"
     EMPTIED = "emptied"
     UNREAD = "unread"
+    SHREDDED = "shredded"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,9 @@ MemstrataError
 │   ├── StoreUnavailable    retry later: locked, unreachable, closed, forked
 │   ├── StoreFull           free space, then retry
 │   ├── StoreReadOnly       make the place writable
-│   └── StoreCorrupt        restore: this is not, or no longer, a memstrata store
-│       └── Tampered        somebody edited what the store keeps: look, then restore
+│   ├── StoreCorrupt        restore: this is not, or no longer, a memstrata store
+│   │   └── Tampered        somebody edited what the store keeps: look, then restore
+│   └── KeyDestroyed        the owner was erased; remove what an old copy holds of it
 └── ModelError              the language model did not give a usable answer
     ├── ModelUnavailable    configure a model or its credentials
     ├── ModelTimeout        retry later: time-out, connection, 429, 5xx
@@ -263,6 +264,14 @@ class Tampered(StoreCorrupt):
         self.memory = memory
         what = owner if memory is None else f"{owner}: memory {memory}"
         super().__init__(location, f"{what}: {problem}; see `memstrata audit verify`")
+
+
+class KeyDestroyed(StoreError):
+    """What is kept of an owner was encrypted by a key that was destroyed at its erasure (FX-13).
+
+    Nobody can read it any more. It is there because an older copy of the store was put back; what
+    is left of such owners is removed by ``memstrata keys sweep``.
+    """
 
 
 class ModelError(MemstrataError):

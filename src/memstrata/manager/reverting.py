@@ -25,13 +25,17 @@ from memstrata.domain.codec import decode_all
 from memstrata.domain.errors import CarryRefused, StoreError
 from memstrata.domain.event import EventType
 from memstrata.domain.memory import Memory
+from memstrata.domain.moving import PARTS
 from memstrata.domain.scope import DEFAULT_ORG, Principal, Scope
 from memstrata.longterm.forgetting import tombstones
 from memstrata.manager.backing_up import Backups, digest_beside, looked_through
 from memstrata.manager.files import files_refused
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.ports import Capability, MovableStore, RevertibleStore
+from memstrata.ports import Capability, CodedStore, MovableStore, RevertibleStore
+
+_STAYS = tuple(part for part in PARTS if part.name in ("tombstones", "owner_keys"))
+_MARK = bytes(16)
 
 RESTORED_BY = "system"
 """Actor of the event: whoever can open the file can restore it."""
@@ -56,6 +60,7 @@ async def revert(services: Services, backups: Backups, path: Path) -> RestoredSt
         # What readers did stays with what they read.
         await services.journal.flush()
         try:
+            await _without_the_lost(backups, store, ready)
             report = await looked_through(backups.reopen(ready))
             forgotten = await _made_ready(services, backups, store, ready, path)
         except (StoreError, ValueError) as error:
@@ -92,6 +97,32 @@ def _copied(path: Path, ready: Path) -> None:
                 f"it is not what {beside.name} says: it was damaged, or written to since; to "
                 "restore it all the same remove that file",
             )
+
+
+async def _without_the_lost(backups: Backups, store: RevertibleStore, ready: Path) -> None:
+    """Remove from a copy those whose keys were destroyed since; what must not be learned of them
+    again here stays so.
+    """
+    copy = backups.reopen(ready)
+    try:
+        if Capability.SEALED not in copy.capabilities:
+            return
+        lost = await cast("CodedStore", copy).sweep()
+        keys = await store.keys()
+        if not lost or await copy.keys() != keys:
+            return
+        await copy.begin_arrivals(keys)
+        for owner in lost:
+            await copy.begin_arrival(owner, _MARK)
+            for part in _STAYS:
+                after = None
+                while page := await store.page(owner, part, after=after):
+                    await copy.arrive(owner, [(part, page)])
+                    after = part.key_of(page[-1])
+            await copy.end_arrival(owner, None)
+        await copy.end_arrivals()
+    finally:
+        await copy.close()
 
 
 async def _made_ready(

@@ -8,7 +8,15 @@ from memstrata.ports.backups import BackupStore, RevertibleStore
 from memstrata.ports.capability import Capability
 from memstrata.ports.carrying import PortableStore, Portrait
 from memstrata.ports.host import Alarm, Aside, Clock, Ids
-from memstrata.ports.keys import KEY_BYTES, Anchor, Anchored, CodedStore, KeyRing
+from memstrata.ports.keys import (
+    KEY_BYTES,
+    Anchor,
+    Anchored,
+    CodedStore,
+    DataKey,
+    KeyRing,
+    KeyVault,
+)
 from memstrata.ports.models import (
     TYPICAL_UNRELATED,
     Embedder,
@@ -37,9 +45,11 @@ __all__ = [
     "Capability",
     "Clock",
     "CodedStore",
+    "DataKey",
     "Embedder",
     "Ids",
     "KeyRing",
+    "KeyVault",
     "LanguageModel",
     "MemoryStore",
     "ModelAnswer",

@@ -12,7 +12,8 @@ class Capability(StrEnum):
     an event loop and under an owner's turn. ``durable``: an acknowledged write survives the
     process. ``movable``: the store is a :class:`MovableStore`. ``portable``: it is a
     :class:`PortableStore`. ``backups``: it is a :class:`BackupStore`; ``revertible``: a
-    :class:`RevertibleStore`. ``coded``: the store is a :class:`CodedStore`. ``queries``: the
+    :class:`RevertibleStore`. ``coded``: the store is a :class:`CodedStore`; ``sealed``: what it
+    keeps is encrypted (FX-13). ``queries``: the
     embedder is a :class:`QueryEmbedder`.
     """
 
@@ -24,3 +25,4 @@ class Capability(StrEnum):
     REVERTIBLE = "revertible"
     QUERIES = "queries"
     CODED = "coded"
+    SEALED = "sealed"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from memstrata.domain.scope import Scope
@@ -29,6 +29,56 @@ class KeyRing(Protocol):
         Raises:
             KeyUnavailable: If the ring has none of this name.
         """
+
+
+class DataKey(NamedTuple):
+    """A key of one owner, by which what is kept of it is encrypted (FX-13), as a vault keeps it.
+
+    Attributes:
+        id: 8 bytes, told with whatever is encrypted by it.
+        key_id: Name of the master key that it is wrapped under.
+        wrapped: Itself, encrypted; None once it is destroyed.
+    """
+
+    id: bytes
+    key_id: str
+    wrapped: bytes | None
+
+
+class KeyVault(Protocol):
+    """Owners' data keys, kept outside their store and its copies (FX-13).
+
+    A key that is destroyed here is nowhere: what was encrypted by it cannot be read again, in the
+    store or in a copy that was made of it before. Several stores, and processes, may share a vault.
+    It is asked under an owner's turn. Errors are
+    :class:`~memstrata.domain.errors.StoreError`.
+    """
+
+    def version(self) -> int:
+        """Return another number whenever anybody may have changed something."""
+
+    def keys(self, store: bytes, owner: bytes) -> tuple[DataKey, ...]:
+        """Return an owner's keys in the order in which they came, those destroyed too; store and
+        owner are named by 16 bytes.
+        """
+
+    def add(self, store: bytes, owner: bytes, key: DataKey) -> None:
+        """Keep one more key of an owner. When it returns that is as durable as what the store
+        acknowledges.
+        """
+
+    def destroy(self, store: bytes, owner: bytes, until: bytes) -> None:
+        """Destroy what came before the key of that id; all, if there is none. When it returns no
+        byte of them is left in the vault. Twice does no harm.
+        """
+
+    def rewrap(self, store: bytes, change: Callable[[bytes, DataKey], DataKey]) -> int:
+        """Give every key that is left, with its owner, to ``change`` and keep what it returns, all
+        or none; return how many are another then.
+        """
+
+    def close(self) -> None:
+        """Release every resource; twice does no harm."""
 
 
 class Anchored(NamedTuple):
@@ -90,6 +140,18 @@ class CodedStore(MemoryStore, Protocol):
     @property
     def problems(self) -> tuple[str, ...]:
         """See above."""
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether what is kept is encrypted too (FX-13)."""
+
+    async def rewrap(self) -> None:
+        """Wrap the keys of a store that is encrypted under the ring's current key."""
+
+    async def sweep(self) -> tuple[bytes, ...]:
+        """Remove what is left of owners whose keys were destroyed, an old copy of the store that
+        was put back for example; return their digests.
+        """
 
     async def recode(self, owner: Scope, *, adopt: bool = False, accept: bool = False) -> bool:
         """Bring an owner's codes under the ring's current key, all in one turn, and note with the

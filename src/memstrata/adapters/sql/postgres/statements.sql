@@ -588,9 +588,14 @@ WHERE j.owner = %(owner)s AND j.kind = ANY (%(kinds)s::text[]) AND EXISTS (
     SELECT FROM unnest(%(ids)s::text[]) AS i (id)
     WHERE position(convert_to('"' || i.id || '"', 'UTF8') IN j.body) > 0);
 
--- name: destroy_keys
-UPDATE memstrata.owner_keys SET wrapped = NULL, destroyed_at = %(at)s
-WHERE owner = %(owner)s AND wrapped IS NOT NULL;
+-- name: put_owner_key
+-- With which key an owner's life after an erasure began; those before it are to be destroyed in the
+-- vault, where the keys themselves are.
+INSERT INTO memstrata.owner_keys (owner, key_id, destroyed_at)
+VALUES (%(owner)s, %(key_id)s::text, %(at)s::bigint);
+
+-- name: first_owner_key
+SELECT key_id FROM memstrata.owner_keys WHERE owner = %(owner)s ORDER BY destroyed_at DESC LIMIT 1;
 
 -- name: erase_owner
 UPDATE memstrata.owners

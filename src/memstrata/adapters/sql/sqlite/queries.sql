@@ -163,12 +163,14 @@ ON CONFLICT DO NOTHING;
 
 -- name: derived
 SELECT CAST(n.name AS BLOB), d.child FROM derivations AS d JOIN owners AS n ON n.owner = d.child_owner
-WHERE d.owner = :owner AND d.parent = :parent ORDER BY n.name, d.child;
+WHERE d.owner = :owner AND d.parent = :parent;
 
 -- name: contents
--- Every content with its code, and whether the state repeated beside it is the one in force.
+-- Every content with its code, whether the state in force is open and of this status, and both
+-- copies of it: they are compared by who reads, for each may be encrypted by itself.
 SELECT m.id, m.version, m.mac, m.body,
-    s.known_to IS NULL AND s.state IS m.state AND s.status IS m.status
+    s.known_to IS NULL AND s.status IS m.status AND s.known_from IS m.known_from,
+    m.revision, m.known_from, m.state, s.state
 FROM memories AS m
 LEFT JOIN states AS s ON s.owner = :owner AND s.revision = m.revision AND s.id = m.id
 WHERE m.owner = :owner;
@@ -390,9 +392,13 @@ WHERE leases.holder = excluded.holder OR leases.until <= :now;
 -- name: drop_lease
 DELETE FROM leases WHERE owner = :owner AND name = :name AND holder = :holder;
 
--- name: destroy_keys
-UPDATE owner_keys SET wrapped = NULL, destroyed_at = :at
-WHERE owner = :owner AND wrapped IS NOT NULL;
+-- name: put_owner_key
+-- With which key an owner's life after an erasure began; those before it are to be destroyed in the
+-- vault, where the keys themselves are.
+INSERT OR REPLACE INTO owner_keys (owner, key_id, destroyed_at) VALUES (:owner, :key_id, :at);
+
+-- name: first_owner_key
+SELECT key_id FROM owner_keys WHERE owner = :owner ORDER BY destroyed_at DESC LIMIT 1;
 
 -- name: erase_owner
 UPDATE owners
@@ -409,7 +415,7 @@ WHERE owner = :owner AND erased_at >= last_known_at
 -- name: derived_of_all
 SELECT DISTINCT CAST(n.name AS BLOB), d.child
 FROM derivations AS d JOIN owners AS n ON n.owner = d.child_owner
-WHERE d.owner = :owner ORDER BY n.name, d.child;
+WHERE d.owner = :owner;
 
 -- name: reviews
 SELECT id, status, at, body FROM reviews
