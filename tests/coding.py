@@ -2,6 +2,8 @@
 
 from memstrata.adapters.key_ring import HeldKeys
 from memstrata.adapters.sqlite_coded import CodedSqliteStore
+from memstrata.adapters.sqlite_sealing import Sealing
+from memstrata.adapters.vault_file import FileVault
 
 ONE, TWO = (bytes([n]) * 32 for n in (1, 2))
 RING = HeldKeys({"one": ONE})
@@ -10,3 +12,14 @@ RING = HeldKeys({"one": ONE})
 def coded_store(path, *, ring=RING, **options):
     """Open a store under a ring."""
     return CodedSqliteStore.under(ring, path, synchronous="normal", **options)
+
+
+def sealed_store(path, *, ring=RING, vault=None, **options):
+    """Open a store that is encrypted, its vault beside it unless another is named."""
+    opening = sealing(path, ring, vault)
+    return CodedSqliteStore.under(ring, path, opening=opening, synchronous="normal", **options)
+
+
+def sealing(path, ring=RING, vault=None, **options):
+    """Return what opens a store that is encrypted."""
+    return Sealing(ring, FileVault(vault or f"{path}.vault"), owns_vault=True, **options)

@@ -12,6 +12,7 @@ import apsw
 from memstrata.adapters.sqlite_moving import ADD, SqliteMoves, facts_in, lives_in, page_of
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_carrying import Arriving, PortraitRows, Story, batches
+from memstrata.adapters.store_owners import Owner
 from memstrata.domain.carrying import Carried, Standing
 from memstrata.domain.change import Head
 from memstrata.domain.errors import CarryRefused
@@ -26,17 +27,20 @@ class _Portrait(PortraitRows):
     """One owner in one read transaction, over a connection of its own."""
 
     def __init__(
-        self, store: SqliteCarrying, connection: apsw.Connection, digest: bytes, facts: OwnerFacts
+        self, store: SqliteCarrying, connection: apsw.Connection, owner: Owner, facts: OwnerFacts
     ) -> None:
-        counted = connection.execute(SQL["count_memories"], {"owner": digest}).get
-        super().__init__(digest, facts, counted)
+        counted = connection.execute(SQL["count_memories"], {"owner": owner.digest}).get
+        super().__init__(owner.digest, facts, counted)
         self._store = store
+        self._owner = owner
         self._connection = connection
 
     async def page(self, part: Part, after: Row | None, limit: int) -> Sequence[Row]:
-        return await self._store._on_connection(
-            lambda: page_of(self._connection, self.digest, part, after, limit)
-        )
+        def read() -> Sequence[Row]:
+            rows = page_of(self._connection, self.digest, part, after, limit)
+            return self._store._carried(self._connection, self._owner, part, rows)
+
+        return await self._store._on_connection(read)
 
     async def stories(self, ids: Sequence[str]) -> Mapping[str, Story]:
         def read() -> dict[str, Story]:
@@ -59,7 +63,7 @@ class SqliteCarrying(SqliteMoves):
     @asynccontextmanager
     async def portrait(self, owner: Scope) -> AsyncIterator[_Portrait | None]:
         """See the port."""
-        digest = self._owners.of(owner).digest
+        known = self._owners.of(owner)
         self._check_usable()
         with self._translating:
             # Of its own, for it is held for longer than those that others take turns with.
@@ -67,9 +71,9 @@ class SqliteCarrying(SqliteMoves):
         try:
             with self._translating:
                 connection.execute("BEGIN")
-                facts = facts_in(connection, digest)
+                facts = facts_in(connection, known.digest)
                 is_there = facts is not None and not facts.is_erased
-                shown = _Portrait(self, connection, digest, facts) if is_there and facts else None
+                shown = _Portrait(self, connection, known, facts) if is_there and facts else None
             yield shown
             if shown is not None:
                 await shown.close()
@@ -80,6 +84,13 @@ class SqliteCarrying(SqliteMoves):
         """See the port."""
         self._owners.of(owner)
         return await self._writing(lambda: self._adopt(owner, standing, items))
+
+    def _carried(
+        self, connection: apsw.Connection, owner: Owner, part: Part, rows: Sequence[Row]
+    ) -> Sequence[Row]:
+        """Return rows as they leave the store."""
+        del connection, owner, part
+        return rows
 
     async def _on_connection(self, read: Callable[[], T]) -> T:
         def translating() -> T:

@@ -150,20 +150,23 @@ class CodedSqliteStore(CodedReads):
         return await self._writing(self._sweep)
 
     async def rebirth(self) -> None:
-        """See the port. An incarnation is under the seal of its owner's head; of who was erased
-        since nothing comes back.
-        """
+        """See the port. Of who was erased since nothing comes back."""
         await self.sweep()
-        for owner in await self.owners():
-            await self.recode(owner)
         await super().rebirth()
-        for owner in await self.owners():
-            await self.recode(owner, accept=True)
 
     async def recode(self, owner: Scope, *, adopt: bool = False, accept: bool = False) -> bool:
         """See :class:`~memstrata.ports.CodedStore`."""
         known = self._owners.of(owner)
         return await self._writing(lambda: self._recode(known, adopt=adopt, accept=accept))
+
+    def _rebirth(self) -> None:
+        with self._turn() as connection, self._translating_writer:
+            for owner in inhabitants_in(connection):
+                found = connection.execute(SQL["coded_head"], {"owner": owner}).fetchone()
+                if found is not None:
+                    sealed = self._keeper.reborn(owner, found)
+                    connection.execute(SQL["rebirth"], {"owner": owner, **sealed})
+                    connection.execute(SQL["code_owner"], {"owner": owner, **sealed})
 
     def _purge(self, owner: bytes, needles: Sequence[bytes]) -> Purged:
         if (seals := self._opening.seals) is None:

@@ -34,6 +34,7 @@ from memstrata.domain.change import (
 )
 from memstrata.domain.codec import decode
 from memstrata.domain.memory import Memory
+from memstrata.domain.moving import Part, Row
 from memstrata.domain.scope import Grant, Scope
 
 _CURRENT = ("live_rows", "changed_rows", "row", "rows_page", "rows_by_tag")
@@ -185,6 +186,14 @@ class CodedReads(SqliteStore):
             return looked_through(connection, reader, known, stood)
 
         return await self._reading_much(read)
+
+    def _carried(
+        self, connection: apsw.Connection, owner: Owner, part: Part, rows: Sequence[Row]
+    ) -> Sequence[Row]:
+        stood = self._stood(connection, owner) if part.name in ("held", "grants") else None
+        if stood is None:
+            return rows
+        return self._keeper.reader(owner, stood.codes).carried(part.name, rows)
 
     def _stood(
         self, connection: apsw.Connection, owner: Owner, seen: Head | None = None

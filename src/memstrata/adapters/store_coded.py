@@ -30,6 +30,7 @@ from memstrata.domain.change import (
 )
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.errors import Tampered
+from memstrata.domain.moving import Row
 from memstrata.domain.scope import Grant
 from memstrata.ports import KeyRing
 
@@ -310,6 +311,24 @@ class Reader:
         """
         return read_grants(self._cell("a grant", GRANT, b"", body) for body in bodies)
 
+    def carried(self, part: str, rows: Sequence[Row]) -> list[Row]:
+        """Read rows as they move, bodies without their codes: who takes them in makes his own.
+
+        Raises:
+            Tampered: If one is not as it was written.
+        """
+        if part == "held":
+            return [self._without_code(*row) for row in rows]
+        if part == "grants":
+            return [(tag, self._cell("a grant", GRANT, b"", _bytes(body))) for tag, body in rows]
+        return list(rows)
+
+    def _without_code(
+        self, id: Any, tag: Any, reason: Any, held_at: Any, session: Any, body: Any
+    ) -> Row:
+        (held,) = self.held([HeldCandidate(id, session, reason, body, held_at)])
+        return id, tag, reason, held_at, session, held.body
+
     def _cell(self, what: str, kind: bytes, name: bytes, coded: bytes) -> bytes:
         try:
             return self._made.opened(kind, name, coded)
@@ -347,6 +366,10 @@ class Reader:
         if self._codes is None:
             raise AssertionError("a reader without codes reads nothing")
         return self._codes
+
+
+def _bytes(cell: object) -> bytes:
+    return cell if isinstance(cell, bytes) else b""
 
 
 def touched(change: Change) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from memstrata.adapters.store_codes import Codes
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_watch import Mark, Move, Watches, whole
 from memstrata.domain.change import Head
+from memstrata.domain.errors import Tampered
 from memstrata.ports import Alarm, Anchor, KeyRing
 
 
@@ -140,6 +142,30 @@ class Keeper:
             self.reader(owner).refuse("rows", "a memory was removed, added or put back")
         self.watches.take_in(owner.digest, move)
         return True
+
+    def reborn(self, owner: bytes, found: Sequence[Any]) -> dict[str, Any]:
+        """Return an owner's new incarnation, the name of its key and its new seal; an incarnation
+        is under the seal of the head.
+
+        Args:
+            owner: Digest.
+            found: Head, last code, key and seal.
+
+        Raises:
+            Tampered: If that is not what was sealed.
+        """
+        head, (mac, key_id, sealed) = Head._make(found[:5]), found[5:]
+        try:
+            if key_id is None or sealed is None:
+                raise ValueError("it has no codes; see `memstrata keys adopt`")
+            codes = self.ring.codes(owner, key_id)
+            total = codes.unseal(head, mac, sealed)
+        except ValueError as error:
+            raise Tampered(self._location, "head", owner.hex(), str(error)) from error
+        incarnation = secrets.token_bytes(len(head.incarnation))
+        again = codes.seal(head._replace(incarnation=incarnation), mac, total)
+        self.watches.drop(owner)
+        return {"incarnation": incarnation, "key_id": key_id, "set_sum": again}
 
     def committed(self, owner: Owner, move: Move) -> None:
         """Take in a change of this process's own once it is written."""

@@ -51,7 +51,7 @@ ATTEMPTS = 100
 """Times that the turn is taken while others write between reading and deciding. Each but the first
 reads only what has changed."""
 
-STAYS = frozenset({"events", "tombstones", "owner_keys"})
+STAYS = frozenset({"events", "tombstones"})
 """Parts of which rows stay: codes of the chain, and fingerprints."""
 
 PAGE = 200

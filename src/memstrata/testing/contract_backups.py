@@ -45,11 +45,15 @@ class BackupStoreContract(ContractBase):
         facts = {digest: drive(store, store.facts(digest)) for digest in digests}
         assert stood == {digest: found for digest, found in facts.items() if found is not None}
 
+    def open_copy(self, path: Path) -> RevertibleStore:
+        """Open a copy of a store; one under keys says how."""
+        return SqliteStore.open(path)
+
     def test_a_copy_has_all_that_the_store_has(self, store: BackupStore, tmp_path: Path) -> None:
         self.fill(store)
         self.backup(store, tmp_path / "copy.db")
 
-        copy = SqliteStore.open(tmp_path / "copy.db")
+        copy = self.open_copy(tmp_path / "copy.db")
         assert self.everything(copy) == self.everything(store)
         assert drive(copy, copy.keys()) == drive(store, store.keys())
         assert drive(copy, copy.unsound()) == ()
@@ -64,7 +68,7 @@ class BackupStoreContract(ContractBase):
 
         self.stored(store, "Later")
 
-        copy = SqliteStore.open(tmp_path / "copy.db")
+        copy = self.open_copy(tmp_path / "copy.db")
         assert self.everything(copy) == before
         drive(copy, copy.close())
 
@@ -91,7 +95,7 @@ class RevertibleStoreContract(BackupStoreContract, ABC):
     def closed_copy(self, store: RevertibleStore, path: Path) -> None:
         """Back up a store to a file that can be taken over."""
         drive(store, store.copy_to(str(path), lambda *_: None))
-        copy = SqliteStore.open(path)
+        copy = self.open_copy(path)
         drive(copy, copy.rebirth())
         drive(copy, copy.close())
 
