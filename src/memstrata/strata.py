@@ -18,7 +18,7 @@ from memstrata.manager.admin import AsyncAdmin
 from memstrata.manager.asking import between
 from memstrata.manager.collecting import SYSTEM, Collector
 from memstrata.manager.files import absolute
-from memstrata.manager.keeping import rekey
+from memstrata.manager.keeping import rekey, sweep
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.promotion import deliver
 from memstrata.manager.reverting import revert
@@ -226,6 +226,18 @@ class AsyncStrata:
             Tampered: If something is not as it was written, and that is not accepted.
         """
         return await rekey(self._services, scopes=scopes, adopt=adopt, accept=accept)
+
+    async def sweep(self) -> int:
+        """Remove what nobody can read any more: of owners whose keys were destroyed when they were
+        erased, and whom an older copy of the store has brought back (FX-13).
+
+        Returns:
+            Of how many owners something was there.
+
+        Raises:
+            ConfigurationError: If the store is not encrypted.
+        """
+        return await sweep(self._services)
 
     async def close(self) -> None:
         """Write down what readers did, close the store and the models; twice does no harm."""

@@ -25,7 +25,7 @@ from memstrata.adapters.sqlite_coded_reads import (
     these_rows,
 )
 from memstrata.adapters.sqlite_coding import CodedWriting
-from memstrata.adapters.sqlite_moving import inhabitants_in, is_lost
+from memstrata.adapters.sqlite_moving import facts_in, inhabitants_in, is_lost
 from memstrata.adapters.sqlite_recoding import recoded
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_coded import (
@@ -200,9 +200,16 @@ class CodedSqliteStore(CodedReads):
 
     def _rewrap(self) -> None:
         seals = self._opening.seals
-        if seals is not None:
-            with self._turn() as connection, self._translating_writer:
+        with self._turn() as connection, self._translating_writer:
+            for owner in inhabitants_in(connection):
+                found = connection.execute(SQL["coded_head"], {"owner": owner}).fetchone()
+                facts = facts_in(connection, owner)
+                if found is not None and facts is not None and facts.is_erased:
+                    sealed = self._keeper.resealed(owner, found)
+                    connection.execute(SQL["code_owner"], {"owner": owner, **sealed})
+            if seals is not None:
                 self._opening.keep(connection, self._secrets)
+        if seals is not None:
             seals.rewrap()
 
     def _sweep(self) -> tuple[bytes, ...]:

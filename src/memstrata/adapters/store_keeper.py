@@ -154,18 +154,37 @@ class Keeper:
         Raises:
             Tampered: If that is not what was sealed.
         """
+        incarnation = secrets.token_bytes(len(found[0]))
+        codes, total = self._unsealed(owner, found)
+        return {"incarnation": incarnation, **self._again(owner, found, incarnation, codes, total)}
+
+    def resealed(self, owner: bytes, found: Sequence[Any]) -> dict[str, Any]:
+        """Return the name of the ring's current key and a seal by it, of an owner who was erased:
+        nobody knows by which name its codes could be made anew, and it has none but this.
+
+        Raises:
+            Tampered: If where it stands is not what was sealed.
+        """
+        _, total = self._unsealed(owner, found)
+        codes = self.ring.codes(owner, self.ring.current)
+        return self._again(owner, found, found[0], codes, total)
+
+    def _unsealed(self, owner: bytes, found: Sequence[Any]) -> tuple[Codes, int]:
         head, (mac, key_id, sealed) = Head._make(found[:5]), found[5:]
         try:
             if key_id is None or sealed is None:
                 raise ValueError("it has no codes; see `memstrata keys adopt`")
             codes = self.ring.codes(owner, key_id)
-            total = codes.unseal(head, mac, sealed)
+            return codes, codes.unseal(head, mac, sealed)
         except ValueError as error:
             raise Tampered(self._location, "head", owner.hex(), str(error)) from error
-        incarnation = secrets.token_bytes(len(head.incarnation))
-        again = codes.seal(head._replace(incarnation=incarnation), mac, total)
+
+    def _again(
+        self, owner: bytes, found: Sequence[Any], incarnation: bytes, codes: Codes, total: int
+    ) -> dict[str, Any]:
+        head = Head._make(found[:5])._replace(incarnation=incarnation)
         self.watches.drop(owner)
-        return {"incarnation": incarnation, "key_id": key_id, "set_sum": again}
+        return {"key_id": codes.key_id, "set_sum": codes.seal(head, found[5], total)}
 
     def committed(self, owner: Owner, move: Move) -> None:
         """Take in a change of this process's own once it is written."""

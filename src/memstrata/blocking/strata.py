@@ -195,6 +195,10 @@ class Strata:
         """See :meth:`memstrata.AsyncStrata.rekey`."""
         return self._driver.run(self._strata.rekey(scopes=scopes, adopt=adopt, accept=accept))
 
+    def sweep(self) -> int:
+        """See :meth:`memstrata.AsyncStrata.sweep`."""
+        return self._driver.run(self._strata.sweep())
+
     def close(self) -> None:
         """See :meth:`memstrata.AsyncStrata.close`."""
         self._driver.run(self._strata.close(), asks_model=True)

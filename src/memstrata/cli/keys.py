@@ -52,3 +52,12 @@ def rotate(context: typer.Context) -> None:
     with chosen.open() as strata:
         report = strata.rekey()
     chosen.show(report, lambda made: render.fields(made.to_dict()))
+
+
+@keys_app.command("sweep")
+def sweep(context: typer.Context) -> None:
+    """Remove what an old copy has brought back of users whose keys were destroyed."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        swept = strata.sweep()
+    chosen.show({"swept": swept}, render.fields)

@@ -27,4 +27,19 @@ async def rekey(
     else:
         owners = tuple(dict.fromkeys(Scope.parse(path).owner for path in scopes))
     coded = [await store.recode(owner, adopt=adopt, accept=accept) for owner in owners]
+    if scopes is None:
+        await store.rewrap()
     return KeysReport(store.key_id, len(owners), sum(coded))
+
+
+async def sweep(services: Services) -> int:
+    """See :meth:`memstrata.AsyncStrata.sweep`."""
+    store = services.coded
+    if store is None or not store.is_sealed:
+        raise ConfigurationError(
+            "the store is not encrypted, and no key of it was destroyed (docs/encryption.md)"
+        )
+    lost = await store.sweep()
+    if lost:
+        services.indexes.clear()
+    return len(lost)

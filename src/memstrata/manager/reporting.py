@@ -37,6 +37,7 @@ def status_of(
         "analyser": services.indexes.indexer.analyser,
         "stale_entries": _stale(services, principal, memories),
         "key": None if services.coded is None else services.coded.key_id,
+        "encrypted": services.coded is not None and services.coded.is_sealed,
         "model": None if model is None else model.model_id,
         "policy": services.policies.policy_for(principal.home.org).version,
         "floors": {**floors},

@@ -146,7 +146,9 @@ class CodedStore(MemoryStore, Protocol):
         """Whether what is kept is encrypted too (FX-13)."""
 
     async def rewrap(self) -> None:
-        """Wrap the keys of a store that is encrypted under the ring's current key."""
+        """Bring under the ring's current key what has no name to be recoded by: where those stand
+        who were erased, and the keys of a store that is encrypted.
+        """
 
     async def sweep(self) -> tuple[bytes, ...]:
         """Remove what is left of owners whose keys were destroyed, an old copy of the store that
