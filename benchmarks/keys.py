@@ -1,4 +1,4 @@
-"""What a store under a key ring costs beside the same store without one.
+"""What a store under a key ring, and one that is encrypted, cost beside the same store without.
 
     python benchmarks/keys.py [--memories 1000] [--rounds 30]
 
@@ -33,8 +33,8 @@ def spent(work: Callable[[], object], times: int = 1) -> float:
 class Subject:
     """One store and what its calls took."""
 
-    def __init__(self, path: Path, memories: int, **keys: object) -> None:
-        self._open = lambda: memstrata.open(path, settings=Settings(), **keys)
+    def __init__(self, path: Path, memories: int, *, encrypt: bool = False, **keys: object) -> None:
+        self._open = lambda: memstrata.open(path, settings=Settings(encrypt=encrypt), **keys)
         self.times: dict[str, list[float]] = {}
         self._strata = self._open()
         self._count = memories
@@ -83,6 +83,9 @@ def main() -> None:
         subjects = {
             "without": Subject(Path(place) / "plain.db", given.memories),
             "key ring": Subject(Path(place) / "coded.db", given.memories, key_ring=ring),
+            "encrypted": Subject(
+                Path(place) / "sealed.db", given.memories, key_ring=ring, encrypt=True
+            ),
         }
         for n in range(given.rounds):
             for subject in subjects.values():

@@ -46,9 +46,9 @@ ON_POSTGRES = frozenset(
 """Stories about what a store shows, to whom, and in what order. The others are about what is done
 before and after it; a database for each would cost minutes."""
 
-UNDER_A_RING = frozenset({"test_forgetting", "test_promotion_delivery", "test_read_journal"})
-"""Stories that are told once more over a file under a key ring: they change, remove and bring back
-what is coded, over several owners."""
+ENCRYPTED = frozenset({"test_forgetting", "test_promotion_delivery", "test_read_journal"})
+"""Stories that are told once more over a file that is encrypted, and so under a key ring: they
+change, remove and bring back what is coded, over several owners."""
 
 
 class World:
@@ -154,7 +154,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Tell each story over memory and SQLite; over PostgreSQL those where the store may matter."""
     if "new_world" in metafunc.fixturenames:
         also = ["postgres"] if metafunc.module.__name__ in ON_POSTGRES else []
-        also += ["coded"] if metafunc.module.__name__ in UNDER_A_RING else []
+        also += ["encrypted"] if metafunc.module.__name__ in ENCRYPTED else []
         metafunc.parametrize("new_world", ["memory", "sqlite", *also], indirect=True)
 
 
@@ -167,14 +167,15 @@ def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
     def target() -> str:
         if request.param == "memory":
             return IN_MEMORY
-        if request.param in ("sqlite", "coded"):
+        if request.param in ("sqlite", "encrypted"):
             return str(tmp_path / f"world-{len(made)}.db")
         server = request.getfixturevalue("postgres")
         databases.append(server.new_database())
         return str(server.url("memstrata_app", databases[-1]))
 
     def make(**settings: object) -> World:
-        keys = {"keys": new_key("one")} if request.param == "coded" else {}
+        is_sealed = request.param == "encrypted"
+        keys = {"keys": new_key("one"), "encrypt": True} if is_sealed else {}
         made.append(World(target(), Settings(**keys, **settings)))  # type: ignore[arg-type]
         return made[-1]
 

@@ -12,6 +12,7 @@ from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.ports import Anchor, Capability, Embedder, KeyRing, KeyVault, Reranker
 
 if TYPE_CHECKING:
+    from memstrata.adapters.sqlite_sealing import Sealing
     from memstrata.settings import Settings
 
 MAX_DIMENSIONS = 1_024
@@ -214,6 +215,24 @@ def choose_vault(
             "by the setting key_vault (docs/encryption.md)"
         )
     return FileVault(named)
+
+
+def choose_sealing(
+    ring: KeyRing, vault: KeyVault | None, *, owns: bool, as_is: bool
+) -> Sealing | None:
+    """Return what opens a file that is encrypted; None where there is no vault.
+
+    Args:
+        ring: Master keys.
+        vault: The owners'.
+        owns: Whether the vault is closed with the store.
+        as_is: Whether a store in plain is opened as one, not refused.
+    """
+    if vault is None:
+        return None
+    from memstrata.adapters.sqlite_sealing import Sealing
+
+    return Sealing(ring, vault, owns_vault=owns, as_is=as_is)
 
 
 def beside_store(store: Path | None) -> Path | None:

@@ -26,6 +26,7 @@ from memstrata.choosing import (
     choose_anchor,
     choose_keys,
     choose_models,
+    choose_sealing,
     choose_vault,
 )
 from memstrata.domain.collecting import GcRules
@@ -62,7 +63,6 @@ from memstrata.retrieval.indexer import Indexer
 from memstrata.strata import AsyncStrata
 
 if TYPE_CHECKING:
-    from memstrata.adapters.sqlite_sealing import Sealing
     from memstrata.settings import Settings
 
 IN_MEMORY = ":memory:"
@@ -287,22 +287,14 @@ def open_store(
     if keys.ring is None:
         return SqliteStore.open(path, **how)
     with ExitStack() as undo:
-        if sealing := _sealing(settings, keys, path):
+        vault = choose_vault(settings, keys.vault, path)
+        sealing = choose_sealing(keys.ring, vault, owns=keys.vault is None, as_is=keys.as_is)
+        if sealing is not None:
             undo.callback(sealing.close)
         coded = partial(CodedSqliteStore.under, path=path, opening=sealing, **how)
         store = _under_ring(coded, settings, keys, path)
         undo.pop_all()
     return store
-
-
-def _sealing(settings: Settings, keys: Keys, path: Path) -> Sealing | None:
-    """Return what opens a file that is encrypted; None where none is to be."""
-    vault = choose_vault(settings, keys.vault, path)
-    if vault is None or keys.ring is None:
-        return None
-    from memstrata.adapters.sqlite_sealing import Sealing
-
-    return Sealing(keys.ring, vault, owns_vault=keys.vault is None, as_is=keys.as_is)
 
 
 def _under_ring(

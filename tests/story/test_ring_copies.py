@@ -50,6 +50,22 @@ def test_a_store_goes_back_to_its_backup_and_stays_under_its_ring(
         memstrata.open(tmp_path / "backup.db")
 
 
+def test_who_was_erased_comes_back_after_a_restore_and_a_new_key(
+    written: Path, tmp_path: Path
+) -> None:
+    two = new_key("k2")
+    with memstrata.open(written, key_ring=RING) as strata:
+        strata.backup(tmp_path / "backup.db")
+        strata.restore_backup(tmp_path / "backup.db")
+        assert not strata.manager(user="eve").list()
+    both = HeldKeys({"k2": HeldKeys.of_text(two).key("k2"), "k1": RING.key("k1")})
+    with memstrata.open(written, key_ring=both) as strata:
+        strata.rekey()
+    with memstrata.open(written, key_ring=HeldKeys.of_text(two)) as strata:
+        assert strata.manager(user="eve").remember("Eve is back.").kind == "created"
+        assert strata.verify_audit().ok
+
+
 def test_what_was_edited_in_a_backup_is_not_restored(written: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup.db"
     with memstrata.open(written, key_ring=RING) as strata:

@@ -7,9 +7,10 @@ columns that codes bind as well. Codes are written in the transaction of what th
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import apsw
@@ -25,6 +26,7 @@ from memstrata.adapters.sqlite_coded_reads import (
     these_rows,
 )
 from memstrata.adapters.sqlite_coding import CodedWriting
+from memstrata.adapters.sqlite_erasure import erase_rows
 from memstrata.adapters.sqlite_moving import facts_in, inhabitants_in, is_lost
 from memstrata.adapters.sqlite_recoding import recoded
 from memstrata.adapters.sqlite_schema import SQL
@@ -53,6 +55,8 @@ from memstrata.domain.erasure import Look, LookedAt, Purged
 from memstrata.domain.errors import ConfigurationError, StoreError, Tampered
 from memstrata.domain.scope import Scope
 from memstrata.ports import Alarm, Anchor, Capability, KeyRing
+
+NO_BANS: Mapping[bytes, Sequence[bytes]] = MappingProxyType({})
 
 
 class CodedSqliteStore(CodedReads):
@@ -145,9 +149,13 @@ class CodedSqliteStore(CodedReads):
         """See :class:`~memstrata.ports.CodedStore`."""
         await self._writing(self._rewrap)
 
-    async def sweep(self) -> tuple[bytes, ...]:
+    async def lost(self) -> tuple[bytes, ...]:
         """See :class:`~memstrata.ports.CodedStore`."""
-        return await self._writing(self._sweep)
+        return await self._reading_much(self._lost)
+
+    async def sweep(self, bans: Mapping[bytes, Sequence[bytes]] = NO_BANS) -> tuple[bytes, ...]:
+        """See :class:`~memstrata.ports.CodedStore`."""
+        return await self._writing(lambda: self._sweep(bans))
 
     async def rebirth(self) -> None:
         """See the port. Of who was erased since nothing comes back."""
@@ -212,16 +220,24 @@ class CodedSqliteStore(CodedReads):
         if seals is not None:
             seals.rewrap()
 
-    def _sweep(self) -> tuple[bytes, ...]:
+    def _lost(self, connection: apsw.Connection) -> tuple[bytes, ...]:
         if not self._opening.is_sealed:
             return ()
+        there = inhabitants_in(connection)
+        return tuple(owner for owner in there if is_lost(connection, owner))
+
+    def _sweep(self, bans: Mapping[bytes, Sequence[bytes]]) -> tuple[bytes, ...]:
         with self._turn() as connection, self._translating_writer:
-            there = inhabitants_in(connection)
-            lost = tuple(owner for owner in there if is_lost(connection, owner))
+            lost = self._lost(connection)
             for owner in lost:
-                self._clear(connection, owner)
-        for owner in lost:
-            self._keeper.watches.drop(owner)
+                erase_rows(connection, owner)
+                found = connection.execute(SQL["coded_head"], {"owner": owner}).fetchone()
+                if found is not None:
+                    emptied = self._keeper.emptied(owner, found)
+                    connection.execute(SQL["empty_owner"], {"owner": owner, **emptied})
+                banned = [{"owner": owner, "tag": tag} for tag in bans.get(owner, ())]
+                connection.executemany(SQL["add_tombstone"], banned)
+            self._log_holds_forgotten = self._log_holds_forgotten or bool(lost)
         return lost
 
     def _recode(self, owner: Owner, *, adopt: bool, accept: bool) -> bool:

@@ -154,9 +154,8 @@ class Keeper:
         Raises:
             Tampered: If that is not what was sealed.
         """
-        incarnation = secrets.token_bytes(len(found[0]))
         codes, total = self._unsealed(owner, found)
-        return {"incarnation": incarnation, **self._again(owner, found, incarnation, codes, total)}
+        return self._again(owner, _newborn(found), found[5], codes, total)
 
     def resealed(self, owner: bytes, found: Sequence[Any]) -> dict[str, Any]:
         """Return the name of the ring's current key and a seal by it, of an owner who was erased:
@@ -167,7 +166,17 @@ class Keeper:
         """
         _, total = self._unsealed(owner, found)
         codes = self.ring.codes(owner, self.ring.current)
-        return self._again(owner, found, found[0], codes, total)
+        return self._again(owner, Head._make(found[:5]), found[5], codes, total)
+
+    def emptied(self, owner: bytes, found: Sequence[Any]) -> dict[str, Any]:
+        """Return where an owner stands of whom nothing is left, and its seal.
+
+        Raises:
+            Tampered: If where it stood is not what was sealed.
+        """
+        codes, _ = self._unsealed(owner, found)
+        head = _newborn(found)
+        return self._again(owner, head._replace(epoch=head.epoch + 1), found[5], codes, 0)
 
     def _unsealed(self, owner: bytes, found: Sequence[Any]) -> tuple[Codes, int]:
         head, (mac, key_id, sealed) = Head._make(found[:5]), found[5:]
@@ -180,11 +189,12 @@ class Keeper:
             raise Tampered(self._location, "head", owner.hex(), str(error)) from error
 
     def _again(
-        self, owner: bytes, found: Sequence[Any], incarnation: bytes, codes: Codes, total: int
+        self, owner: bytes, head: Head, mac: bytes, codes: Codes, total: int
     ) -> dict[str, Any]:
-        head = Head._make(found[:5])._replace(incarnation=incarnation)
         self.watches.drop(owner)
-        return {"key_id": codes.key_id, "set_sum": codes.seal(head, found[5], total)}
+        sealed = codes.seal(head, mac, total)
+        stands = {"incarnation": head.incarnation, "epoch": head.epoch}
+        return {**stands, "key_id": codes.key_id, "set_sum": sealed}
 
     def committed(self, owner: Owner, move: Move) -> None:
         """Take in a change of this process's own once it is written."""
@@ -198,3 +208,7 @@ class Keeper:
         self.watches.take_in(owner.digest, move)
         if self._anchoring is not None:
             self._anchoring.accept(owner.digest, move.head)
+
+
+def _newborn(found: Sequence[Any]) -> Head:
+    return Head._make(found[:5])._replace(incarnation=secrets.token_bytes(len(found[0])))

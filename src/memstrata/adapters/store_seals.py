@@ -166,7 +166,7 @@ class Seals:
         Raises:
             Unopened: If it is not what was sealed there.
             KeyDestroyed: If its key was.
-            KeyUnavailable: If the vault has never had it, or the ring lacks the master key.
+            KeyUnavailable: If the vault has none of its owner's, or the ring lacks the master key.
         """
         if cell[:_AT_ID] != FORMAT or len(cell) < OVERHEAD_BYTES:
             raise Unopened("is not sealed")
@@ -219,6 +219,8 @@ class Seals:
                 "holds memories of an owner who was erased: an older copy was put back, and their "
                 "key is destroyed; remove what is left of them with `memstrata keys sweep`",
             )
+        if known.left or known.destroyed:
+            raise Unopened("is sealed by a key that is not its owner's")
         raise KeyUnavailable(
             f"{self.location}: the key vault has no key for what is kept here of an owner; name the"
             " vault of this store by the setting key_vault (docs/encryption.md)"

@@ -34,8 +34,7 @@ from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.ports import Capability, CodedStore, MovableStore, RevertibleStore
 
-_STAYS = tuple(part for part in PARTS if part.name in ("tombstones", "owner_keys"))
-_MARK = bytes(16)
+(_TOMBSTONES,) = (part for part in PARTS if part.name == "tombstones")
 
 RESTORED_BY = "system"
 """Actor of the event: whoever can open the file can restore it."""
@@ -100,29 +99,30 @@ def _copied(path: Path, ready: Path) -> None:
 
 
 async def _without_the_lost(backups: Backups, store: RevertibleStore, ready: Path) -> None:
-    """Remove from a copy those whose keys were destroyed since; what must not be learned of them
-    again here stays so.
+    """Erase in a copy those whose keys were destroyed since; what must not be learned of them again
+    here stays so.
     """
     copy = backups.reopen(ready)
     try:
         if Capability.SEALED not in copy.capabilities:
             return
-        lost = await cast("CodedStore", copy).sweep()
-        keys = await store.keys()
-        if not lost or await copy.keys() != keys:
-            return
-        await copy.begin_arrivals(keys)
-        for owner in lost:
-            await copy.begin_arrival(owner, _MARK)
-            for part in _STAYS:
-                after = None
-                while page := await store.page(owner, part, after=after):
-                    await copy.arrive(owner, [(part, page)])
-                    after = part.key_of(page[-1])
-            await copy.end_arrival(owner, None)
-        await copy.end_arrivals()
+        sealed, bans = cast("CodedStore", copy), dict[bytes, list[bytes]]()
+        if await copy.keys() == await store.keys():
+            for owner in await sealed.lost():
+                bans[owner] = [tag async for tag in _banned(store, owner)]
+        await sealed.sweep(bans)
     finally:
         await copy.close()
+
+
+async def _banned(store: RevertibleStore, owner: bytes) -> AsyncIterator[bytes]:
+    after = None
+    while page := await store.page(owner, _TOMBSTONES, after=after):
+        for row in page:
+            (tag,) = row
+            if isinstance(tag, bytes):
+                yield tag
+        after = _TOMBSTONES.key_of(page[-1])
 
 
 async def _made_ready(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from memstrata.domain.scope import Scope
@@ -150,9 +150,16 @@ class CodedStore(MemoryStore, Protocol):
         who were erased, and the keys of a store that is encrypted.
         """
 
-    async def sweep(self) -> tuple[bytes, ...]:
-        """Remove what is left of owners whose keys were destroyed, an old copy of the store that
-        was put back for example; return their digests.
+    async def lost(self) -> tuple[bytes, ...]:
+        """Return the digests of owners of whom something is here, encrypted by a key that was
+        destroyed: an older copy of the store was put back.
+        """
+
+    async def sweep(self, bans: Mapping[bytes, Sequence[bytes]] = ...) -> tuple[bytes, ...]:
+        """Erase what is here of the lost, in one turn, and return their digests.
+
+        Args:
+            bans: Tombstones to be kept with them, as their rows are, by digest.
         """
 
     async def recode(self, owner: Scope, *, adopt: bool = False, accept: bool = False) -> bool:

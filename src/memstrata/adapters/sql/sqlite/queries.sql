@@ -532,3 +532,11 @@ UPDATE owners
 SET incarnation = :incarnation, erased_at = :at, rows = NULL, bytes = NULL, embedder = NULL,
     analyser = NULL
 WHERE owner = :owner;
+
+-- name: empty_owner
+-- As after an erasure; when that was is not known here.
+UPDATE owners
+SET name = '', incarnation = :incarnation, epoch = :epoch, erased_at = last_known_at,
+    key_id = :key_id, set_sum = :set_sum, rows = NULL, bytes = NULL, embedder = NULL,
+    analyser = NULL
+WHERE owner = :owner;
