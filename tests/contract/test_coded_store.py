@@ -1,9 +1,10 @@
-"""Under a key ring the SQLite store keeps the contract of every store, and can be moved."""
+"""Under a key ring, and encrypted, the SQLite store keeps the contract of every store, and can be
+moved.
+"""
 
 import pytest
 
-from coding import RING, coded_store
-from memstrata.adapters.sqlite_coded import CodedSqliteStore
+from coding import coded_store, sealed_store
 from memstrata.adapters.sqlite_coded_reads import CODED
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.testing.contract_moving import MovableStoreContract
@@ -11,18 +12,26 @@ from memstrata.testing.store_contract import MemoryStoreContract, drive
 
 
 class TestCodedSqliteStore(MemoryStoreContract):
+    opening = staticmethod(coded_store)
+
     @pytest.fixture
     def store(self, tmp_path):
-        store = coded_store(tmp_path / "m.db")
+        store = self.opening(tmp_path / "m.db")
         yield store
         drive(store, store.close())
 
     def reopened(self, store):
         drive(store, store.close())
-        return coded_store(store.location)
+        return self.opening(store.location)
+
+
+class TestSealedSqliteStore(TestCodedSqliteStore):
+    opening = staticmethod(sealed_store)
 
 
 class TestMovableCodedSqliteStore(MovableStoreContract):
+    opening = staticmethod(coded_store)
+
     @pytest.fixture
     def store(self, tmp_path):
         yield from self.opened(tmp_path / "a.db")
@@ -33,7 +42,7 @@ class TestMovableCodedSqliteStore(MovableStoreContract):
 
     @pytest.fixture(autouse=True)
     def _halfway(self, tmp_path):
-        self.between = coded_store(tmp_path / "between.db", filling=True)
+        self.between = self.opening(tmp_path / "between.db", filling=True)
         yield
         drive(self.between, self.between.close())
 
@@ -41,13 +50,17 @@ class TestMovableCodedSqliteStore(MovableStoreContract):
         return self.between
 
     def opened(self, path, **options):
-        store = coded_store(path, **options)
+        store = self.opening(path, **options)
         yield store
         drive(store, store.close())
 
     def open_elsewhere(self, store):
-        other = CodedSqliteStore.under(RING, store.location)
+        other = self.opening(store.location)
         drive(other, other.close())
+
+
+class TestMovableSealedSqliteStore(TestMovableCodedSqliteStore):
+    opening = staticmethod(sealed_store)
 
 
 def test_every_statement_that_gives_memories_gives_their_codes():

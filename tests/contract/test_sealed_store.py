@@ -1,4 +1,4 @@
-"""Encrypted, the SQLite stores keep the contract of every store, and can be moved."""
+"""Encrypted, sessions in a file, backups and what is carried keep their contracts."""
 
 import pytest
 
@@ -6,49 +6,8 @@ from coding import sealed_store, sealing
 from memstrata.adapters.session_sqlite import SqliteSessionStore
 from memstrata.testing.contract_backups import RevertibleStoreContract
 from memstrata.testing.contract_carrying import PortableStoreContract
-from memstrata.testing.contract_moving import MovableStoreContract
 from memstrata.testing.session_contract import SessionStoreContract
-from memstrata.testing.store_contract import MemoryStoreContract, drive
-
-
-class TestSealedSqliteStore(MemoryStoreContract):
-    @pytest.fixture
-    def store(self, tmp_path):
-        store = sealed_store(tmp_path / "m.db")
-        yield store
-        drive(store, store.close())
-
-    def reopened(self, store):
-        drive(store, store.close())
-        return sealed_store(store.location)
-
-
-class TestMovableSealedSqliteStore(MovableStoreContract):
-    @pytest.fixture
-    def store(self, tmp_path):
-        yield from self.opened(tmp_path / "a.db")
-
-    @pytest.fixture
-    def empty(self, tmp_path):
-        yield from self.opened(tmp_path / "b.db", filling=True)
-
-    @pytest.fixture(autouse=True)
-    def _halfway(self, tmp_path):
-        self.between = sealed_store(tmp_path / "between.db", filling=True)
-        yield
-        drive(self.between, self.between.close())
-
-    def halfway(self):
-        return self.between
-
-    def opened(self, path, **options):
-        store = sealed_store(path, **options)
-        yield store
-        drive(store, store.close())
-
-    def open_elsewhere(self, store):
-        other = sealed_store(store.location)
-        drive(other, other.close())
+from memstrata.testing.store_contract import drive
 
 
 class TestSealedSessionStore(SessionStoreContract):

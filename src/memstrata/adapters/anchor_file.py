@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-import apsw
-
-from memstrata.adapters.sqlite_errors import Translating
+from memstrata.adapters.side_file import SideFile
 from memstrata.domain.errors import ConfigurationError
 from memstrata.ports import Anchored
 
 # "mstA": neither a store nor another program's file is taken for an anchor.
 _APPLICATION_ID = 0x6D737441
-
-# Chosen: its transactions write one small page each.
-_BUSY_TIMEOUT_MS = 10_000
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS anchors (
@@ -61,17 +55,18 @@ class FileAnchor:
                 f"anchor {file}: lies with the store, and would be put back with an older copy of "
                 "it; name a place elsewhere, on another disk or machine if there is one"
             )
-        self._lock = threading.Lock()
-        self._translating = Translating(str(file))
-        with self._translating:
-            if not file.exists():
-                os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-            self._connection: apsw.Connection | None = _opened(file)
+        self._file = SideFile(
+            file,
+            what="anchor",
+            application_id=_APPLICATION_ID,
+            table=_TABLE,
+            journal_mode="wal",
+        )
 
     def last(self, store: bytes, owner: bytes) -> Anchored | None:
         """See the port."""
-        with self._lock, self._translating:
-            found = self._open.execute(_LAST, (store, owner)).fetchone()
+        with self._file.reading() as connection:
+            found = connection.execute(_LAST, (store, owner)).fetchone()
         return None if found is None else Anchored._make(found)
 
     def advance(self, store: bytes, stands: Mapping[bytes, Anchored]) -> None:
@@ -84,34 +79,9 @@ class FileAnchor:
 
     def close(self) -> None:
         """See the port."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
+        self._file.close()
 
     def _write(self, statement: str, store: bytes, stands: Mapping[bytes, Anchored]) -> None:
-        with self._lock, self._translating:
-            connection = self._open
-            with connection:
-                rows = [(store, owner, *stood) for owner, stood in stands.items()]
-                connection.executemany(statement, rows)
-
-    @property
-    def _open(self) -> apsw.Connection:
-        if self._connection is None:
-            raise apsw.ConnectionClosedError("the anchor is closed")
-        return self._connection
-
-
-def _opened(file: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(file))
-    connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
-    known = connection.pragma("application_id")
-    if known not in (0, _APPLICATION_ID) or (known == 0 and connection.pragma("schema_version")):
-        connection.close()
-        raise ConfigurationError(f"anchor {file}: belongs to another program; name another file")
-    connection.pragma("application_id", _APPLICATION_ID)
-    connection.pragma("journal_mode", "wal")
-    connection.pragma("synchronous", "full")
-    connection.execute(_TABLE)
-    return connection
+        with self._file.writing() as connection:
+            rows = [(store, owner, *stood) for owner, stood in stands.items()]
+            connection.executemany(statement, rows)

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import apsw
-
-from memstrata.adapters.sqlite_errors import Translating
-from memstrata.domain.errors import ConfigurationError
+from memstrata.adapters.side_file import SideFile
 from memstrata.ports import DataKey
 
 # "mstK": neither a store nor another program's file is taken for a vault.
 _APPLICATION_ID = 0x6D73744B
-
-# Chosen: its transactions write one small page each.
-_BUSY_TIMEOUT_MS = 10_000
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS data_keys (
@@ -58,45 +50,44 @@ class FileVault:
             ConfigurationError: If it is another program's.
             StoreError: If it cannot be opened.
         """
-        file = Path(path).resolve()
-        self.location = str(file)
-        self._lock = threading.Lock()
-        self._translating = Translating(str(file))
-        with self._translating:
-            if not file.exists():
-                os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-            self._connection: apsw.Connection | None = _opened(file)
+        # No log beside it: what is destroyed here must be in no file.
+        self._file = SideFile(
+            path,
+            what="key vault",
+            application_id=_APPLICATION_ID,
+            table=_TABLE,
+            journal_mode="delete",
+        )
 
     def __repr__(self) -> str:
         """Say where, not what is in it."""
-        return f"FileVault({self.location!r})"
+        return f"FileVault({self._file.location!r})"
 
     def version(self) -> int:
         """See the port."""
-        with self._lock, self._translating:
-            connection = self._open
+        with self._file.reading() as connection:
             # The first sees what others commit, the second what this connection does.
             return int(connection.pragma("data_version")) + (connection.total_changes() << 32)
 
     def keys(self, store: bytes, owner: bytes) -> tuple[DataKey, ...]:
         """See the port."""
-        with self._lock, self._translating:
-            return tuple(map(DataKey._make, self._open.execute(_KEYS, (store, owner))))
+        with self._file.reading() as connection:
+            return tuple(map(DataKey._make, connection.execute(_KEYS, (store, owner))))
 
     def add(self, store: bytes, owner: bytes, key: DataKey) -> None:
         """See the port."""
-        with self._lock, self._translating, self._open as connection:
+        with self._file.writing() as connection:
             connection.execute(_ADD, (store, owner, *key))
 
     def destroy(self, store: bytes, owner: bytes, until: bytes) -> None:
         """See the port."""
-        with self._lock, self._translating, self._open as connection:
+        with self._file.writing() as connection:
             connection.execute(_DESTROY, (store, owner, until))
 
     def rewrap(self, store: bytes, change: Callable[[bytes, DataKey], DataKey]) -> int:
         """See the port."""
         done = 0
-        with self._lock, self._translating, self._open as connection:
+        with self._file.writing() as connection:
             found: list[Any] = connection.execute(_LEFT, (store,)).fetchall()
             for owner, *fields in found:
                 key = DataKey._make(fields)
@@ -109,30 +100,4 @@ class FileVault:
 
     def close(self) -> None:
         """See the port."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-    @property
-    def _open(self) -> apsw.Connection:
-        if self._connection is None:
-            raise apsw.ConnectionClosedError("the vault is closed")
-        return self._connection
-
-
-def _opened(file: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(file))
-    connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
-    known = connection.pragma("application_id")
-    if known not in (0, _APPLICATION_ID) or (known == 0 and connection.pragma("schema_version")):
-        connection.close()
-        raise ConfigurationError(f"key vault {file}: belongs to another program; name another file")
-    connection.pragma("application_id", _APPLICATION_ID)
-    # No log beside it, and a journal that goes once it was of use: what is destroyed here must be
-    # in no file.
-    connection.pragma("journal_mode", "delete")
-    connection.pragma("secure_delete", 1)
-    connection.pragma("synchronous", "extra")
-    connection.execute(_TABLE)
-    return connection
+        self._file.close()
