@@ -351,7 +351,7 @@ class Reader:
 
 def touched(change: Change) -> list[str]:
     """Return the ids of memories that stood before and are another then."""
-    return [*(memory.id for memory in change.restated), *change.forgotten]
+    return [*change.restated_ids, *change.forgotten]
 
 
 def with_codes(codes: Codes, change: Change) -> Change:
