@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from memstrata.domain.checks import json_with_check, json_without_check, with_check
 from memstrata.domain.codec import (
     IMPORTANCE_CODES,
     MINUTE_US,
@@ -28,6 +29,7 @@ from memstrata.domain.codec import (
     STATUS_CODES,
     TRUST_CODES,
     canonical_json,
+    without_check,
 )
 from memstrata.domain.moving import Cell
 from memstrata.domain.value import Value
@@ -70,7 +72,8 @@ class CarriedField(NamedTuple):
 
     Attributes:
         name: In the line.
-        kind: ``int``, ``text``, ``hex`` (bytes), ``json`` (bytes that are JSON) or ``state``.
+        kind: ``int``, ``text``, ``hex`` (bytes), ``json`` (bytes that are JSON), ``body`` (JSON
+            that tells its check sum, which the line leaves out) or ``state``.
         optional: Whether it may be null.
     """
 
@@ -86,7 +89,7 @@ def _fields(described: str) -> tuple[CarriedField, ...]:
 
 TYPES: Mapping[str, tuple[CarriedField, ...]] = MappingProxyType(
     {
-        "memory": _fields("id:text revision:int known_from:int state:state version:json"),
+        "memory": _fields("id:text revision:int known_from:int state:state version:body"),
         "state": _fields("id:text revision:int known_from:int state:state"),
         "event": _fields("seq:int commitment:hex salt:hex? payload:json?"),
         "derivation": _fields("parent:text owner:text child:text"),
@@ -183,7 +186,7 @@ def line_of(carried: Carried) -> bytes:
     """
     said: dict[str, Any] = {"type": carried.type}
     for field, cell in zip(TYPES[carried.type], carried.cells, strict=True):
-        name, value = _said(field, cell)
+        name, value = _said(field, cell, str(carried.cells[0]))
         said[name] = value
     return canonical_json(said) + b"\n"
 
@@ -265,13 +268,15 @@ def read_carried(said: Mapping[str, Any]) -> Carried:
     return Carried(said["type"], tuple(_cell(field, said) for field in fields))
 
 
-def _said(field: CarriedField, cell: Cell) -> tuple[str, Any]:
+def _said(field: CarriedField, cell: Cell, id: str) -> tuple[str, Any]:
     if cell is None:
         if not field.optional:
             raise ValueError(f"{field.name} is missing")
         return field.name, None
     if not isinstance(cell, bytes):
         return field.name, cell
+    if field.kind == "body":
+        return _said(field._replace(kind="json"), json_without_check(cell, id), id)
     if field.kind == "json":
         try:
             value = json.loads(cell)
@@ -284,6 +289,11 @@ def _said(field: CarriedField, cell: Cell) -> tuple[str, Any]:
 
 
 def _cell(field: CarriedField, said: Mapping[str, Any]) -> Cell:
+    if field.kind == "body":
+        body = _cell(field._replace(kind="json"), said)
+        if not isinstance(body, bytes) or not body.startswith(b"{"):
+            raise ValueError(f"{field.name} must be an object")
+        return json_with_check(body, _text(said, "id"))
     if field.kind == "json" and f"{field.name}_hex" in said:
         return _bytes(said, f"{field.name}_hex")
     if field.name not in said:
@@ -349,8 +359,9 @@ def state_fields(state: bytes) -> dict[str, Any]:
         ValueError: If it is not what ``domain.codec`` packs.
     """
     try:
-        packed = STATE.unpack_from(state)
-        tail = json.loads(state[STATE.size :]) if len(state) > STATE.size else {}
+        plain = without_check(state)
+        packed = STATE.unpack_from(plain)
+        tail = json.loads(plain[STATE.size :]) if len(plain) > STATE.size else {}
         fields = dict(zip((*_FIXED, *_TIMES), packed, strict=True))
         fields |= {name: codes[fields[name]].value for name, codes in _CODES.items()}
     except (struct.error, IndexError, ValueError) as error:
@@ -358,7 +369,7 @@ def state_fields(state: bytes) -> dict[str, Any]:
     fields |= {name: bool(fields[name]) for name in _FLAGS}
     fields["last_accessed_at"] = fields["last_accessed_at"] * MINUTE_US or None
     fields |= {name: None if fields[name] == NEVER else fields[name] for name in _TIMES}
-    if packed_state(fields | tail) != state:
+    if packed_state(fields | tail) != with_check(plain):
         raise ValueError("a state is not as it is packed")
     return fields | tail
 
@@ -388,4 +399,4 @@ def packed_state(fields: Mapping[str, Any]) -> bytes:
     except (struct.error, LookupError, TypeError) as error:
         raise ValueError(f"a state cannot be written: {error}") from error
     tail = {name: value for name, value in fields.items() if name not in (*_FIXED, *_TIMES)}
-    return fixed + canonical_json(tail) if tail else fixed
+    return with_check(fixed + canonical_json(tail) if tail else fixed)

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from memstrata.domain.change import StoredRow
+from memstrata.domain.checks import (
+    CHECK_BYTES,
+    are_whole,
+    is_whole,
+    json_with_check,
+    json_without_check,
+    with_check,
+)
 from memstrata.domain.errors import InvalidScope, StoreCorrupt
 from memstrata.domain.memory import (
     Importance,
@@ -35,7 +43,8 @@ NEVER = -(2**63)
 STATE = struct.Struct("<6B2xIIdqqqqq")
 """status, source, trust, importance, pinned, timeless, versions, the last read in whole minutes
 since 1970 (0 for none), confidence, then the times updated, soft expiry, hard expiry, verified and
-valid_to in µs; 64 bytes. A JSON tail with tags and superseded_by follows where there are any."""
+valid_to in µs; 64 bytes. A JSON tail with tags and superseded_by follows where there are any, and
+a check sum (:mod:`memstrata.domain.checks`)."""
 
 _READ = 7  # place of the last read among those fields
 _ENDS = struct.Struct("<32xqq")  # soft and hard expiry only
@@ -119,7 +128,9 @@ def decode_time(microseconds: int) -> datetime | None:
 
 
 def encode_body(memory: Memory) -> bytes:
-    """Write the content version of a memory as canonical JSON; absent fields are left out."""
+    """Write the content version of a memory as canonical JSON with its check sum; absent fields are
+    left out.
+    """
     fields: dict[str, Any] = {
         "root": memory.root,
         "version": memory.version,
@@ -144,11 +155,12 @@ def encode_body(memory: Memory) -> bytes:
         "valid_from": None if memory.valid_from is None else to_us(memory.valid_from),
         "embedder": memory.embedding_model,
     }
-    return canonical_json({name: value for name, value in fields.items() if value is not None})
+    told = {name: value for name, value in fields.items() if value is not None}
+    return json_with_check(canonical_json(told), memory.id)
 
 
 def encode_state(memory: Memory) -> bytes:
-    """Write the state of a memory: :data:`STATE`, then a JSON tail where there is one."""
+    """Write the state of a memory: :data:`STATE`, a JSON tail where there is one, a check sum."""
     fixed = STATE.pack(
         code_of(STATUS_CODES, memory.status),
         code_of(SOURCE_CODES, memory.source),
@@ -171,19 +183,52 @@ def encode_state(memory: Memory) -> bytes:
         tail["tags"] = list(memory.tags)
     if memory.superseded_by:
         tail["superseded_by"] = memory.superseded_by
-    return fixed + canonical_json(tail) if tail else fixed
+    return with_check(fixed + canonical_json(tail) if tail else fixed)
+
+
+def without_check(state: bytes) -> bytes:
+    """Return a packed state without its check sum; one written before there were any has none.
+
+    Raises:
+        ValueError: If the check sum is not the state's.
+    """
+    if is_whole(state):
+        return state[:-CHECK_BYTES]
+    if len(state) == STATE.size or state.endswith(b"}"):
+        return state
+    raise ValueError("its state is not as it was written")
+
+
+def check_states(rows: Sequence[StoredRow]) -> None:
+    """Look at the check sums of many states.
+
+    Raises:
+        StoreCorrupt: Naming the first memory whose state is not as it was written.
+    """
+    if are_whole([row.state for row in rows]):
+        return
+    for row in rows:
+        try:
+            without_check(row.state)
+        except ValueError as error:
+            raise StoreCorrupt(f"memory {row.id}", f"row cannot be read: {error}") from error
 
 
 def with_status(state: bytes, status: Status) -> bytes:
-    """Return a packed state with another status."""
-    return bytes((code_of(STATUS_CODES, status),)) + state[1:]
+    """Return a packed state with another status.
+
+    Raises:
+        ValueError: If it is not as it was written.
+    """
+    return with_check(bytes((code_of(STATUS_CODES, status),)) + without_check(state)[1:])
 
 
 def with_read(state: bytes, at: datetime | None) -> bytes:
     """Return a packed state whose last read is not before a time, cut to the minute."""
-    fixed = list(STATE.unpack_from(state))
+    plain = without_check(state)
+    fixed = list(STATE.unpack_from(plain))
     fixed[_READ] = max(fixed[_READ], 0 if at is None else to_us(at) // MINUTE_US)
-    return STATE.pack(*fixed) + state[STATE.size :]
+    return with_check(STATE.pack(*fixed) + plain[STATE.size :])
 
 
 def first_end(state: bytes) -> int | None:
@@ -211,7 +256,7 @@ def decode(row: StoredRow) -> Memory:
     """
     try:
         fields: dict[str, Any] = {"id": row.id}
-        _read_body(fields, _parse(row.body.decode()))
+        _read_body(fields, _parse(json_without_check(row.body, row.id).decode()))
         _read_state(fields, row.state)
         fields["known_from"] = from_us(row.known_from)
         fields["known_to"] = None if row.known_to is None else from_us(row.known_to)
@@ -279,7 +324,8 @@ def _read_body(fields: dict[str, Any], body: Mapping[str, Any]) -> None:
         fields[field] = value if made is None else made(value)
 
 
-def _read_state(fields: dict[str, Any], state: bytes) -> None:
+def _read_state(fields: dict[str, Any], packed: bytes) -> None:
+    state = without_check(packed)
     fixed = STATE.unpack_from(state)
     status, source, trust, importance, pinned, _, versions, read, confidence = fixed[:9]
     updated, soft, hard, verified, valid_to = fixed[9:]

@@ -1,8 +1,9 @@
 """The index entry of one memory: what ranking and gates need, packed into bytes.
 
-An entry is a fixed part (:data:`ENTRY`), the int8 vector, the distinct term ids (uint64) and
-their counts (uint16); among them ids of what the text's words may be called otherwise
-(:mod:`memstrata.language.names`), which do not count towards its length. A store keeps it unopened.
+An entry is a fixed part (:data:`ENTRY`), the int8 vector, the distinct term ids (uint64), their
+counts (uint16) and a check sum; among the terms are ids of what the text's words may be called
+otherwise (:mod:`memstrata.language.names`), which do not count towards its length. A store keeps it
+unopened.
 Thousands of fixed parts are read at once as numpy columns (:data:`ENTRY_COLUMNS`), so that a cold
 owner costs a few milliseconds.
 
@@ -21,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.domain.checks import with_check
 from memstrata.domain.codec import KIND_CODES, SENSITIVITY_CODES, code_of, encode_time
 from memstrata.domain.decision import TURN_CATEGORY, Candidate
 from memstrata.domain.memory import Kind, Memory, Place, Triple
@@ -31,7 +33,7 @@ from memstrata.language.normalise import normalise
 from memstrata.language.questions import marks
 
 NO_TURN = -1
-_LAYOUT = "entry 5"
+_LAYOUT = "entry 6"
 """Part of the recipe, raised with :data:`ENTRY`: entries of another layout are made anew."""
 MAX_COUNT = 2**16 - 1
 VERBATIM = 128
@@ -189,12 +191,13 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
     )
     size = len(counts)
     times = [min(count, MAX_COUNT) for count in counts.values()]
-    return fixed + vector + struct.pack(f"<{size}Q{size}H", *counts, *times)
+    packed = fixed + vector + struct.pack(f"<{size}Q{size}H", *counts, *times)
+    return with_check(packed, memory.id)
 
 
 def widened(entry: bytes, dimensions: int) -> bytes:
     """Return an entry without a vector with the zero vector in its place: what columns can hold
-    beside entries that have one. Its recipe still says that it has none.
+    beside entries that have one. Its recipe still says that it has none; its check sum is wrong.
     """
     return entry[: ENTRY.size] + bytes(dimensions) + entry[ENTRY.size :]
 

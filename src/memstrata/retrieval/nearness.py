@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from memstrata.domain.change import StoredRow
+from memstrata.domain.checks import CHECK_BYTES
 from memstrata.domain.codec import KIND_CODES, STATE, code_of, decode
 from memstrata.domain.gates import Shape
 from memstrata.domain.memory import Kind, Place
@@ -184,9 +185,9 @@ def _contents(row: StoredRow, fixed: tuple[Any, ...]) -> tuple[frozenset[int], b
     # Told by its length: an entry that waits for its vector has a zero one in its place
     # (``entry.widened``) and says that it has none.
     count = fixed[_TERMS]
-    end = len(row.entry) - 10 * count
+    end = len(row.entry) - CHECK_BYTES - 10 * count
     vector = row.entry[ENTRY.size : end]
-    if fixed[_SPEAKER] or len(row.state) > STATE.size:
+    if fixed[_SPEAKER] or len(row.state) > STATE.size + CHECK_BYTES:
         # Its entry has terms of its speaker and tags too, which are not said again with it.
         return frozenset(map(term_id, analyse(decode(row).content))), vector
     return frozenset(struct.unpack_from(f"<{count}Q", row.entry, end)), vector

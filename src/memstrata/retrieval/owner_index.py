@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.domain.change import Committed, Head, Snapshot, StoredRow
-from memstrata.domain.codec import decode, status_of
+from memstrata.domain.checks import are_whole, is_whole
+from memstrata.domain.codec import check_states, decode, status_of
 from memstrata.domain.consent import NO_REFUSALS, Refusals, refusals_of
 from memstrata.domain.gates import Shape
 from memstrata.domain.memory import Kind, Memory, Place, Triple
@@ -69,8 +70,8 @@ class OwnerIndex:
 
     Attributes:
         head: Where the owner stood when the index was last refreshed; None if never written.
-        stale: Ids of its rows whose stored entries are of another recipe; here they are made
-            anew. Read it, and leave changing it to the index.
+        stale: Ids of its rows whose stored entries are of another recipe, or damaged; here they are
+            made anew. Read it, and leave changing it to the index.
         bare: Ids of those of them that have no vector here: the embedder failed, or takes its time.
         queues: By scope and rule, what can be spared there first, as it was when it was last looked
             at; whoever holds the owner's turn keeps them.
@@ -112,8 +113,6 @@ class OwnerIndex:
             built = sum(each.nbytes for each in columns if each is not None)
             # A row not yet in columns: its blobs and its places in the maps, measured ~1.2 kB.
             return BASE_BYTES + built + 1200 * max(len(self._rows) - len(self._main or ()), 0)
-
-    # -- following the store ---------------------------------------------------------------
 
     def refresh(self, snapshot: Snapshot) -> None:
         """Take in what a store returned for a head that this index has had.
@@ -164,34 +163,39 @@ class OwnerIndex:
             for row in rows:
                 self._remove(row.id)
                 if status_of(row.state).is_live:
-                    self._add(row if row.entry.startswith(self._recipe) else self._remade([row])[0])
+                    check_states([row])
+                    self._add(row if self._is_made(row) else self._remade([row])[0])
             self._frozen = None
             self.head = head
 
     def _load(self, rows: Sequence[StoredRow]) -> None:
-        recipe = self._recipe
-        # One look for all: they are seldom of different recipes.
-        same = set(map(_RECIPE, map(_ENTRY, rows))) <= {recipe}
-        old = [] if same else [row for row in rows if not row.entry.startswith(recipe)]
+        check_states(rows)
+        entries = list(map(_ENTRY, rows))
+        # One look for all: they are seldom of different recipes, or damaged.
+        same = set(map(_RECIPE, entries)) <= {self._recipe} and are_whole(entries, map(_ID, rows))
+        old = [] if same else [row for row in rows if not self._is_made(row)]
         self._rows = dict(zip(map(_ID, rows), rows, strict=True))
         self._rows.update((row.id, row) for row in self._remade(old))
         self._tail_rows = dict(self._rows)
 
     def _remade(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
-        """Return rows of other recipes with entries of this one, and remember that they were."""
+        """Return rows with entries of this recipe, and remember that they had others."""
         made = self.current(rows)
         self.stale.update(dict.fromkeys(map(_ID, rows)))
         self.bare.update(row.id for row in made if not row.entry.startswith(self._recipe))
         return made
 
     def current(self, rows: Sequence[StoredRow]) -> list[StoredRow]:
-        """Return rows with entries of the recipe, made anew where theirs are of another."""
-        old = [row for row in rows if not row.entry.startswith(self._recipe)]
+        """Return rows with entries of the recipe, made anew where theirs are of another, or are not
+        as they were written.
+        """
+        old = [row for row in rows if not self._is_made(row)]
         made = iter(self._remake([decode(row) for row in old]) if old else ())
-        return [
-            row if row.entry.startswith(self._recipe) else row._replace(entry=next(made))
-            for row in rows
-        ]
+        return [r if self._is_made(r) else r._replace(entry=next(made)) for r in rows]
+
+    def _is_made(self, row: StoredRow) -> bool:
+        """Whether a row's entry is of the recipe, and as it was written."""
+        return row.entry.startswith(self._recipe) and is_whole(row.entry, row.id)
 
     def renewed(self, rows: Iterable[StoredRow]) -> None:
         """Take in rows whose stored entries are of the recipe now.
@@ -244,8 +248,6 @@ class OwnerIndex:
         if self._tail_rows.pop(id, None) is not None:
             self._tail = None
 
-    # -- vectors that come later -----------------------------------------------------------
-
     def awaiting(self, most: int) -> tuple[StoredRow, ...]:
         """Return some rows whose entries wait for their vectors, by id."""
         with self._lock:
@@ -261,8 +263,6 @@ class OwnerIndex:
                     # What is stored is without its vector as before.
                     self.stale[row.id] = None
             self._frozen = None
-
-    # -- columns for a query ---------------------------------------------------------------
 
     def freeze(self) -> Frozen:
         """Return the columns as they stand now, building what is missing."""
@@ -302,8 +302,6 @@ class OwnerIndex:
         if self._main_places is None:
             self._main_places = {row.id: place for place, row in enumerate(main.rows)}
         return self._main_places
-
-    # -- what gates ask --------------------------------------------------------------------
 
     def by_key(self, place: Place, key: str) -> Memory | None:
         """Return the standing memory of a key in exactly this place, though it be expired."""
@@ -395,8 +393,6 @@ class OwnerIndex:
         if self._texts is None:
             self._texts = NearTexts(self._rows.values())
         return self._texts
-
-    # -- what quotas ask -------------------------------------------------------------------
 
     def holds(self, id: str) -> bool:
         """Whether a memory stands, expired or refused though it be."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.domain.change import StoredRow
+from memstrata.domain.checks import CHECK_BYTES
 from memstrata.domain.codec import IMPORTANCE_CODES, NEVER, STATE, STATUS_CODES, code_of, decode
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.memory import Memory, Status
@@ -150,7 +151,9 @@ class Segment:
         sizes = self.entry["terms"].astype(np.int64)
         ends = (start + 8 * sizes).tolist()
         ids = b"".join([entry[start:end] for entry, end in zip(entries, ends, strict=True)])
-        times = b"".join([entry[end:] for entry, end in zip(entries, ends, strict=True)])
+        times = b"".join(
+            [entry[end:-CHECK_BYTES] for entry, end in zip(entries, ends, strict=True)]
+        )
         terms = np.frombuffer(ids, "<u8")
         order = np.argsort(terms, kind="stable")
         self._terms = terms[order]
