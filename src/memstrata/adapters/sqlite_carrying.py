@@ -12,6 +12,7 @@ import apsw
 from memstrata.adapters.sqlite_moving import ADD, SqliteMoves, facts_in, lives_in, page_of
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_carrying import Arriving, PortraitRows, Story, batches
+from memstrata.adapters.store_columns import LIVE
 from memstrata.adapters.store_owners import Owner
 from memstrata.domain.carrying import Carried, Standing
 from memstrata.domain.change import Head
@@ -118,6 +119,7 @@ class SqliteCarrying(SqliteMoves):
             facts = arriving.facts(secrets.token_bytes(16), standing)
             with self._translating_writer:
                 connection.execute(SQL["add_facts"], {"owner": digest, **facts._asdict()})
+                connection.execute(SQL["count_live"], {"owner": digest, **LIVE})
         return Head(*facts[:5])
 
 

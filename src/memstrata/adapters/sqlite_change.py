@@ -12,6 +12,7 @@ from memstrata.adapters.sqlite_rows import each_of
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_columns import (
     CODEC,
+    LIVE,
     new_states,
     next_head,
     state_columns,
@@ -59,6 +60,8 @@ def _values(statement: str) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
     names = parameters(statement)
     return itemgetter(*names) if len(names) > 1 else lambda bound: (bound[names[0]],)
 
+
+_LIVE = frozenset(LIVE.values())
 
 _VALUES = {name: _values(statement) for name, statement in SQL.items() if ":owner" in statement}
 
@@ -135,18 +138,20 @@ def write_change(
     check_chains(change.added, lambda root: _top_version(writing, root))
     if change.erased:
         erase_rows(connection, owner.digest)
-    _forget(writing, change.forgotten)
+    gone = _forget(writing, change.forgotten)
     _erase_traces(writing, change)
-    rows = _restate(writing, new_states(change), change.reindexed)
+    rows, left = _restate(writing, new_states(change), change.reindexed)
     added, lookups = _add(writing, change.added)
+    more = sum(map(_is_live, rows)) + sum(map(_is_live, added)) - left - gone
     rows += added
     _derive(writing, change.added)
-    mac, more = _link(writing, before, mac, change)
-    writing.run_all("add_lookup", lookups + more)
-    _move_owner(writing, owner.scope, before, mac)
+    mac, subjects = _link(writing, before, mac, change)
+    writing.run_all("add_lookup", lookups + subjects)
+    _move_owner(writing, owner.scope, before, mac, more)
     _write_bans(writing, change)
     _write_work(writing, change)
     if change.erased:
+        writing.run("count_live", **LIVE)
         writing.run("erase_owner", incarnation=head.incarnation, at=head.known_at)
         writing.run("unname_owner")
     return head, tuple(sorted(rows))
@@ -247,8 +252,10 @@ def _derive(writing: Writing, added: Iterable[NewVersion]) -> None:
 
 def _restate(
     writing: Writing, states: Sequence[NewState], reindexed: Sequence[NewVersion]
-) -> list[StoredRow]:
-    """Give what stands new states, table by table; return the rows."""
+) -> tuple[list[StoredRow], int]:
+    """Give what stands new states, table by table; return the rows, and how many of them were live
+    before.
+    """
     head, rows = writing.head, list[StoredRow]()
     stood = {row.id: row for row in stored_rows(writing.all_of("row", [id for id, _ in states]))}
     entries = {new.memory.id: new.entry for new in reindexed}
@@ -267,7 +274,11 @@ def _restate(
     writing.run_all("restate_memory", current)
     writing.run_all("add_state", begun)
     writing.run_all("put_index_row", map(_index_row, reindexed))
-    return rows
+    return rows, sum(_is_live(stood[id]) for id, _ in states)
+
+
+def _is_live(row: StoredRow) -> bool:
+    return row.state[0] in _LIVE
 
 
 def _index_row(new: NewVersion) -> dict[str, Any]:
@@ -275,16 +286,17 @@ def _index_row(new: NewVersion) -> dict[str, Any]:
     return {"id": new.memory.id, "entry": new.entry, **made_by}
 
 
-def _forget(writing: Writing, ids: Sequence[str]) -> None:
-    """Remove memories and all that points at them, table by table."""
+def _forget(writing: Writing, ids: Sequence[str]) -> int:
+    """Remove memories and all that points at them, table by table; return how many were live."""
     if not ids:
-        return
-    states, lookups = [], []
+        return 0
+    states, lookups, live = [], [], 0
     stood = {id: traces for id, *traces in writing.all_of("traces", ids)}
     for id in ids:
         if id not in stood:
             raise ValueError(f"memory {id} does not exist and cannot be forgotten")
-        version, revision, chain, key = stood[id]
+        version, revision, chain, key, status = stood[id]
+        live += status in _LIVE
         states.append({"id": id, "revision": revision})
         lookups.append({"tag": chain, "place": version, "id": id})
         if key is not None:
@@ -302,6 +314,7 @@ def _forget(writing: Writing, ids: Sequence[str]) -> None:
         "drop_memory",
     ):
         writing.run_all(name, named)
+    return live
 
 
 def _erase_traces(writing: Writing, change: Change) -> None:
@@ -344,8 +357,8 @@ def _link(
     return linked[-1][1].mac if linked else mac, lookups
 
 
-def _move_owner(writing: Writing, scope: Scope, before: Head | None, mac: bytes) -> None:
-    columns = {**writing.head._asdict(), "mac": mac, "name": scope.path}
+def _move_owner(writing: Writing, scope: Scope, before: Head | None, mac: bytes, more: int) -> None:
+    columns = {**writing.head._asdict(), "mac": mac, "name": scope.path, "more": more}
     if before is None:
         writing.run("add_owner", **columns)
     else:

@@ -13,6 +13,7 @@ import apsw
 
 from memstrata.adapters.sqlite_file import ARRIVING, SqliteFile, arrival_in
 from memstrata.adapters.sqlite_schema import SQL
+from memstrata.adapters.store_columns import LIVE
 from memstrata.adapters.store_owners import Owners, Secrets
 from memstrata.adapters.store_rules import OWNER_BYTES
 from memstrata.domain.errors import KeyDestroyed, MoveRefused, StoreUnavailable
@@ -160,6 +161,7 @@ class SqliteMoves(SqliteFile):
             _checkarrival_in(connection, owner)
             if facts is not None:
                 connection.execute(SQL["add_facts"], {"owner": owner, **facts._asdict()})
+                connection.execute(SQL["count_live"], {"owner": owner, **LIVE})
             connection.execute(SQL["put_meta"], {"name": ARRIVING, "value": b""})
 
     def _end_arrivals(self) -> None:

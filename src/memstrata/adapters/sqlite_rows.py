@@ -34,6 +34,7 @@ from memstrata.domain.change import (
 )
 from memstrata.domain.codec import decode
 from memstrata.domain.consent import Consent
+from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.event import CHAIN_START, Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
@@ -80,6 +81,13 @@ def _snapshot(
         return Snapshot(head=None, complete=True, rows=())
     if since is None or since[:2] != head[:2]:
         rows = _rows(connection, "live_rows", {"owner": owner, **LIVE})
+        counted = connection.execute(SQL["live"], {"owner": owner}).get
+        if counted not in (None, len(rows)):
+            raise StoreCorrupt(
+                connection.filename,
+                f"{len(rows)} memories of an owner stand there, and {counted} were written; see "
+                "`memstrata audit verify`, then restore a backup",
+            )
         rows.sort(key=_by_revision)
         told = more() | {"consents": fetch_consents(connection, owner)}
         return Snapshot(head=head, complete=True, rows=tuple(rows), **told)

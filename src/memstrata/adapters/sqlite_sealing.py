@@ -69,11 +69,18 @@ class SealedConnection(apsw.Connection):
         self, statements: str, sequenceofbindings: Iterable[Any], **kwargs: Any
     ) -> apsw.Cursor:
         """Run a statement for each of many bindings."""
-        plan = None if self.cells is None else PLANS.get(statements)
-        if plan is not None and plan.writing is not None and self.cells is not None:
-            named = (_by_name(plan, each) for each in sequenceofbindings)
-            sequenceofbindings = [_sealed(self.cells, plan.writing, bound) for bound in named]
-        return super().executemany(statements, sequenceofbindings, **kwargs)
+        cells, plan = self.cells, PLANS.get(statements)
+        if cells is None or plan is None:
+            return super().executemany(statements, sequenceofbindings, **kwargs)
+        bound = [_by_name(plan, each) for each in sequenceofbindings]
+        if plan.writing is not None:
+            bound = [_sealed(cells, plan.writing, each) for each in bound]
+        cursor = super().executemany(plan.statement, bound, **kwargs)
+        if plan.reading is not None and bound:
+            # All are of one owner; what else tells a row is in the answer.
+            told = {"owner": bound[0]["owner"]}
+            cursor.row_trace = partial(_opened, cells, plan.reading, told, self.filename)
+        return cursor
 
     def _stood(self, cells: Cells, bound: dict[str, Any]) -> bool:
         """Whether an index entry is the one that is to be renewed, which is then bound as it is

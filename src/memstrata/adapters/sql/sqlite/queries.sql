@@ -39,14 +39,24 @@ WHERE owner IN (:owner, :owner_2, :owner_3);
 SELECT head_seq, head_mac FROM owners WHERE owner = :owner;
 
 -- name: add_owner
-INSERT INTO owners (owner, name, incarnation, epoch, revision, last_known_at, head_seq, head_mac)
-VALUES (:owner, :name, :incarnation, :epoch, :revision, :known_at, :seq, :mac);
+INSERT INTO owners (owner, name, incarnation, epoch, revision, last_known_at, head_seq, head_mac,
+    live)
+VALUES (:owner, :name, :incarnation, :epoch, :revision, :known_at, :seq, :mac, :more);
 
 -- name: move_owner
 -- The name too: whoever was erased has none.
 UPDATE owners
 SET name = :name, epoch = :epoch, revision = :revision, last_known_at = :known_at, head_seq = :seq,
-    head_mac = :mac
+    head_mac = :mac, live = live + :more
+WHERE owner = :owner;
+
+-- name: live
+-- How many memories of three statuses there are; NULL where nobody has counted.
+SELECT live FROM owners WHERE owner = :owner;
+
+-- name: count_live
+UPDATE owners SET live = (SELECT count(*) FROM memories AS m
+    WHERE m.owner = :owner AND m.status IN (:live_1, :live_2, :live_3))
 WHERE owner = :owner;
 
 -- name: live_rows
@@ -186,7 +196,8 @@ UNION SELECT l.id FROM lookups AS l WHERE l.owner = :owner AND l.id <> '' AND NO
 
 -- name: traces
 -- What has to be known of a memory to remove everything that points at it.
-SELECT id, version, revision, chain_tag, key_tag FROM memories WHERE owner = :owner AND id = :id;
+SELECT id, version, revision, chain_tag, key_tag, status FROM memories
+WHERE owner = :owner AND id = :id;
 
 -- name: drop_states
 -- The same walk as in states_of.
