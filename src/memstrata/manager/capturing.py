@@ -180,7 +180,7 @@ async def captured(
     proposed = await propose_by_all(model, turn, principal, policy, policy.budgets.seconds, before)
     judged, outcomes = await carry_out(writer, forgetter, proposed.candidates)
     return CaptureReport(
-        proposed=proposed.candidates,
+        proposed=tuple(judgement.candidate for judgement in judged),
         judged=judged,
         outcomes=outcomes,
         diagnostics=proposed.diagnostics,
