@@ -83,7 +83,7 @@ def is_spoken_password(text: str) -> bool:
     An everyday word without a digit or a capital inside is not told from a word about it.
     """
     said = text.strip(".,;:!?)(")
-    if len(said) < 4 or is_placeholder(said) or said[0] in "/(":
+    if len(said) < 4 or is_placeholder(said) or said[0] in "/(" or said[-1] in "[{=":
         return False
     if not said.isalpha():
         # "90-day", "two-factor", "e.g."

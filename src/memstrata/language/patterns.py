@@ -75,6 +75,41 @@ def compile(pattern: str, *, ignore_case: bool = False) -> Pattern:
         raise ValueError(f"pattern {pattern!r} is not supported: {text}") from error
 
 
+def escaped(literal: str) -> str:
+    """Return the pattern of a literal."""
+    return "".join(c if c.isalnum() or c in "_ " else f"\\{c}" for c in literal)
+
+
+def spans(pattern: str, text: str, group: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield where a pattern matches, from left to right, in characters.
+
+    A third of the cost of :meth:`Pattern.finditer`, which tells groups as texts too.
+
+    Args:
+        pattern: As for :func:`compile`.
+        text: What is looked through.
+        group: Number of a group that tells the place; where it takes no part the match does.
+    """
+    encoded = text.encode()
+    is_ascii = len(encoded) == len(text)
+    compiled = cast("_OfBytes", compile(pattern))
+    chars = at = 0
+    for match in compiled.finditer(encoded):
+        start, end = match.span(group)
+        if start < 0:
+            start, end = match.span()
+        if is_ascii:
+            yield start, end
+            continue
+        chars += len(encoded[at:start].decode())
+        at = start
+        yield chars, chars + len(encoded[start:end].decode())
+
+
+class _OfBytes(Protocol):
+    def finditer(self, text: bytes, /) -> Iterator[Match]: ...
+
+
 class Hints:
     """Many patterns looked for in one pass: which of them a text holds, not where.
 

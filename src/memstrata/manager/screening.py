@@ -23,7 +23,7 @@ from memstrata.domain.trust import Label, Sensitivity, Trust, join
 from memstrata.hygiene import personal, secrets
 from memstrata.manager.scribe import Scribe
 from memstrata.policy.guards import HYGIENE_BLOCKED
-from memstrata.policy.rules import Policy
+from memstrata.policy.rules import DEFAULT_POLICY, Policy
 
 FLAGGED = "hygiene_flagged"
 REDACTED = "hygiene_redacted"
@@ -170,7 +170,8 @@ def _parts(candidate: Candidate) -> Iterator[_Part]:
     if candidate.triple is not None:
         yield _Part("triple", candidate.triple.subject)
         yield _Part("triple", candidate.triple.object, candidate.triple.predicate)
-    yield _Part("category", candidate.category)
+    if candidate.category not in DEFAULT_POLICY.categories:
+        yield _Part("category", candidate.category)
     origin = candidate.origin
     named = (candidate.idempotency_key, candidate.purpose, origin.session, origin.tool_call)
     for name in (*named, *candidate.parents, *(candidate.audience or ())):
