@@ -17,7 +17,7 @@ from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.wiring import assemble
 
-GRAVE, MILD = "grave-words", "mild-words"
+GRAVE, MILD = "grave-words-here", "mild-words"
 
 
 def sees(word: str, finding: Finding) -> Any:

@@ -1,7 +1,6 @@
 """What is taken for a secret, and what only looks like one (HY-1)."""
 
 import base64
-import hashlib
 import json
 
 import pytest
@@ -11,20 +10,7 @@ from hypothesis import strategies as st
 from memstrata.domain.findings import Severity
 from memstrata.hygiene import ruled, secrets
 from memstrata.language import patterns
-
-
-def drawn(size: int, alphabet: str = "0123456789abcdefghijklmnopqrstuvwxyz") -> str:
-    """Text that looks drawn by lot and is the same each time; no token stands in this file."""
-    digest, said = hashlib.sha512(f"{size}{alphabet}".encode()).digest(), ""
-    while len(said) < size:
-        said += "".join(alphabet[byte % len(alphabet)] for byte in digest)
-        digest = hashlib.sha512(digest).digest()
-    return said[:size]
-
-
-HEX = "0123456789abcdef"
-MIXED = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+from tokens import BASE32, HEX, MIXED, drawn
 
 
 def jwt() -> str:
@@ -60,7 +46,7 @@ FORMATS = {
     "sendgrid-key": "SG." + drawn(22, MIXED) + "." + drawn(43, MIXED),
     "atlassian-token": "ATATT3" + drawn(186, MIXED),
     "linear-key": "lin_api_" + drawn(40, MIXED),
-    "private-key": f"-----BEGIN RSA PRIVATE KEY-----\n{drawn(64, MIXED)}\n-----END RSA PRIVATE KEY-----",
+    "private-key": f"-----BEGIN PRIVATE KEY-----\n{drawn(64, MIXED)}\n-----END PRIVATE KEY-----",
     "jwt": jwt(),
     "url-credentials": "postgresql://ana:" + drawn(12) + "@db.internal:5432/x",
     "curl-credentials": "curl -u ana:" + drawn(10) + " https://host",

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from memstrata.domain.secrecy import is_drawn
+
 # Chosen: words that stand in examples in the place of a password, and states that one may be in.
 _PLACEHOLDERS = frozenset(
     "password passwd pass pwd user username token secret key test example none null true false"
@@ -21,11 +23,6 @@ _SPOKEN_STATES = (
     "ed", "ing", "ly", "tion", "able", "ous", "ful", "ent", "ant", "ive", "ert", "bar", "lich",
 )  # fmt: skip
 """How words end that say of a password what it is like, not what it is."""
-
-_FEWEST_TURNS = 4
-"""Changes between letters and digits from which on a text of 12 or more characters is no name with
-numbers in it. Random letters and digits of that length have 5 on average; ``report_v2_2024`` has
-3. Chosen."""
 
 
 def entropy_of(text: str) -> float:
@@ -40,19 +37,7 @@ def is_random(text: str) -> bool:
     """Whether a text looks drawn by lot: letters and digits, or cases, change often."""
     if is_placeholder(text) or "://" in text or text.startswith(("/", "./", "~/")):
         return False
-    turns = cases = digits = 0
-    before = ""
-    for char in text[:200]:
-        if char.isdigit():
-            digits += 1
-            turns += before.isalpha()
-        elif char.isalpha():
-            turns += before.isdigit()
-            cases += before.isalpha() and char.isupper() != before.isupper()
-        before = char
-    if digits == len(text):
-        return False
-    return (digits >= 2 and turns >= _FEWEST_TURNS) or (digits >= 1 and cases >= 6 and turns >= 2)
+    return not text.isdigit() and is_drawn(text)
 
 
 def is_placeholder(text: str) -> bool:

@@ -41,12 +41,12 @@ class Detector(NamedTuple):
 
     Attributes:
         find: Pure, in time linear in the text; findings by place, without overlap.
-        binds: Whether it is asked about a statement of this trust. Labels decide: what a user
-            says himself is legitimate whatever a detector of poison would say (HY-6).
+        binds: Whether it is asked about a statement of this trust; None for any. Labels decide:
+            what a user says himself is legitimate whatever a detector of poison would say (HY-6).
     """
 
     find: Callable[[str], tuple[Finding, ...]]
-    binds: Callable[[Trust], bool] = lambda _: True
+    binds: Callable[[Trust], bool] | None = None
 
 
 DETECTORS: tuple[Detector, ...] = (
@@ -63,6 +63,10 @@ NAMES = "names"
 """Field of findings in ids, in a session's name, an agent's and the like."""
 
 
+SHORTEST_NAME = 12
+"""Characters of the shortest id that is looked at: no token is shorter, and each turn has ids."""
+
+
 class _Part(NamedTuple):
     """A text of a candidate, and where in it the field begins.
 
@@ -76,10 +80,12 @@ class _Part(NamedTuple):
 
 def look(text: str, trust: Trust = Trust.USER) -> tuple[Finding, ...]:
     """Return what every detector finds in a text, by detector, then place."""
-    if len(text) < SHORTEST:
-        return ()
-    found = [detector.find(text) for detector in DETECTORS if detector.binds(trust)]
-    return sum(found, ())
+    found: tuple[Finding, ...] = ()
+    if len(text) >= SHORTEST:
+        for detector in DETECTORS:
+            if detector.binds is None or detector.binds(trust):
+                found += detector.find(text)
+    return found
 
 
 def screened(candidate: Candidate, policy: Policy) -> Candidate:
@@ -101,13 +107,14 @@ def screened(candidate: Candidate, policy: Policy) -> Candidate:
     return _Striker(marked, struck).struck() if struck else marked
 
 
-def findings_of(candidate: Candidate) -> tuple[Finding, ...]:
-    """Return what hygiene finds in any part of a candidate; places count within their field."""
-    trust = candidate.label.trust
-    found: list[Finding] = []
-    for part in _parts(candidate):
-        found += _found_in(part, trust)
-    return tuple(found)
+def findings_of(said: Candidate | Memory) -> tuple[Finding, ...]:
+    """Return what hygiene finds in any part of what is said; places count within their field."""
+    trust = said.label.trust
+    # Most of what is said is a text and no more.
+    found = look(said.content, trust) if said.key is None else ()
+    for part in _parts(said):
+        found += tuple(_found_in(part, trust))
+    return found
 
 
 def strike(text: str, found: Iterable[Finding]) -> str:
@@ -119,6 +126,12 @@ def strike(text: str, found: Iterable[Finding]) -> str:
             kept += (text[at : finding.start], STRUCK_OUT.format(finding.mark))
         at = max(at, finding.end)
     return "".join((*kept, text[at:]))
+
+
+def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
+    """Return the marks of what policy would block of what is said elsewhere, each once."""
+    found = (f for f in findings_of(said) if policy.hygiene.action_on(f) is Action.BLOCK)
+    return tuple(dict.fromkeys(finding.mark for finding in found))
 
 
 def note_flags(
@@ -156,27 +169,36 @@ def _of_field(found: Iterable[Finding], field: str) -> Iterator[Finding]:
             yield replace(finding, field=field)
 
 
-def _parts(candidate: Candidate) -> Iterator[_Part]:
-    """Yield every text of a candidate that would be kept."""
-    yield _Part("content", candidate.content, candidate.key or "")
-    if candidate.quote is not None and candidate.quote != candidate.content:
-        yield _Part("quote", candidate.quote)
-    if candidate.speaker is not None:
-        yield _Part("speaker", candidate.speaker)
-    for tag in candidate.tags:
+def _parts(said: Candidate | Memory) -> Iterator[_Part]:
+    """Yield every text that would be kept, but for a content without a key."""
+    if said.key is not None:
+        yield _Part("content", said.content, said.key)
+    if said.quote is not None and said.quote != said.content:
+        yield _Part("quote", said.quote)
+    if said.speaker is not None:
+        yield _Part("speaker", said.speaker)
+    for tag in said.tags:
         yield _Part("tags", tag)
-    if candidate.metadata:
-        yield from _named("metadata", candidate.metadata)
-    if candidate.triple is not None:
-        yield _Part("triple", candidate.triple.subject)
-        yield _Part("triple", candidate.triple.object, candidate.triple.predicate)
-    if candidate.category not in DEFAULT_POLICY.categories:
-        yield _Part("category", candidate.category)
-    origin = candidate.origin
-    named = (candidate.idempotency_key, candidate.purpose, origin.session, origin.tool_call)
-    for name in (*named, *candidate.parents, *(candidate.audience or ())):
-        if name is not None:
+    if said.metadata:
+        yield from _named("metadata", said.metadata)
+    if said.triple is not None:
+        yield _Part("triple", said.triple.subject)
+        yield _Part("triple", said.triple.object, said.triple.predicate)
+    if said.category not in DEFAULT_POLICY.categories:
+        yield _Part("category", said.category)
+    for name in _names(said):
+        if name is not None and len(name) >= SHORTEST_NAME:
             yield _Part(NAMES, name)
+
+
+def _names(said: Candidate | Memory) -> tuple[str | None, ...]:
+    origin = said.origin
+    names = (said.purpose, origin.session, origin.tool_call, *said.parents)
+    if said.audience is not None:
+        names += tuple(said.audience)
+    if isinstance(said, Candidate):
+        names += (said.idempotency_key, said.retracts)
+    return names
 
 
 def _named(name: str, value: Any) -> Iterator[_Part]:
@@ -221,6 +243,7 @@ class _Striker:
             category=clean("category", candidate.category),
             idempotency_key=self._clean_name(candidate.idempotency_key),
             purpose=self._clean_name(candidate.purpose),
+            retracts=self._clean_name(candidate.retracts),
             origin=replace(
                 origin,
                 session=self._clean_name(origin.session),

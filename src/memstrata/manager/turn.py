@@ -44,6 +44,7 @@ from memstrata.domain.hindsight import how_proposed
 from memstrata.domain.memory import Memory
 from memstrata.domain.review import encode_review
 from memstrata.domain.scope import Grant, Principal, Scope
+from memstrata.domain.value import shown
 from memstrata.language.analyser import analyse
 from memstrata.language.normalise import content_hash
 from memstrata.longterm.derivation import PURPOSES_DIFFER, inherited
@@ -339,7 +340,7 @@ class WriteTurn:
         if record is not None and record.request != request_of(candidate):
             raise IdempotencyMismatch(
                 "idempotency_key",
-                f"{candidate.idempotency_key!r} already names a write with other content",
+                f"{shown(candidate.idempotency_key)} already names a write with other content",
             )
         return record
 

@@ -37,7 +37,9 @@ from memstrata.domain.hygiene import CLASSES, Action, HygieneRules
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
 from memstrata.domain.retaining import Eviction, Quotas
+from memstrata.domain.secrecy import told
 from memstrata.domain.trust import Sensitivity, Source
+from memstrata.domain.value import shown
 from memstrata.language import patterns
 from memstrata.language.normalise import normalise
 from memstrata.policy import yamltree
@@ -316,13 +318,14 @@ def _laid_over(
 
 def _described(details: ErrorDetails, defaults: Mapping[str, Any]) -> tuple[yamltree.Path, str]:
     path = tuple(part for part in details["loc"] if part != "[key]")
-    dotted = ".".join(map(str, path)) or "the file"
+    dotted = told(".".join(map(str, path))) or "the file"
     message = details["msg"].removeprefix("Value error, ")
     problem = _MESSAGES.get(details["type"], message[:1].lower() + message[1:])
     if details["type"] != "extra_forbidden":
         given = details["input"]
-        shown = f", not {given!r:.60}" if isinstance(given, (str, int, float)) else ""
-        return path, f"{dotted}: {problem}{shown}"
+        is_plain = isinstance(given, (int, float))
+        not_this = f", not {given!r:.60}" if is_plain else f", not {shown(given)}"
+        return path, f"{dotted}: {problem}{not_this if is_plain or isinstance(given, str) else ''}"
     return path, f"{dotted}: {problem}{_advice(str(path[-1]), _names_at(path[:-1], defaults))}"
 
 
@@ -370,7 +373,7 @@ def _unknown_hygiene(rules: _Hygiene, *, seals: bool) -> Iterator[tuple[yamltree
     for name, action in rules.classes.items():
         at: yamltree.Path = ("hygiene", "classes", name)
         if name not in CLASSES:
-            problem = f"there is no class {name!r}{_advice(name, sorted(CLASSES))}"
+            problem = f"there is no class {shown(name)}{_advice(name, sorted(CLASSES))}"
             yield at, f"hygiene.classes.{name}: {problem}"
         actions[at] = action
     for at, action in actions.items():
@@ -384,7 +387,7 @@ def _at(dotted: str, problem: str) -> tuple[yamltree.Path, str]:
 
 
 def _no_category(name: str, known: Iterable[str]) -> str:
-    return f"there is no category {name!r}{_advice(name, known)}"
+    return f"there is no category {shown(name)}{_advice(name, known)}"
 
 
 def _advice(name: str, known: Iterable[str]) -> str:
