@@ -161,13 +161,12 @@ def of_writing() -> None:
         for number in range(1_500):
             text = f"Ana deploys service {number} to us-east-1 on Mondays"
             candidate = writing_of(memory, text)
-            for spent, work in (
-                (looks, lambda: screening.screened(candidate, DEFAULT_POLICY)),
-                (writes, lambda: memory.remember(text)),
-            ):
-                start = time.perf_counter()
-                work()
-                spent.append((time.perf_counter() - start) * 1e6)
+            start = time.perf_counter()
+            screening.screened(candidate, DEFAULT_POLICY)
+            between = time.perf_counter()
+            memory.remember(text)
+            writes.append((time.perf_counter() - between) * 1e6)
+            looks.append((between - start) * 1e6)
     look, write = median(looks), median(writes)
     print(f"\nScreening takes {look:.1f} µs of a write's {write:.0f} ({look / write:.1%}).")
 

@@ -28,11 +28,11 @@ from memstrata.choosing import (
     choose_models,
     choose_sealing,
     choose_vault,
+    hold_to_store,
 )
 from memstrata.domain.collecting import GcRules
-from memstrata.domain.errors import ConfigurationError, MissingExtra, PolicyInvalid
+from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.domain.value import shown
-from memstrata.driving import SharedLoop
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager import Services
 from memstrata.manager.background import Background
@@ -137,7 +137,7 @@ def assemble(
     store: MemoryStore = DictStore()
     if not hidden:
         store = open_store(target, chosen, inline=inline, filling=filling, keys=keys)
-    _fit(policies, store)
+    hold_to_store(policies, store)
     shares_a_loop = Capability.INLINE not in store.capabilities
     # A caller without a loop of his own waits himself. Over a server's store all of them share
     # one, which a model that takes its time must not stop.
@@ -173,19 +173,6 @@ def assemble(
     )
     keep_house(services)
     return AsyncStrata(services)
-
-
-def _fit(policies: PolicyBook, store: MemoryStore) -> None:
-    """Hold policies to what the store can do; a store that they do not fit is closed again."""
-    try:
-        policies.for_store(seals=Capability.SEALED in store.capabilities)
-    except PolicyInvalid:
-        loop = SharedLoop()
-        try:
-            loop.run(store.close())
-        finally:
-            loop.close()
-        raise
 
 
 def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+import memstrata
 from memstrata import Draft, PolicyInvalid
+from memstrata.adapters.key_ring import HeldKeys, new_key
 from memstrata.blocking import Strata
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.findings import Concern, Finding, Severity
@@ -43,13 +45,11 @@ def toy_detectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screening, "DETECTORS", toys)
 
 
-def opened(tmp_path: Path, policy: str = "") -> Strata:
+def opened(tmp_path: Path, policy: str = "", *, target: str = ":memory:") -> Strata:
     path = tmp_path / "policy.yaml"
     path.write_text(policy, "utf-8")
     settings = Settings(_env_file=None, policy=path)
-    parts = assemble(
-        ":memory:", settings=settings, inline=True, clock=ManualClock(), ids=CountingIds()
-    )
+    parts = assemble(target, settings=settings, inline=True, clock=ManualClock(), ids=CountingIds())
     return Strata(parts)
 
 
@@ -262,16 +262,38 @@ def test_a_class_or_an_action_that_cannot_be_is_told_at_the_start(
     tmp_path: Path, text: str, problem: str
 ) -> None:
     with pytest.raises(PolicyInvalid) as refusal:
-        opened(tmp_path, text)
+        opened(tmp_path, text, target=str(tmp_path / "m.db"))
 
     assert problem in str(refusal.value)
 
 
 def test_an_action_that_the_store_cannot_do_is_told_when_it_comes_later(tmp_path: Path) -> None:
-    with opened(tmp_path) as strata:
+    with opened(tmp_path, target=str(tmp_path / "m.db")) as strata:
         (tmp_path / "policy.yaml").write_text("hygiene: {high: encrypt}", "utf-8")
 
         outcome = strata.manager(user="ana").remember(f"It is {GRAVE}")
 
         assert outcome.kind == "blocked"
         assert "takes a store that seals" in str(strata.services.policies.problems()[0])
+
+
+def test_a_store_that_seals_keeps_what_is_to_be_encrypted(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("hygiene: {high: encrypt}", "utf-8")
+    ring, settings = HeldKeys.of_text(new_key("one")), Settings(policy=policy, encrypt=True)
+    with memstrata.open(tmp_path / "m.db", key_ring=ring, settings=settings) as strata:
+        memory = strata.manager(user="ana")
+
+        outcome = memory.remember(f"It is {GRAVE}")
+
+        assert outcome.memory is not None
+        assert outcome.memory.sensitivity == "sensitive"
+        reasons = [reason for event in trail(strata) for reason in event["reasons"]]
+        assert "hygiene_encrypted:secret:assigned" in reasons
+    for file in tmp_path.iterdir():
+        assert file.is_dir() or GRAVE.encode() not in file.read_bytes()
+
+
+def test_in_memory_there_is_nothing_to_seal(tmp_path: Path) -> None:
+    with opened(tmp_path, "hygiene: {high: encrypt}") as strata:
+        assert strata.manager(user="ana").remember(f"It is {GRAVE}").stored
