@@ -17,7 +17,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import memstrata
@@ -142,15 +141,19 @@ def worst() -> Iterator[tuple[str, str]]:
 
 
 def of_worst() -> None:
-    print("\n## The worst 64 KiB\n\n| text | secrets, ms | personal, ms |\n|---|---|---|")
+    print("\n## The worst 64 KiB, ms\n\n| text | secrets: first, then | personal: first, then |")
+    print("|---|---|---|")
     for name, text in worst():
         spent = []
         for find in (secrets.find, personal.find):
-            find(text)
-            start = time.process_time()
-            find(text)
-            spent.append((time.process_time() - start) * 1e3)
-        print(f"| {name} | {spent[0]:.1f} | {spent[1]:.1f} |")
+            taken = []
+            # The first look at a kind of text builds parts of the automata.
+            for _ in range(2):
+                start = time.process_time()
+                find(text)
+                taken.append((time.process_time() - start) * 1e3)
+            spent.append(f"{taken[0]:.1f}, {taken[1]:.1f}")
+        print(f"| {name} | {' | '.join(spent)} |")
 
 
 def of_writing() -> None:
@@ -161,13 +164,14 @@ def of_writing() -> None:
         for number in range(1_500):
             text = f"Ana deploys service {number} to us-east-1 on Mondays"
             candidate = writing_of(memory, text)
-            start = time.perf_counter()
+            start = time.process_time()
             screening.screened(candidate, DEFAULT_POLICY)
-            between = time.perf_counter()
+            between = time.process_time()
             memory.remember(text)
-            writes.append((time.perf_counter() - between) * 1e6)
+            writes.append((time.process_time() - between) * 1e6)
             looks.append((between - start) * 1e6)
-    look, write = median(looks), median(writes)
+    # Of the fastest tenth: what else runs on the machine costs small and large pieces alike.
+    look, write = sorted(looks)[150], sorted(writes)[150]
     print(f"\nScreening takes {look:.1f} µs of a write's {write:.0f} ({look / write:.1%}).")
 
 

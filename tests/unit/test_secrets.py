@@ -92,7 +92,6 @@ def test_a_format_is_known_in_the_middle_of_talk(rule: str) -> None:
         "PGPASSWORD=abcd1234 psql",
         'db_password = "v3ry-s3cret"',
         "My bank PIN is 9034",
-        "the alarm code is 4471",
     ],
 )
 def test_a_password_is_known_by_the_words_around_it(text: str) -> None:
@@ -109,6 +108,7 @@ def test_a_password_is_known_by_the_words_around_it(text: str) -> None:
         "The team's password manager is Bitwarden.",
         "password must be at least 12 characters",
         "password_reset_ttl = 3600",
+        "The door code is 4711, the alarm code is 4471",
         "Passwort ist abgelaufen",
         "la contraseña es muy larga",
         "The secret ingredient in grandma's soup is nutmeg.",

@@ -11,6 +11,9 @@ from memstrata.hygiene import national, numbers, phones
 from memstrata.hygiene.places import digits_of, stands_alone
 from memstrata.hygiene.ruled import Rule, Table
 
+_MOST_NAME, _MOST_DOMAIN = 64, 255
+"""Characters of an address of mail (RFC 5321, 4.5.3.1)."""
+
 _NOT_DOMAINS = frozenset(
     "png jpg jpeg gif svg webp py js ts tsx md txt json yaml yml lock css html toml".split()
 )
@@ -32,6 +35,8 @@ _CARD_WORDS = (
 def _is_email(text: str, start: int, end: int) -> bool:
     name, _, domain = text[start:end].rpartition("@")
     # "git@github.com:org/x" is where code lies.
+    if len(name) > _MOST_NAME or len(domain) > _MOST_DOMAIN:
+        return False
     return name != "git" and domain.rpartition(".")[2].lower() not in _NOT_DOMAINS
 
 
@@ -76,14 +81,14 @@ _NUMBERS = (
     Rule(
         "iban",
         SUSPICIOUS,
-        r"\b[a-z]{2}\d{2} ?[a-z0-9]{4} ?[a-z0-9]{4}",
+        r"\b[a-z]{2}\d{2} ?[a-z0-9]{2}",
         r"(?i)\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,3})?\b",
         _is_iban,
     ),
     Rule(
         "card",
         HIGH,
-        r"\b[1-6]\d{3}[ -]?\d{4}[ -]?\d{4}|\b3\d{3}[ -]\d{6}[ -]\d",
+        r"\b[1-6]\d{3}[ -]?\d{4}",
         r"\b(?:4\d|5[1-5]|2[2-7]|6[0245]|3[5689])\d{2}(?:[ -]?\d{4}){2}[ -]?\d{2,4}\b"
         r"|\b3[47]\d{2}[ -]?\d{6}[ -]?\d{5}\b|\b(?:1800|2131)\d{11}\b",
         _is_card,
@@ -91,7 +96,7 @@ _NUMBERS = (
     Rule(
         "card",
         HIGH,
-        rf"(?:{_CARD_WORDS})[^\d\n]{{0,40}}\d(?:[ -]?\d){{11}}",
+        rf"(?:{_CARD_WORDS})[^\d\n]*\d\d",
         rf"(?i)(?:{_CARD_WORDS})[^\d\n]{{0,40}}(?P<it>\d(?:[ -]?\d){{11,18}})",
         _is_called_card,
     ),
@@ -99,7 +104,7 @@ _NUMBERS = (
     Rule(
         "ssn",
         HIGH,
-        r"(?:\bssn\b|social security)[^\d\n]{0,30}\d",
+        r"(?:\bssn\b|social security)[^\d\n]*\d",
         r"(?i)(?:\bssn\b|social security)[^\d\n]{0,30}(?P<it>\d{3}[ ]?\d{2}[ ]?\d{4})\b",
         _is_ssn,
     ),
@@ -109,14 +114,14 @@ _DOCUMENTS = (
     Rule(
         "national-id",
         HIGH,
-        rf"(?:{_PASSPORTS}).{{0,24}}\d",
+        rf"(?:{_PASSPORTS})",
         rf"(?i)(?:{_PASSPORTS}){_IS_NUMBER}(?P<it>[A-Z0-9]{{6,10}})\b",
         _is_document,
     ),
     Rule(
         "driver-licence",
         HIGH,
-        rf"(?:{_LICENCES}).{{0,24}}\d",
+        rf"(?:{_LICENCES})",
         rf"(?i)(?:{_LICENCES}){_IS_NUMBER}(?P<it>[A-Z0-9][A-Z0-9-]{{4,18}}[A-Z0-9])\b",
         _is_document,
     ),
@@ -126,9 +131,9 @@ _REACHED_AT = (
     Rule(
         "email",
         SUSPICIOUS,
-        r"[\p{L}\p{N}._%+'-]@[\p{L}\p{N}]",
-        r"[\p{Latin}\p{Cyrillic}\p{Greek}0-9][\p{Latin}\p{Cyrillic}\p{Greek}0-9._%+'-]{0,63}@"
-        r"(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,5}[\p{Latin}\p{Cyrillic}]{2,24}",
+        r"[^\s@]@[^\s@]+\.",
+        r"[\p{Latin}\p{Cyrillic}\p{Greek}0-9][\p{Latin}\p{Cyrillic}\p{Greek}0-9._%+'-]*@"
+        r"(?:[\p{L}\p{N}][\p{L}\p{N}-]*\.)+[\p{Latin}\p{Cyrillic}]+",
         _is_email,
     ),
     Rule(
@@ -144,15 +149,15 @@ _ADDRESSES = (
     Rule(
         "address",
         SUSPICIOUS,
-        rf"\d[a-z]?,? [^\d\n]{{2,50}} (?:{_STREETS})\b",
-        rf"\b\d{{1,5}}[A-Za-z]?(?: \p{{Lu}}[\p{{L}}.'’-]{{0,20}}){{1,4}} (?:{_STREETS})\b",
+        rf" (?:{_STREETS})\b",
+        rf"\b\d{{1,5}}[A-Za-z]?(?: \p{{Lu}}[\p{{L}}.'’-]*){{1,4}} (?:{_STREETS})\b",
         _always,
     ),
     Rule(
         "address",
         SUSPICIOUS,
         rf"(?:{_STREET_ENDS}) \d",
-        rf"\b\p{{Lu}}[\p{{L}}-]{{2,30}}(?:{_STREET_ENDS}) \d{{1,4}}[a-z]?\b",
+        rf"\b\p{{Lu}}[\p{{L}}-]+(?:{_STREET_ENDS}) \d{{1,4}}[a-z]?\b",
         _always,
     ),
     Rule(
@@ -160,14 +165,14 @@ _ADDRESSES = (
         SUSPICIOUS,
         rf"\d,? (?:bis |ter )?(?:{_RUES}) ",
         rf"\b\d{{1,4}}(?: ?(?:bis|ter))?,? (?:{_RUES}) (?:(?:de|du|des|la|le) |d['’]|l['’]){{0,2}}"
-        r"\p{L}[\p{L}'’-]{2,30}",
+        r"\p{L}[\p{L}'’-]+",
         _always,
     ),
     Rule(
         "address",
         SUSPICIOUS,
         rf"(?:{_CALLES}) ",
-        rf"\b(?:{_CALLES}) (?:\p{{L}}[\p{{L}}.'’-]{{1,20}} ){{1,4}}"
+        rf"\b(?:{_CALLES}) (?:\p{{L}}[\p{{L}}.'’-]+ ){{1,4}}"
         r"(?:n\.?º? ?)?\d{1,4}[a-zA-Z]?\b",
         _always,
     ),

@@ -61,11 +61,11 @@ _DATE = (
 def rules() -> tuple[Rule, ...]:
     """Return the rules, the surest first."""
     return (
-        _rule(r"\+\d[\d ().\-/]{5}", _ABROAD, _is_possible),
+        _rule(r"\+\d", _ABROAD, _is_possible),
         _rule(r"\b00[1-9]\d{0,2}[ \-]\d", _ZEROS, _may_be),
         _rule(r"[2-9]\d{2}\)? ?[ .\-]?[2-9]\d{2}[ .\-]\d{4}", _NORTH_AMERICAN, _may_be),
         _rule(r"0[1-9]\d{0,3}\)?[ \-]\d{2,4}[ \-]\d{2,4}", _WITH_ZERO, _may_be),
-        _rule(rf"{_WORDS}[^\d\n]{{0,32}}\n?[^\d\n]{{0,4}}\d", _CALLED, _may_be),
+        _rule(rf"{_WORDS}[^\d\n]*\n?[^\d\n]*\d", _CALLED, _may_be),
         _rule(
             r"\d[\s\-,(]{0,3}(?:office|fax|mobile|cell|home|work|tel|phone)\b",
             _CALLED_AFTER,

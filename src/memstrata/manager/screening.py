@@ -20,7 +20,7 @@ from memstrata.domain.findings import Finding, Severity
 from memstrata.domain.hygiene import STRUCK_OUT, TEXT_FIELDS, Action
 from memstrata.domain.memory import Memory, Triple
 from memstrata.domain.trust import Label, Sensitivity, Trust, join
-from memstrata.hygiene import personal, secrets
+from memstrata.hygiene import sensitive
 from memstrata.manager.scribe import Scribe
 from memstrata.policy.guards import HYGIENE_BLOCKED
 from memstrata.policy.rules import DEFAULT_POLICY, Policy
@@ -49,10 +49,7 @@ class Detector(NamedTuple):
     binds: Callable[[Trust], bool] | None = None
 
 
-DETECTORS: tuple[Detector, ...] = (
-    Detector(secrets.find),
-    Detector(personal.find),
-)
+DETECTORS: tuple[Detector, ...] = (Detector(sensitive.find),)
 """Every detector, in the order in which their findings are told."""
 
 SHORTEST = 5
