@@ -57,12 +57,15 @@ from memstrata.domain.errors import (
     UndoRefused,
 )
 from memstrata.domain.event import Event, EventType
+from memstrata.domain.findings import Concern, Finding, Severity
 from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
+from memstrata.domain.hygiene import Action
 from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
 from memstrata.domain.recall import Explanation, Hit, Recall
 from memstrata.domain.receipt import Made, Receipt, Trigger
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.review import Keep, Review, ReviewStatus
+from memstrata.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
 from memstrata.domain.scope import Grant, Principal, Right, Scope
 from memstrata.domain.tool import Tool, ToolReply
 from memstrata.domain.trust import Sensitivity, Source, Trust
@@ -179,6 +182,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Access",
+    "Action",
     "Admin",
     "Ageing",
     "AsyncAdmin",
@@ -191,6 +195,7 @@ __all__ = [
     "CaptureReport",
     "CarryProgress",
     "CarryRefused",
+    "Concern",
     "ConfigurationError",
     "Consent",
     "ConsentChange",
@@ -205,6 +210,7 @@ __all__ = [
     "Explanation",
     "ExportReport",
     "Fate",
+    "Finding",
     "GcReport",
     "Grant",
     "Hit",
@@ -246,16 +252,21 @@ __all__ = [
     "Review",
     "ReviewStatus",
     "Right",
+    "Scan",
+    "ScannedMemory",
     "Scope",
     "ScopeDenied",
+    "Seen",
     "Sensitivity",
     "Settings",
+    "Severity",
     "Source",
     "Status",
     "StoreCorrupt",
     "StoreError",
     "StoreFull",
     "StoreReadOnly",
+    "StoreScan",
     "StoreUnavailable",
     "Strata",
     "Tampered",

@@ -8,8 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memstrata.adapters.embedding_static import StaticEmbedder
-from memstrata.domain.errors import ConfigurationError, MissingExtra
-from memstrata.ports import Anchor, Capability, Embedder, KeyRing, KeyVault, Reranker
+from memstrata.domain.errors import ConfigurationError, MissingExtra, PolicyInvalid
+from memstrata.driving import SharedLoop
+from memstrata.policy.book import PolicyBook
+from memstrata.ports import (
+    Anchor,
+    Capability,
+    Embedder,
+    KeyRing,
+    KeyVault,
+    MemoryStore,
+    Reranker,
+)
 
 if TYPE_CHECKING:
     from memstrata.adapters.sqlite_sealing import Sealing
@@ -238,3 +248,23 @@ def choose_sealing(
 def beside_store(store: Path | None) -> Path | None:
     """Return where the key vault of a store in a file lies unless another place is named."""
     return None if store is None else store.with_name(f"{store.name}.vault")
+
+
+def hold_to_store(policies: PolicyBook, store: MemoryStore) -> None:
+    """Hold policies to what a store can do; one that they do not fit is closed again.
+
+    What is in memory only lies nowhere and needs no sealing.
+
+    Raises:
+        PolicyInvalid: If a policy says ``encrypt`` and the store does not (HY-1).
+    """
+    lies_somewhere = Capability.DURABLE in store.capabilities
+    try:
+        policies.for_store(seals=Capability.SEALED in store.capabilities or not lies_somewhere)
+    except PolicyInvalid:
+        loop = SharedLoop()
+        try:
+            loop.run(store.close())
+        finally:
+            loop.close()
+        raise

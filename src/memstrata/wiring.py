@@ -28,6 +28,7 @@ from memstrata.choosing import (
     choose_models,
     choose_sealing,
     choose_vault,
+    hold_to_store,
 )
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.errors import ConfigurationError, MissingExtra
@@ -136,6 +137,7 @@ def assemble(
     store: MemoryStore = DictStore()
     if not hidden:
         store = open_store(target, chosen, inline=inline, filling=filling, keys=keys)
+    hold_to_store(policies, store)
     shares_a_loop = Capability.INLINE not in store.capabilities
     # A caller without a loop of his own waits himself. Over a server's store all of them share
     # one, which a model that takes its time must not stop.

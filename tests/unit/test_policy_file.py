@@ -74,6 +74,7 @@ def test_the_schema_mirrors_the_policy_field_by_field() -> None:
     assert set(file._Execution.model_fields) == names(Policy().execution)
     assert set(file._Budgets.model_fields) == names(Policy().budgets)
     assert set(file._Recall.model_fields) == names(Policy().recall)
+    assert set(file._Hygiene.model_fields) == names(Policy().hygiene)
     assert set(file._Category.model_fields) == names(Category())
 
 

@@ -12,6 +12,7 @@ from memstrata.blocking.changing import ChangingVerbs
 from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.erasing import ErasingVerbs
+from memstrata.blocking.hygiene import HygieneVerbs
 from memstrata.blocking.prompt import PromptVerbs
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.memory import Draft, Kind, Memory
@@ -22,7 +23,13 @@ from memstrata.manager import AsyncMemoryManager
 
 
 class MemoryManager(
-    PromptVerbs, AgeingVerbs, ErasingVerbs, ChangingVerbs, ConsentVerbs, CarryingVerbs
+    PromptVerbs,
+    AgeingVerbs,
+    ErasingVerbs,
+    ChangingVerbs,
+    ConsentVerbs,
+    CarryingVerbs,
+    HygieneVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -31,6 +38,7 @@ class MemoryManager(
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)
         self._manager = self._ageing = self._changing = self._consents = manager
+        self._hygiene = manager
 
     @property
     def principal(self) -> Principal:

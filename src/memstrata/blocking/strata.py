@@ -11,6 +11,7 @@ from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
 from memstrata.blocking.carrying import AdminCarrying
 from memstrata.blocking.driver import Driver
+from memstrata.blocking.hygiene import AdminHygiene
 from memstrata.blocking.manager import MemoryManager
 from memstrata.domain.backups import BackupReport, RestoredStore
 from memstrata.domain.coding import KeysReport
@@ -46,7 +47,7 @@ class Agent:
         return self._driver.run(self._agent.run(message, request), asks_model=True)
 
 
-class Admin(AdminCarrying):
+class Admin(AdminCarrying, AdminHygiene):
     """An administrator's handle; see :class:`memstrata.AsyncAdmin`."""
 
     _admin: AsyncAdmin

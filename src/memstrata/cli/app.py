@@ -22,6 +22,7 @@ from memstrata.cli import (
     keys,
     reindexing,
     render,
+    scanning,
 )
 from memstrata.cli.options import (
     BAD_USAGE,
@@ -205,6 +206,7 @@ app.command()(benching.bench)
 app.command()(reindexing.reindex)
 app.command()(collecting.gc)
 carrying.register(app)
+scanning.register(app)
 
 
 @app.command("list")

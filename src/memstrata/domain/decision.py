@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from memstrata.domain.event import Event
+from memstrata.domain.findings import Finding
 from memstrata.domain.memory import (
     Importance,
     Kind,
@@ -50,6 +51,7 @@ class Candidate(Value):
         said_at: When it was said or happened, or None.
         ttl_days: Asked-for life, or None for the category's.
         marks: What hygiene noticed, each a short name.
+        findings: The same with places, as the screening saw it; not kept with what waits.
         explicit: Said as an instruction to remember, not inferred from other talk.
         replaces: Id of the memory that an explicit correction is about.
         replaces_root: Id of the first version of that memory's chain, for when another correction
@@ -82,6 +84,7 @@ class Candidate(Value):
     pinned: bool = False
     idempotency_key: str | None = None
     marks: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     explicit: bool = True
     replaces: str | None = None
     replaces_root: str | None = None

@@ -37,6 +37,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memstrata.domain.secrecy import told
+
 if TYPE_CHECKING:
     from memstrata.domain.decision import Usage
 
@@ -130,9 +132,9 @@ class UndoRefused(MemstrataError):
     """
 
     def __init__(self, event: str, reason: str, advice: str) -> None:
-        self.event = event
+        self.event = told(event)
         self.reason = reason
-        super().__init__(f"event {event} is not undone ({reason}): {advice}")
+        super().__init__(f"event {self.event} is not undone ({reason}): {advice}")
 
 
 class PolicyInvalid(MemstrataError):
@@ -204,7 +206,8 @@ class CarryRefused(MemstrataError):
             ``damaged``: the file is not, or no longer, what was written. ``version``: another
             program wrote it. ``other_owner``: it is somebody else's. ``other_store``: it is the
             backup of a store with other keys. ``file``: the system does not let it be read or
-            written. ``unsupported``: this kind of store does not know how.
+            written. ``unsupported``: this kind of store does not know how. ``hygiene``: it holds
+            what policy blocks.
         path: The file.
         line: Where in it, from 1; 0 where the file as a whole is meant.
     """

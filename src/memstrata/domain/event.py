@@ -59,6 +59,7 @@ class EventType(StrEnum):
     ALERTED = "alerted"
     EXPORTED = "exported"
     BROUGHT_BACK = "brought_back"
+    FLAGGED = "flagged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class Finding(Value):
         start: First character of it in the text.
         end: The character behind it.
         score: From 0 to 1; 1 where the rule knows no degrees.
+        field: Which part of a memory the text is: ``content``, ``key``, ``metadata`` and so on.
     """
 
     concern: Concern
@@ -42,6 +43,7 @@ class Finding(Value):
     start: int
     end: int
     score: float = 1.0
+    field: str = "content"
 
     @property
     def mark(self) -> str:

@@ -13,6 +13,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from memstrata.domain.secrecy import told
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -54,8 +56,13 @@ def plain(value: Any) -> Any:
 
 
 def shown(raw: object) -> str:
-    """Return how an error names a value that it refuses: a text quoted and cut, else by type."""
-    return repr(raw[:60]) if isinstance(raw, str) else type(raw).__name__
+    """Return how an error names a value that it refuses: a text quoted and cut, else by type.
+
+    What may be a secret is told by its length (HY-1).
+    """
+    if not isinstance(raw, str):
+        return type(raw).__name__
+    return repr(raw[:60]) if told(raw) is raw else told(raw)
 
 
 def to_us(moment: datetime) -> int:

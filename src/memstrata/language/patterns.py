@@ -6,7 +6,7 @@ here. The engine has no look-around and no back-references; that is the price.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Protocol, cast
 
@@ -43,6 +43,9 @@ class Pattern(Protocol):
 # Chosen: more than the project has patterns; each costs at most the engine's own limit of 8 MB
 # and in practice a few kB.
 _KEPT_PATTERNS = 1024
+# Chosen: what a set may take for its automaton; the engine's own 8 MB let a hostile text of 64 KiB
+# have it built over and over.
+_HINTS_MEMORY = 64 << 20
 
 
 @lru_cache(maxsize=_KEPT_PATTERNS)
@@ -70,3 +73,71 @@ def compile(pattern: str, *, ignore_case: bool = False) -> Pattern:
         reason = error.args[0] if error.args else "unknown"
         text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise ValueError(f"pattern {pattern!r} is not supported: {text}") from error
+
+
+def escaped(literal: str) -> str:
+    """Return the pattern of a literal."""
+    return "".join(c if c.isalnum() or c in "_ " else f"\\{c}" for c in literal)
+
+
+def spans(pattern: str, text: str, group: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield where a pattern matches, from left to right, in characters.
+
+    A third of the cost of :meth:`Pattern.finditer`, which tells groups as texts too.
+
+    Args:
+        pattern: As for :func:`compile`.
+        text: What is looked through.
+        group: Number of a group that tells the place; where it takes no part the match does.
+    """
+    encoded = text.encode()
+    is_ascii = len(encoded) == len(text)
+    compiled = cast("_OfBytes", compile(pattern))
+    chars = at = 0
+    for match in compiled.finditer(encoded):
+        start, end = match.span(group)
+        if start < 0:
+            start, end = match.span()
+        if is_ascii:
+            yield start, end
+            continue
+        chars += len(encoded[at:start].decode())
+        at = start
+        yield chars, chars + len(encoded[start:end].decode())
+
+
+class _OfBytes(Protocol):
+    def finditer(self, text: bytes, /) -> Iterator[Match]: ...
+
+
+class Hints:
+    """Many patterns looked for in one pass: which of them a text holds, not where.
+
+    Case does not matter to them. Safe to share between threads; a pass costs some 3 µs for a
+    sentence and a tenth of a millisecond for 64 KiB, however many patterns there are (measured
+    with 150).
+    """
+
+    def __init__(self, found_by: Sequence[str]) -> None:
+        """Compile patterns in RE2 syntax.
+
+        Raises:
+            ValueError: If the engine does not support one.
+        """
+        import re2
+
+        options = re2.Options()
+        options.case_sensitive = False
+        options.log_errors = False
+        options.max_mem = _HINTS_MEMORY
+        self._set = re2.Set.SearchSet(options)
+        for pattern in found_by:
+            try:
+                self._set.Add(pattern)
+            except re2.error as error:
+                raise ValueError(f"pattern {pattern!r} is not supported: {error}") from error
+        self._set.Compile()
+
+    def in_text(self, text: str) -> list[int]:
+        """Return the places, in the list given, of the patterns that a text holds; unordered."""
+        return cast("list[int]", self._set.Match(text))

@@ -21,13 +21,14 @@ from memstrata.manager.collecting import Collector
 from memstrata.manager.erasing import Eraser
 from memstrata.manager.granting import Granter
 from memstrata.manager.hindsight import dry_run
+from memstrata.manager.hygiene_verbs import AsyncAdminHygiene
 from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
 from memstrata.policy.book import PolicyBook
 
 
-class AsyncAdmin(AsyncAdminCarrying):
+class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene):
     """An administrator's handle.
 
     Who may open one is the host's business: in an embedded store whoever can open the file can

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -27,6 +27,7 @@ from memstrata.domain.turn import Role, Turn
 from memstrata.language.normalise import check_text
 from memstrata.manager.asking import sequence
 from memstrata.manager.forgetting import Forgetter
+from memstrata.manager.screening import screened
 from memstrata.manager.writing import Writer
 from memstrata.policy.boundary import check_candidates
 from memstrata.policy.rules import OnViolation, Policy
@@ -179,8 +180,10 @@ async def captured(
     policy = writer.policy(principal.home)
     proposed = await propose_by_all(model, turn, principal, policy, policy.budgets.seconds, before)
     judged, outcomes = await carry_out(writer, forgetter, proposed.candidates)
+    # What was to be forgotten had to be looked for as it was said; a report does not repeat it.
+    judged = tuple(replace(j, candidate=screened(j.candidate, policy)) for j in judged)
     return CaptureReport(
-        proposed=proposed.candidates,
+        proposed=tuple(judgement.candidate for judgement in judged),
         judged=judged,
         outcomes=outcomes,
         diagnostics=proposed.diagnostics,

@@ -18,6 +18,7 @@ from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged, propos
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import DEFAULT_ORG, Scope
 from memstrata.manager.judging import judged_under, rules_of
+from memstrata.manager.screening import screened
 from memstrata.manager.services import Services
 from memstrata.policy.hindsight import rejudged
 from memstrata.policy.rules import Policy
@@ -135,4 +136,4 @@ def _judged(candidate: Candidate, policy: Policy) -> Judgement:
         checked_candidate(candidate, rules_of(policy))
     except InvalidInput as refusal:
         return Drop(candidate, (f"invalid_memory_candidates:{refusal.field}",))
-    return judged_under(candidate, policy)
+    return judged_under(screened(candidate, policy), policy)

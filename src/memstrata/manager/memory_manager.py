@@ -24,6 +24,7 @@ from memstrata.manager.consent_verbs import AsyncConsentVerbs
 from memstrata.manager.erasing_verbs import AsyncErasingVerbs
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
+from memstrata.manager.hygiene_verbs import AsyncHygieneVerbs
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.manager.reading import unlimited
@@ -40,6 +41,7 @@ class AsyncMemoryManager(
     AsyncChangingVerbs,
     AsyncConsentVerbs,
     AsyncCarryingVerbs,
+    AsyncHygieneVerbs,
 ):
     """Remembers and recalls for one principal.
 

@@ -36,6 +36,7 @@ from memstrata.domain.carrying import (
 from memstrata.domain.change import ReviewRecord, StoredRow
 from memstrata.domain.codec import canonical_json, decode, decode_all
 from memstrata.domain.consent_codec import decode_consent
+from memstrata.domain.decision import Candidate
 from memstrata.domain.errors import CarryRefused, InvalidInput, InvalidScope, StoreCorrupt
 from memstrata.domain.event import CHAIN_START, chain, commit_to
 from memstrata.domain.memory import Memory
@@ -43,6 +44,7 @@ from memstrata.domain.scope import Scope, ScopeLevel
 from memstrata.manager.exporting import Tell, portable
 from memstrata.manager.files import files_refused
 from memstrata.manager.restored import Chains, check_memory, check_payload, check_review
+from memstrata.manager.screening import blocked_in
 from memstrata.manager.services import Services
 from memstrata.ports import MemoryStore
 from memstrata.retrieval.entry import index_text
@@ -176,6 +178,7 @@ class _Checked:
     ) -> None:
         self._digest = digest
         self._indexer = services.indexes.indexer
+        self._policy = services.policies.policy_for(owner.org)
         self._owner = owner
         self._path = path
         self._file = file
@@ -302,8 +305,10 @@ class _Checked:
         Scope.parse(str(item.cells[1]))
 
     def _check_held(self, item: Carried) -> None:
-        if decode_candidate(item.cells[4]).scope.owner != self._owner:
+        candidate = decode_candidate(item.cells[4])
+        if candidate.scope.owner != self._owner:
             raise ValueError(f"candidate {item.cells[0]} is for somebody else")
+        self._check_hygiene(f"candidate {item.cells[0]}", candidate)
 
     def _check_session(self, item: Carried) -> None:
         # Whoever looks for sessions that are due goes by what this says.
@@ -332,6 +337,7 @@ class _Checked:
         check_memory(memory)
         self._chains.take(memory)
         self._check_label(memory)
+        self._check_hygiene(f"memory {id}", memory)
         if revision > self.header.standing.revision or known_from > self.header.standing.known_at:
             raise ValueError(f"memory {id} is younger than its owner")
         self._state, self._body = (id, revision, known_from), body
@@ -344,6 +350,16 @@ class _Checked:
         # What a guard would hold against a write holds against a file too (FX-5).
         if memory.trust.rank > memory.source.trust.rank:
             raise ValueError(f"memory {memory.id} claims more trust than its source has")
+
+    def _check_hygiene(self, name: str, said: Memory | Candidate) -> None:
+        # Nothing can be struck out of what a chain commits to: all of it comes in, or nothing.
+        marks = blocked_in(said, self._policy)
+        if marks:
+            problem = (
+                f"{name} holds {', '.join(marks)}, which policy blocks; forget it where it came"
+            )
+            problem += " from and export again, or let hygiene.classes of the policy have it"
+            raise CarryRefused("hygiene", str(self._path), problem, self._number)
 
     def _check_state(self, item: Carried) -> None:
         id, revision, known_from, state = item.cells

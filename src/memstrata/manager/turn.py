@@ -44,6 +44,7 @@ from memstrata.domain.hindsight import how_proposed
 from memstrata.domain.memory import Memory
 from memstrata.domain.review import encode_review
 from memstrata.domain.scope import Grant, Principal, Scope
+from memstrata.domain.value import shown
 from memstrata.language.analyser import analyse
 from memstrata.language.normalise import content_hash
 from memstrata.longterm.derivation import PURPOSES_DIFFER, inherited
@@ -51,9 +52,16 @@ from memstrata.longterm.forgetting import fingerprints, turn_mark
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.resolution import resolve
 from memstrata.manager.room import QUOTA_EXCEEDED, Room, full
+from memstrata.manager.screening import note_flags
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.policy.guards import CONSENT_REFUSED, approve, consent_refused
+from memstrata.policy.guards import (
+    CONSENT_REFUSED,
+    HYGIENE_BLOCKED,
+    approve,
+    consent_refused,
+    hygiene_blocked,
+)
 from memstrata.policy.judge import is_blocked
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
@@ -241,7 +249,8 @@ class WriteTurn:
             | review,
         )
         shown = memory if is_meant else None
-        return Outcome(resolution.kind, shown, reasons, (event, *evictions))
+        flagged = note_flags(candidate, memory, self.policy, scribe) if candidate.findings else ()
+        return Outcome(resolution.kind, shown, reasons, (event, *evictions, *flagged))
 
     def _refusal(self, said: Named) -> About | None:
         """Return by what the owner, or who writes, refused to have something remembered."""
@@ -258,6 +267,8 @@ class WriteTurn:
             return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),), scribe)
         if self._binds(snapshot.tombstoned.intersection(marks_of(candidate))):
             return self._refuse(candidate, OutcomeKind.BLOCKED, (TOMBSTONED,), scribe)
+        if found := hygiene_blocked(candidate, self.policy):
+            return self._refuse(candidate, OutcomeKind.BLOCKED, (found,), scribe)
         name = _held_as(candidate, kind.value)
         if name in self._waiting:
             return Outcome(kind, None, (*judgement.reasons, "already_held"))
@@ -292,7 +303,9 @@ class WriteTurn:
         return Outcome(kind, None, reasons, (event,))
 
     def _details(self, candidate: Candidate) -> dict[str, Any]:
-        named = {"key": candidate.key, "category": candidate.category}
+        # What hygiene found there is told by its mark alone (HY-1).
+        key = None if any(f.field == "key" for f in candidate.findings) else candidate.key
+        named = {"key": key, "category": candidate.category}
         return {**named, "policy": self.policy_hash, **how_proposed(candidate)}
 
     def _first_entry(self, memory: Memory) -> NewVersion:
@@ -327,7 +340,7 @@ class WriteTurn:
         if record is not None and record.request != request_of(candidate):
             raise IdempotencyMismatch(
                 "idempotency_key",
-                f"{candidate.idempotency_key!r} already names a write with other content",
+                f"{shown(candidate.idempotency_key)} already names a write with other content",
             )
         return record
 
@@ -369,7 +382,7 @@ def _may_pass(outcome: Outcome) -> bool:
     )
 
 
-_PASSING = frozenset({CONSENT_REFUSED, QUOTA_EXCEEDED})
+_PASSING = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})
 
 
 def _settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:

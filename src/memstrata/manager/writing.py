@@ -32,6 +32,7 @@ from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_o
 from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.rates import is_limited
 from memstrata.manager.room import exceeded
+from memstrata.manager.screening import screened
 from memstrata.manager.services import Services
 from memstrata.manager.turn import WriteTurn, marks_of
 from memstrata.policy.guards import governing, may_write
@@ -98,8 +99,12 @@ class Writer:
         return rules_of(self.policy(self._principal.home))
 
     def judge(self, candidate: Candidate) -> Judgement:
-        """Judge a candidate by the policy of its scope; see :func:`judged_under`."""
-        return judged_under(candidate, self.policy(candidate.scope))
+        """Look a candidate through, then judge it, both by the policy of its scope.
+
+        See :func:`memstrata.manager.screening.screened` and :func:`judged_under`.
+        """
+        policy = self.policy(candidate.scope)
+        return judged_under(screened(candidate, policy), policy)
 
     async def judged(self, candidates: Sequence[Candidate]) -> tuple[Judgement, ...]:
         """Judge the candidates of one proposal, rights included; one judgement each, in order.
@@ -121,7 +126,9 @@ class Writer:
             counts = candidate.proposer is Proposer.RULES
             over = counts and left <= 0
             left -= counts
-            judgement = Drop(candidate, (TOO_MANY,)) if over else self.judge(candidate)
+            judgement = self.judge(candidate)
+            if over:
+                judgement = Drop(judgement.candidate, (TOO_MANY,))
             judgements.append(await self._permitted(judgement))
         return tuple(judgements)
 

@@ -70,6 +70,20 @@ class PolicyBook:
         self._is_directory = self._path is not None and self._path.is_dir()
         self._entries: dict[str, _Entry] = {}
         self._lock = threading.Lock()
+        self._seals = True
+        self.policy_for(DEFAULT_ORG)
+
+    def for_store(self, *, seals: bool) -> None:
+        """Say what the store can do that these policies are for; until then it can do all.
+
+        Raises:
+            PolicyInvalid: If the policy asks for more, as ``encrypt`` does of a store that does not
+                seal (HY-1). An org's file that does so later is broken, as with any other problem.
+        """
+        with self._lock:
+            self._seals = seals
+            if not seals and any(e.policy.hygiene.encrypts for e in self._entries.values()):
+                self._entries.clear()
         self.policy_for(DEFAULT_ORG)
 
     def policy_for(self, org: str | None = None) -> Policy:
@@ -103,17 +117,19 @@ class PolicyBook:
         if stamp is None and self._is_directory and place.is_dir():
             entry = _Entry(None, base, base)
         else:
-            entry = _read(path, stamp, base, known)
+            entry = _read(path, stamp, base, known, seals=self._seals)
         self._entries[stem] = entry
         return entry.policy
 
 
-def _read(path: Path, stamp: _Stamp | None, base: Policy, known: _Entry | None) -> _Entry:
+def _read(
+    path: Path, stamp: _Stamp | None, base: Policy, known: _Entry | None, *, seals: bool
+) -> _Entry:
     # Imported on first use: validation costs more to import than all the rest of the package.
     from memstrata.policy.file import load_policy
 
     try:
-        return _Entry(stamp, base, load_policy(path, base=base))
+        return _Entry(stamp, base, load_policy(path, base=base, seals=seals))
     except PolicyInvalid as problem:
         if known is None:
             raise

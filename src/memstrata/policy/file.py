@@ -33,10 +33,13 @@ from memstrata.domain.budgets import (
 from memstrata.domain.errors import PolicyInvalid
 from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.gates import GateRules
+from memstrata.domain.hygiene import CLASSES, Action, HygieneRules
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
 from memstrata.domain.retaining import Eviction, Quotas
+from memstrata.domain.secrecy import told
 from memstrata.domain.trust import Sensitivity, Source
+from memstrata.domain.value import shown
 from memstrata.language import patterns
 from memstrata.language.normalise import normalise
 from memstrata.policy import yamltree
@@ -199,6 +202,12 @@ class _Quotas(_Section):
     org_bytes: Quota | None
 
 
+class _Hygiene(_Section):
+    high: Action
+    suspicious: Action
+    classes: dict[Name, Action]
+
+
 class _Policy(_Section):
     version: Annotated[str, Field(min_length=1, max_length=100)]
     proposals: _Proposals
@@ -217,6 +226,7 @@ class _Policy(_Section):
     pull: _Pull
     feedback: _Feedback
     quotas: _Quotas
+    hygiene: _Hygiene
 
 
 # Mappings that are one list of their own: naming one replaces it, as naming a list does.
@@ -229,17 +239,20 @@ _MESSAGES = {
 }
 
 
-def load_policy(path: str | os.PathLike[str], *, base: Policy = DEFAULT_POLICY) -> Policy:
+def load_policy(
+    path: str | os.PathLike[str], *, base: Policy = DEFAULT_POLICY, seals: bool = True
+) -> Policy:
     """Read a policy file.
 
     Args:
         path: YAML or JSON, UTF-8.
         base: What holds where the file says nothing.
+        seals: Whether the store that it is for seals what lies in it.
 
     Raises:
         PolicyInvalid: The first problem, by line; see :func:`problems_of` for all.
     """
-    found = _read(path, base)
+    found = _read(path, base, seals=seals)
     if isinstance(found, Policy):
         return found
     raise found[0]
@@ -256,7 +269,9 @@ def problems_of(
     return () if isinstance(found, Policy) else found
 
 
-def _read(path: str | os.PathLike[str], base: Policy) -> Policy | tuple[PolicyInvalid, ...]:
+def _read(
+    path: str | os.PathLike[str], base: Policy, *, seals: bool = True
+) -> Policy | tuple[PolicyInvalid, ...]:
     source = os.fspath(path)
     document = yamltree.parse(source, _bytes_of(source))
     if not isinstance(document.content, dict):
@@ -269,6 +284,7 @@ def _read(path: str | os.PathLike[str], base: Policy) -> Policy | tuple[PolicyIn
         merged = json.dumps(_laid_over(defaults, document.content))
         checked = _Policy.model_validate_json(merged, strict=True)
         problems += _contradictions(checked)
+        problems += _unknown_hygiene(checked.hygiene, seals=seals)
     except ValidationError as error:
         problems += [_described(details, defaults) for details in error.errors(include_url=False)]
     if not problems:
@@ -302,13 +318,14 @@ def _laid_over(
 
 def _described(details: ErrorDetails, defaults: Mapping[str, Any]) -> tuple[yamltree.Path, str]:
     path = tuple(part for part in details["loc"] if part != "[key]")
-    dotted = ".".join(map(str, path)) or "the file"
+    dotted = told(".".join(map(str, path))) or "the file"
     message = details["msg"].removeprefix("Value error, ")
     problem = _MESSAGES.get(details["type"], message[:1].lower() + message[1:])
     if details["type"] != "extra_forbidden":
         given = details["input"]
-        shown = f", not {given!r:.60}" if isinstance(given, (str, int, float)) else ""
-        return path, f"{dotted}: {problem}{shown}"
+        is_plain = isinstance(given, (int, float))
+        not_this = f", not {given!r:.60}" if is_plain else f", not {shown(given)}"
+        return path, f"{dotted}: {problem}{not_this if is_plain or isinstance(given, str) else ''}"
     return path, f"{dotted}: {problem}{_advice(str(path[-1]), _names_at(path[:-1], defaults))}"
 
 
@@ -347,12 +364,30 @@ def _contradictions(policy: _Policy) -> Iterator[tuple[yamltree.Path, str]]:
             yield _at(f"category_of_kind.{kind}", _no_category(category, policy.categories))
 
 
+def _unknown_hygiene(rules: _Hygiene, *, seals: bool) -> Iterator[tuple[yamltree.Path, str]]:
+    """Yield classes that nobody knows, and actions that the store cannot do (HY-1)."""
+    actions: dict[yamltree.Path, Action] = {
+        ("hygiene", "high"): rules.high,
+        ("hygiene", "suspicious"): rules.suspicious,
+    }
+    for name, action in rules.classes.items():
+        at: yamltree.Path = ("hygiene", "classes", name)
+        if name not in CLASSES:
+            problem = f"there is no class {shown(name)}{_advice(name, sorted(CLASSES))}"
+            yield at, f"hygiene.classes.{name}: {problem}"
+        actions[at] = action
+    for at, action in actions.items():
+        if action is Action.ENCRYPT and not seals:
+            problem = "'encrypt' takes a store that seals what lies in it, and this one does not"
+            yield at, f"{'.'.join(map(str, at))}: {problem}; say block, redact or flag"
+
+
 def _at(dotted: str, problem: str) -> tuple[yamltree.Path, str]:
     return tuple(dotted.split(".")), f"{dotted}: {problem}"
 
 
 def _no_category(name: str, known: Iterable[str]) -> str:
-    return f"there is no category {name!r}{_advice(name, known)}"
+    return f"there is no category {shown(name)}{_advice(name, known)}"
 
 
 def _advice(name: str, known: Iterable[str]) -> str:
@@ -385,6 +420,11 @@ def _policy(checked: _Policy) -> Policy:
         pull=PullRules(**_fields(checked.pull)),
         feedback=FeedbackRules(**_fields(checked.feedback)),
         quotas=Quotas(**_fields(checked.quotas)),
+        hygiene=HygieneRules(
+            high=checked.hygiene.high,
+            suspicious=checked.hygiene.suspicious,
+            classes=MappingProxyType(dict(checked.hygiene.classes)),
+        ),
     )
 
 

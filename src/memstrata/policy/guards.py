@@ -6,6 +6,8 @@ talk a guard out of its answer. Reasons of a refusal:
 ``scope_not_own``
     The principal writes at home only; an org needs the ``org_write`` grant, the global scope the
     ``admin`` right in the default org (SC-3).
+``hygiene_blocked:<mark>``
+    Policy blocks what hygiene found in it, ``hygiene_blocked:secret:github-pat`` (HY-1).
 ``consent_refused:key``, ``consent_refused:category``
     The user, or who writes for somebody else, refused to have this remembered (PO-4).
 ``tombstoned``
@@ -29,6 +31,7 @@ from collections.abc import Iterable
 
 from memstrata.domain.consent import About
 from memstrata.domain.decision import Approved, Candidate, Commit, Proposer, Refused
+from memstrata.domain.hygiene import Action
 from memstrata.domain.memory import Kind
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Right, Scope, ScopeLevel
 from memstrata.domain.trust import Trust
@@ -36,6 +39,7 @@ from memstrata.language import patterns
 from memstrata.policy.rules import Policy
 
 CONSENT_REFUSED = "consent_refused"
+HYGIENE_BLOCKED = "hygiene_blocked"
 
 
 def approve(
@@ -68,6 +72,7 @@ def approve(
         reason
         for reason in (
             None if may_write(principal, candidate.scope, grants) else "scope_not_own",
+            hygiene_blocked(candidate, policy),
             _against_category(candidate, policy),
             _against_trust(candidate, policy),
             _against_tombstone(candidate, tombstoned=tombstoned),
@@ -85,6 +90,14 @@ def approve(
 def consent_refused(by: About) -> str:
     """Return the reason of a refusal for want of consent."""
     return f"{CONSENT_REFUSED}:{by.value}"
+
+
+def hygiene_blocked(candidate: Candidate, policy: Policy) -> str | None:
+    """Return the reason of a refusal for what hygiene found, or None where policy blocks none."""
+    for finding in candidate.findings:
+        if policy.hygiene.action_on(finding) is Action.BLOCK:
+            return f"{HYGIENE_BLOCKED}:{finding.mark}"
+    return None
 
 
 def may_write(principal: Principal, target: Scope, grants: Iterable[Grant] = ()) -> bool:

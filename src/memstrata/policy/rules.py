@@ -18,6 +18,7 @@ from memstrata.domain.budgets import DigestRules, PullRules, PushRules
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.gates import GateRules, LongTermRules, SlotRules
+from memstrata.domain.hygiene import HygieneRules
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ScopeName
 from memstrata.domain.retaining import Quotas
@@ -263,6 +264,7 @@ class Policy(Value):
         pull: What is searched for while a model works.
         feedback: How the floors of digest and push follow what is used.
         quotas: How much may be written.
+        hygiene: What is done about secrets, personal data and poison (HY-1).
         hash: SHA-256 of all of the above as canonical JSON, hexadecimal.
     """
 
@@ -283,6 +285,7 @@ class Policy(Value):
     pull: PullRules = field(default_factory=PullRules)
     feedback: FeedbackRules = field(default_factory=FeedbackRules)
     quotas: Quotas = field(default_factory=Quotas)
+    hygiene: HygieneRules = field(default_factory=HygieneRules)
     hash: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from memstrata.domain.errors import PolicyInvalid
+from memstrata.domain.value import shown
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and list places from the root to a value."""
@@ -140,7 +141,7 @@ class _Reader:
             if key in found:
                 first = self._lines[(*path, key)]
                 raise PolicyInvalid(
-                    self._source, line, f"{key!r} is named twice, first in line {first}"
+                    self._source, line, f"{shown(key)} is named twice, first in line {first}"
                 )
             self._lines[(*path, key)] = line
             found[key] = self._value(value_node, (*path, key))
@@ -150,7 +151,7 @@ class _Reader:
         if node.tag in _AS_WRITTEN:
             return node.value
         if node.tag not in _SCALARS:
-            problem = f"{node.value!r} cannot be used here"
+            problem = f"{shown(node.value)} cannot be used here"
             raise PolicyInvalid(self._source, node.start_mark.line + 1, problem)
         try:
             found = self._loader.construct_object(node)

@@ -13,7 +13,7 @@ class Capability(StrEnum):
     process. ``movable``: the store is a :class:`MovableStore`. ``portable``: it is a
     :class:`PortableStore`. ``backups``: it is a :class:`BackupStore`; ``revertible``: a
     :class:`RevertibleStore`. ``coded``: the store is a :class:`CodedStore`; ``sealed``: what it
-    keeps is encrypted (FX-13). ``queries``: the
+    keeps is encrypted (FX-13), so that a policy may say ``encrypt``. ``queries``: the
     embedder is a :class:`QueryEmbedder`.
     """
 

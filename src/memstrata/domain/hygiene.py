@@ -1,0 +1,81 @@
+"""What is to be done about what hygiene finds, class by class (HY-1, PO-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+from memstrata.domain.findings import Concern, Finding, Severity
+from memstrata.domain.value import Value
+
+
+class Action(StrEnum):
+    """What becomes of a text with a finding, strictest first.
+
+    ``block``: it is not stored. ``redact``: the place is struck out, the rest is stored; where
+    that leaves nothing usable, as in a key, it is blocked. ``encrypt``: it is stored as
+    ``sensitive``, by a store that seals what lies in it; no other takes a policy that says so.
+    ``flag``: it is stored as ``sensitive``, and the trail says why. ``allow``: nothing.
+    """
+
+    BLOCK = "block"
+    REDACT = "redact"
+    ENCRYPT = "encrypt"
+    FLAG = "flag"
+    ALLOW = "allow"
+
+
+PERSONAL_RULES = (
+    "email", "phone", "card", "iban", "ssn", "national-id", "ip", "address", "driver-licence",
+)  # fmt: skip
+"""Rules of the detector of personal data; few enough to have an action each."""
+
+CLASSES = frozenset(
+    {concern.value for concern in Concern}
+    # Of some 200 rules for secrets those that go by the words around: others know a format.
+    | {"secret:password", "secret:assigned"}
+    | {f"{Concern.PERSONAL}:{rule}" for rule in PERSONAL_RULES}
+)
+"""What a policy may name an action for: a concern, or a mark of it, which counts before that."""
+
+STRUCK_OUT = "[redacted {}]"
+"""What stands in the place of what was redacted; the mark goes in."""
+
+TEXT_FIELDS = frozenset({"content", "quote", "speaker", "tags", "metadata", "triple"})
+"""Fields in which a place can be struck out; the rest are names, which would name another thing."""
+
+
+def no_actions() -> Mapping[str, Action]:
+    """Return a mapping that names no class."""
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HygieneRules(Value):
+    """What policy does about findings.
+
+    Attributes:
+        high: Action on what is of high severity and of no class below (HY-1).
+        suspicious: The same for what is suspicious.
+        classes: Actions by class, see :data:`CLASSES`.
+    """
+
+    high: Action = Action.BLOCK
+    suspicious: Action = Action.FLAG
+    classes: Mapping[str, Action] = field(default_factory=no_actions)
+
+    @property
+    def encrypts(self) -> bool:
+        """Whether any action takes a store that seals."""
+        return Action.ENCRYPT in (self.high, self.suspicious, *self.classes.values())
+
+    def action_on(self, finding: Finding) -> Action:
+        """Return what is done: by the finding's mark, else its concern, else its severity."""
+        named = self.classes.get(finding.mark) or self.classes.get(finding.concern)
+        if named is None:
+            named = self.high if finding.severity is Severity.HIGH else self.suspicious
+        if named is Action.REDACT and finding.field not in TEXT_FIELDS:
+            return Action.BLOCK
+        return named

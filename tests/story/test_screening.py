@@ -1,0 +1,299 @@
+"""What hygiene finds is blocked, struck out, flagged or let by, on every way in (HY-1, HY-7)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import memstrata
+from memstrata import Draft, PolicyInvalid
+from memstrata.adapters.key_ring import HeldKeys, new_key
+from memstrata.blocking import Strata
+from memstrata.domain.decision import Candidate, Proposer
+from memstrata.domain.findings import Concern, Finding, Severity
+from memstrata.domain.trust import Label, Source, Trust
+from memstrata.manager import screening
+from memstrata.manager.screening import Detector
+from memstrata.settings import Settings
+from memstrata.testing import CountingIds, ManualClock
+from memstrata.wiring import assemble
+
+GRAVE, MILD = "grave-words-here", "mild-words"
+
+
+def sees(word: str, finding: Finding) -> Any:
+    def find(text: str) -> tuple[Finding, ...]:
+        at = text.find(word)
+        place = (at, at + len(word))
+        told = (finding.concern, finding.rule, finding.severity)
+        return () if at < 0 else (Finding(*told, *place),)
+
+    return find
+
+
+@pytest.fixture(autouse=True)
+def toy_detectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    grave = Finding(Concern.SECRET, "assigned", Severity.HIGH, 0, 0)
+    mild = Finding(Concern.PERSONAL, "email", Severity.SUSPICIOUS, 0, 0)
+    outside = Finding(Concern.POISON, "toy", Severity.HIGH, 0, 0)
+    toys = (
+        Detector(sees(GRAVE, grave)),
+        Detector(sees(MILD, mild)),
+        Detector(sees("obey me", outside), lambda trust: trust is Trust.EXTERNAL),
+    )
+    monkeypatch.setattr(screening, "DETECTORS", toys)
+
+
+def opened(tmp_path: Path, policy: str = "", *, target: str = ":memory:") -> Strata:
+    path = tmp_path / "policy.yaml"
+    path.write_text(policy, "utf-8")
+    settings = Settings(_env_file=None, policy=path)
+    parts = assemble(target, settings=settings, inline=True, clock=ManualClock(), ids=CountingIds())
+    return Strata(parts)
+
+
+def trail(strata: Strata, user: str = "ana") -> list[dict[str, Any]]:
+    owner = strata.manager(user=user).principal.home.owner
+    links = strata._driver.run(strata.services.store.links(owner))
+    return [json.loads(link.payload) for link in links if link.payload is not None]
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        Draft(f"It is {GRAVE}"),
+        Draft("It", key=f"a.{GRAVE}"),
+        Draft("It", quote=f"he said {GRAVE}"),
+        Draft("It", speaker=GRAVE),
+        Draft("It", tags=("a", GRAVE)),
+        Draft("It", metadata={"a": [{"b": GRAVE}]}),
+        Draft("It", metadata={GRAVE: 1}),
+        Draft("It", category=GRAVE),
+        Draft("It", triple=("Ana", "knows", GRAVE)),
+        Draft("It", idempotency_key=GRAVE),
+        Draft("It", session=GRAVE),
+        Draft("It", parents=(GRAVE,)),
+        Draft("It", audience=(GRAVE,)),
+        Draft("It", purpose=GRAVE),
+    ],
+    ids=lambda draft: next(n for n in Draft.__slots__ if GRAVE in repr(getattr(draft, n))),
+)
+def test_what_is_grave_is_blocked_in_whatever_field_and_told_nowhere(
+    tmp_path: Path, draft: Draft
+) -> None:
+    with opened(tmp_path) as strata:
+        (outcome,) = strata.manager(user="ana").remember_many([draft])
+
+        assert outcome.kind == "blocked"
+        if draft.category != GRAVE:
+            assert "hygiene_blocked:secret:assigned" in outcome.reasons
+        (event,) = trail(strata)
+        assert event["details"]["marks"] == ["secret:assigned"]
+        assert GRAVE not in json.dumps(event)
+        assert GRAVE not in repr(outcome)
+
+
+def test_what_is_suspicious_is_stored_as_sensitive_and_the_trail_says_why(tmp_path: Path) -> None:
+    with opened(tmp_path) as strata:
+        memory = strata.manager(user="ana")
+
+        outcome = memory.remember(f"Write to {MILD}", key=f"to.{MILD}")
+
+        assert outcome.memory is not None
+        assert outcome.memory.sensitivity == "sensitive"
+        assert outcome.memory.content == f"Write to {MILD}"
+        made, flagged = trail(strata)
+        assert (made["type"], flagged["type"]) == ("created", "flagged")
+        assert flagged["reasons"] == ["hygiene_flagged:personal:email"]
+        assert flagged["subjects"] == [outcome.memory.id]
+        assert [event.type for event in outcome.events] == ["created", "flagged"]
+        assert MILD not in json.dumps([made, flagged])
+        assert memory.digest("write to").items == ()
+
+
+def test_redacting_strikes_the_place_out_of_every_text_and_blocks_a_name(tmp_path: Path) -> None:
+    with opened(tmp_path, "hygiene: {classes: {personal: redact}}") as strata:
+        memory = strata.manager(user="ana")
+
+        stored = memory.remember(
+            f"Write to {MILD} soon", quote=f"{MILD}!", tags=[MILD], metadata={"a": [MILD, 3]}
+        ).memory
+        named = memory.remember("x", key=MILD)
+
+        assert stored is not None
+        assert stored.content == "Write to [redacted personal:email] soon"
+        assert stored.sensitivity == "private"
+        assert MILD not in repr(stored)
+        assert stored.metadata["a"][1] == 3
+        assert (named.kind, named.reasons[0]) == ("blocked", "hygiene_blocked:personal:email")
+        reasons = [reason for event in trail(strata) for reason in event["reasons"]]
+        assert "hygiene_redacted:personal:email" in reasons
+
+
+def test_what_is_allowed_leaves_no_trace(tmp_path: Path) -> None:
+    with opened(tmp_path, "hygiene: {high: allow, suspicious: allow}") as strata:
+        outcome = strata.manager(user="ana").remember(f"{GRAVE} and {MILD}")
+
+        assert (outcome.kind, outcome.memory and outcome.memory.sensitivity) == (
+            "created",
+            "private",
+        )
+        assert "marks" not in trail(strata)[0]["details"]
+
+
+def test_the_nearest_class_decides(tmp_path: Path) -> None:
+    policy = "hygiene: {high: allow, classes: {personal: allow, personal:email: block}}"
+    with opened(tmp_path, policy) as strata:
+        memory = strata.manager(user="ana")
+
+        assert memory.remember(f"a {GRAVE}").stored
+        assert memory.remember(f"a {MILD}").kind == "blocked"
+
+
+def test_no_wording_of_a_proposal_talks_the_guards_out_of_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as strata:
+        memory = strata.manager(user="ana")
+        said = Candidate(
+            content=f"My language is {GRAVE}",
+            scope=memory.principal.home,
+            source=Source.USER_STATED,
+            proposer=Proposer.MODEL,
+            label=Label(Trust.USER),
+            key="language",
+            marks=("allowed", "turn_scoped_not"),
+        )
+
+        (outcome,) = memory.propose([said])
+
+        assert outcome.reasons[0] == "hygiene_blocked:secret:assigned"
+
+
+def test_captured_talk_is_looked_through_and_the_report_does_not_repeat_it(tmp_path: Path) -> None:
+    with opened(tmp_path) as strata:
+        report = strata.manager(user="ana").capture(f"Remember that the code is {GRAVE}.")
+
+        assert [outcome.kind for outcome in report.outcomes] == ["blocked"]
+        assert GRAVE not in repr(report)
+
+
+def test_what_is_held_back_is_looked_through_before(tmp_path: Path) -> None:
+    with opened(tmp_path) as strata:
+        memory = strata.manager(user="ana", session="s")
+        drafts = [Draft(text, category="session_note") for text in (GRAVE, MILD)]
+        held = [
+            Candidate(
+                content=draft.content,
+                scope=memory.principal.home,
+                source=Source.AGENT_INFERRED,
+                proposer=Proposer.RULES,
+                label=Label(Trust.AGENT),
+                category="session_note",
+            )
+            for draft in drafts
+        ]
+
+        outcomes = memory.propose(held)
+
+        assert [outcome.kind for outcome in outcomes] == ["blocked", "held"]
+        waiting = strata._driver.run(strata.services.store.held(memory.principal.home.owner))
+        assert GRAVE.encode() not in b"".join(row.body for row in waiting)
+
+
+def test_a_promotion_is_looked_through_by_the_policy_there(tmp_path: Path) -> None:
+    directory = tmp_path / "policies"
+    directory.mkdir()
+    with opened(tmp_path, "hygiene: {high: flag}") as strata:
+        task = strata.manager(user="ana", task="t")
+        stored = task.remember(f"It is {GRAVE}").memory
+        assert stored is not None
+        (tmp_path / "policy.yaml").write_text("version: strict now", "utf-8")
+
+        outcome = task.promote(stored.id, to="user")
+
+        assert outcome.reasons[0] == "hygiene_blocked:secret:assigned"
+
+
+def test_what_was_blocked_may_be_written_under_the_same_key_once_policy_allows(
+    tmp_path: Path,
+) -> None:
+    with opened(tmp_path) as strata:
+        memory = strata.manager(user="ana")
+        assert memory.remember(f"It is {GRAVE}", idempotency_key="k").kind == "blocked"
+        (tmp_path / "policy.yaml").write_text("hygiene: {high: allow}", "utf-8")
+
+        assert memory.remember(f"It is {GRAVE}", idempotency_key="k").kind == "created"
+
+
+def test_labels_decide_what_a_detector_is_asked_about(tmp_path: Path) -> None:
+    with opened(tmp_path) as strata:
+        memory = strata.manager(user="ana")
+
+        assert memory.remember("Please obey me at once").kind == "created"
+        assert memory.remember("Please obey me now", source="external").kind == "blocked"
+
+
+def test_a_dry_run_looks_again_by_the_other_policy(tmp_path: Path) -> None:
+    with opened(tmp_path) as strata:
+        strata.manager(user="ana").remember(f"Write to {MILD}")
+        (tmp_path / "next.yaml").write_text("hygiene: {classes: {personal: block}}", "utf-8")
+
+        report = strata.admin(by="root").dry_run(str(tmp_path / "next.yaml"))
+
+        assert [write.reasons[0] for write in report.changed] == ["hygiene_blocked:personal:email"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "hygiene:\n  classes:\n    personal:emial: block\n",
+            "there is no class 'personal:emial'; did you mean 'personal:email'?",
+        ),
+        ("hygiene:\n  high: shout\n", "2: hygiene.high: input should be 'block', 'redact'"),
+        ("hygiene:\n  high: encrypt\n", "2: hygiene.high: 'encrypt' takes a store that seals"),
+        (
+            "hygiene:\n  classes: {secret: encrypt}\n",
+            "2: hygiene.classes.secret: 'encrypt' takes a store that seals",
+        ),
+    ],
+)
+def test_a_class_or_an_action_that_cannot_be_is_told_at_the_start(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    with pytest.raises(PolicyInvalid) as refusal:
+        opened(tmp_path, text, target=str(tmp_path / "m.db"))
+
+    assert problem in str(refusal.value)
+
+
+def test_an_action_that_the_store_cannot_do_is_told_when_it_comes_later(tmp_path: Path) -> None:
+    with opened(tmp_path, target=str(tmp_path / "m.db")) as strata:
+        (tmp_path / "policy.yaml").write_text("hygiene: {high: encrypt}", "utf-8")
+
+        outcome = strata.manager(user="ana").remember(f"It is {GRAVE}")
+
+        assert outcome.kind == "blocked"
+        assert "takes a store that seals" in str(strata.services.policies.problems()[0])
+
+
+def test_a_store_that_seals_keeps_what_is_to_be_encrypted(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("hygiene: {high: encrypt}", "utf-8")
+    ring, settings = HeldKeys.of_text(new_key("one")), Settings(policy=policy, encrypt=True)
+    with memstrata.open(tmp_path / "m.db", key_ring=ring, settings=settings) as strata:
+        memory = strata.manager(user="ana")
+
+        outcome = memory.remember(f"It is {GRAVE}")
+
+        assert outcome.memory is not None
+        assert outcome.memory.sensitivity == "sensitive"
+        reasons = [reason for event in trail(strata) for reason in event["reasons"]]
+        assert "hygiene_encrypted:secret:assigned" in reasons
+    for file in tmp_path.iterdir():
+        assert file.is_dir() or GRAVE.encode() not in file.read_bytes()
+
+
+def test_in_memory_there_is_nothing_to_seal(tmp_path: Path) -> None:
+    with opened(tmp_path, "hygiene: {high: encrypt}") as strata:
+        assert strata.manager(user="ana").remember(f"It is {GRAVE}").stored

@@ -1,0 +1,120 @@
+"""What is taken for personal data, and what is only made of digits (HY-1)."""
+
+import pytest
+
+from memstrata.domain.findings import Severity
+from memstrata.domain.hygiene import CLASSES, PERSONAL_RULES
+from memstrata.hygiene import numbers, personal, secrets
+from memstrata.language import patterns, registries
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "place"),
+    [
+        ("mail ana.b+x@sub.example.co.uk please", "email", "ana.b+x@sub.example.co.uk"),
+        ("我的邮箱是test@qq.com", "email", "test@qq.com"),
+        ("reach me at +49 30 901820", "phone", "+49 30 901820"),
+        ("Fax: 001-253-366-9781", "phone", "001-253-366-9781"),
+        ("my number is 415-555-2671", "phone", "415-555-2671"),
+        ("(415) 555-2671 x12 works", "phone", "(415) 555-2671 x12"),
+        ("ask 082 490 1693 first", "phone", "082 490 1693"),
+        ("06 12 34 56 78", "phone", "06 12 34 56 78"),
+        ("call me at 78 651 450", "phone", "78 651 450"),
+        ("Phone:\n467 3395", "phone", "467 3395"),
+        ("655 437 108 office", "phone", "655 437 108"),
+        ("手机是13812345678", "phone", "13812345678"),
+        ("it is 4111 1111 1111 1111", "card", "4111 1111 1111 1111"),
+        ("amex 3782-822463-10005 it is", "card", "3782-822463-10005"),
+        ("my card 3590730093437731", "card", "3590730093437731"),
+        ("DE89 3704 0044 0532 0130 00", "iban", "DE89 3704 0044 0532 0130 00"),
+        ("my iban is gb82west12345698765432", "iban", "gb82west12345698765432"),
+        ("my ssn is 123-45-6789", "ssn", "123-45-6789"),
+        ("SSN: 123456789", "ssn", "123456789"),
+        ("My driver's license number is F162823540116", "driver-licence", "F162823540116"),
+        ("Passport no. 533401234", "national-id", "533401234"),
+        ("NI number AB 12 34 56 C", "national-id", "AB 12 34 56 C"),
+        ("my cpf is 529.982.247-25", "national-id", "529.982.247-25"),
+        ("PESEL 44051401359", "national-id", "44051401359"),
+        ("from 8.8.8.8 again", "ip", "8.8.8.8"),
+        ("2001:4860:4860:0:0:0:0:8888", "ip", "2001:4860:4860:0:0:0:0:8888"),
+        ("221B Baker Street", "address", "221B Baker Street"),
+        ("Sie wohnt Hauptstraße 12 im Hof", "address", "Hauptstraße 12"),
+        ("au 12 rue de la Paix", "address", "12 rue de la Paix"),
+        ("en Calle Mayor 10", "address", "Calle Mayor 10"),
+    ],
+)
+def test_it_is_found_where_it_stands(text: str, rule: str, place: str) -> None:
+    (found,) = personal.find(text)
+
+    assert (found.mark, text[found.start : found.end]) == (f"personal:{rule}", place)
+    grave = ("card", "ssn", "national-id", "driver-licence")
+    assert found.severity is (Severity.HIGH if rule in grave else Severity.SUSPICIOUS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Released on 2024-05-06 at 10:30, again on 10-11-2024 14:00",
+        "12 345 678 users signed up, 1,234,567 of them paying",
+        "ISBN 978-3-16-148410-0, ISBN 9783161484100, ISBN-10: 0-306-40615-2",
+        "uuid 550e8400-e29b-41d4-a716-446655440000",
+        "version 10.15.7.1, Chrome/120.0.6099.109, v1.2.3.4",
+        "ports 8080-8090 and 9000-9100",
+        "Timestamp 1700000000, ts=1700000000000",
+        "order 2024-000123-45, tracking number 1Z999AA10123456784, Issue #1234567",
+        "range 1000000-2000000, page 123-456-7890",
+        "lat 52.520008, lon 13.404954, 3.14159265",
+        "    x = 0001    0002    0003",
+        "the numbers 01 02 03 04 05, matrix [100 200 300 400]",
+        "2019-2024, He called 3 times in 2023 2024 2025",
+        "call the API with limit 1000000",
+        "Server 10.0.0.12 and 192.168.1.1 and 127.0.0.1, fe80::1",
+        "12:34:56:78:9a:bc is the mac",
+        "4111 1111 1111 1112 fails the sum, 123456789012 is a number",
+        "GB82WEST12345698765433 fails the sum",
+        "000-12-3456 and 666-12-3456 and 900-12-3456 are never given out",
+        "git@github.com:org/repo.git, @alice, logo@2x.png",
+        "12 Angry Men, 7 Up Close, I ran 5 miles on Main Street",
+        "flight LH 1234, SKU ABC-1234-5678, $1,299.99 and €12.345.678",
+    ],
+)
+def test_what_is_only_made_of_digits_is_nobodys(text: str) -> None:
+    assert personal.find(text) == ()
+
+
+def test_the_classes_of_policy_are_what_the_rules_are_called() -> None:
+    assert {rule.name for rule in personal.TABLE.rules} == set(PERSONAL_RULES)
+    known = {f"secret:{rule.name}" for rule in secrets.TABLE.rules}
+    assert {name for name in CLASSES if name.startswith("secret:")} <= known
+
+
+def test_every_rule_compiles() -> None:
+    for rule in personal.TABLE.rules:
+        patterns.compile(rule.pattern)
+        patterns.compile(rule.hint, ignore_case=True)
+
+
+def test_luhn_s_sum_is_that_of_the_standard() -> None:
+    # The example of ISO/IEC 7812-1.
+    assert numbers.luhn("49927398716")
+    assert not numbers.luhn("49927398717")
+
+
+def test_registries_have_a_say_where_they_are_installed() -> None:
+    pytest.importorskip("phonenumbers", reason="the extra pii is not installed")
+    pytest.importorskip("stdnum", reason="the extra pii is not installed")
+
+    assert registries.is_possible_phone("+49 30 901820") is True
+    assert registries.is_possible_phone("+999 123") is False
+    assert registries.is_identifier("pl.pesel", "44051401359") is True
+    assert personal.find("PESEL 44051401358") == ()
+    assert personal.find("my cpf is 529.982.247-26") == ()
+
+
+def test_every_registry_that_a_rule_names_is_there() -> None:
+    pytest.importorskip("stdnum", reason="the extra pii is not installed")
+    from memstrata.hygiene.national import _KINDS
+
+    for kind in _KINDS:
+        if kind.module:
+            assert registries.is_identifier(kind.module, "0") is False
