@@ -74,7 +74,7 @@ _EMPHASIS = frozenset(
 _AT_EITHER_END = frozenset("oh hey hi hello ok okay yeah um uh btw fyi lol haha thanks".split())
 _AT_THE_START = _AT_EITHER_END | {"well", "so"}
 
-_NEGATIONS = frozenset(
+NEGATIONS = frozenset(
     "not no never none nobody nothing neither nor without nowhere hardly barely scarcely "
     "nicht kein keine keinen keinem keiner keines nie niemals nein ohne weder "
     "ne pas non jamais sans aucun aucune rien nunca nada ni nadie sin mai senza nessuno "
@@ -82,7 +82,10 @@ _NEGATIONS = frozenset(
     "nao não sem nem ei nu tidak bukan yok "
     "не нет никогда без ни нельзя ні немає değil hayır není".split()
 )
-_NEGATING_CHARACTERS = frozenset("不没沒無无非未别勿않안못없")
+"""Words of negation in many languages, lower case; English contractions are written out."""
+
+NEGATING_CHARACTERS = frozenset("不没沒無无非未别勿않안못없")
+"""Characters that negate in Chinese, Japanese and Korean, also within words that deny nothing."""
 
 # Words that take the facts out of a sentence, or their subject: one that has them besides says
 # something else, though all words of the other stand in it.
@@ -151,7 +154,7 @@ def read(text: str) -> Statement:
     words = [word for chunk in text.split() for word in _words(chunk)]
     texts = [word.text for word in words]
     known = frozenset(texts)
-    is_negated = not known.isdisjoint(_NEGATIONS) or not known.isdisjoint(_NEGATING_CHARACTERS)
+    is_negated = not known.isdisjoint(NEGATIONS) or not known.isdisjoint(NEGATING_CHARACTERS)
     tells_breaks = is_negated or not text.isascii()
     telling = list(_telling(words, texts, is_negated=is_negated, tells_breaks=tells_breaks))
     said, meant = (tuple(map(attrgetter(name), telling)) for name in ("text", "meaning"))
