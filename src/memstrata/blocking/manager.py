@@ -11,6 +11,7 @@ from memstrata.blocking.carrying import CarryingVerbs
 from memstrata.blocking.changing import ChangingVerbs
 from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.driver import Driver
+from memstrata.blocking.echoes import EchoVerbs
 from memstrata.blocking.erasing import ErasingVerbs
 from memstrata.blocking.prompt import PromptVerbs
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
@@ -22,7 +23,7 @@ from memstrata.manager import AsyncMemoryManager
 
 
 class MemoryManager(
-    PromptVerbs, AgeingVerbs, ErasingVerbs, ChangingVerbs, ConsentVerbs, CarryingVerbs
+    PromptVerbs, AgeingVerbs, ErasingVerbs, ChangingVerbs, ConsentVerbs, CarryingVerbs, EchoVerbs
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -30,7 +31,7 @@ class MemoryManager(
 
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)
-        self._manager = self._ageing = self._changing = self._consents = manager
+        self._manager = self._ageing = self._changing = self._consents = self._echoes = manager
 
     @property
     def principal(self) -> Principal:

@@ -17,7 +17,7 @@ Contractions that have one reading are written out. Words are compared as they a
 stems: "I lived there" is not "I live there".
 
 :func:`mean_the_same` lets two more things pass, and is for texts whose embeddings are all but
-equal besides, never alone: words of a closed table (:data:`_ONE_MEANING`), and an English phrase
+equal besides, never alone: words of a closed table (:data:`ONE_MEANING`), and an English phrase
 that moved from the front of a sentence to its end.
 """
 
@@ -99,7 +99,7 @@ _MOVABLE = frozenset(
     "in on at during when whenever if since after before with for because while until by".split()
 )
 
-_ONE_MEANING = {
+ONE_MEANING = {
     word: group.split()[0]
     for group in (
         "color colour", "favorite favourite", "flavor flavour", "neighbor neighbour",
@@ -113,6 +113,7 @@ _ONE_MEANING = {
     )
     for word in group.split()
 }  # fmt: skip
+"""Words, in lower case, to the one that stands for all of their meaning."""
 
 
 class Statement(NamedTuple):
@@ -142,7 +143,7 @@ class _Word(NamedTuple):
 
     @property
     def meaning(self) -> str:
-        return self.text if self.is_capital else _ONE_MEANING.get(self.text, self.text)
+        return self.text if self.is_capital else ONE_MEANING.get(self.text, self.text)
 
 
 _BREAK = _Word(",")
@@ -176,7 +177,7 @@ def loose_terms() -> frozenset[int]:
     """Return the numbers of the terms of words that have others of the same meaning, and of
     idle ones.
     """
-    return idle_terms() | {term_id(term) for word in _ONE_MEANING for term in analyse(word)}
+    return idle_terms() | {term_id(term) for word in ONE_MEANING for term in analyse(word)}
 
 
 def overlap(one: Statement, other: Statement) -> float:
