@@ -18,6 +18,7 @@ from memstrata import blocking, manager, ports, testing
 from memstrata.agent import AsyncAgent
 from memstrata.manager.changing_verbs import AsyncChangingVerbs
 from memstrata.manager.consent_verbs import AsyncConsentVerbs
+from memstrata.manager.echo_verbs import AsyncEchoVerbs
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.strata import AsyncStrata
 
@@ -208,6 +209,7 @@ PAIRS = [
     (blocking.PromptVerbs, AsyncPromptVerbs),
     (blocking.ChangingVerbs, AsyncChangingVerbs),
     (blocking.ConsentVerbs, AsyncConsentVerbs),
+    (blocking.EchoVerbs, AsyncEchoVerbs),
     (blocking.Triggers, manager.AsyncTriggers),
     (blocking.Admin, manager.AsyncAdmin),
     (blocking.Agent, AsyncAgent),

@@ -158,7 +158,7 @@ def test_on_an_event_loop_the_loop_writes_it(tmp_path: Path) -> None:
                 await asyncio.sleep(0)
             return [entry.kind for entry in found]
 
-    assert asyncio.run(scene()) == ["access", "digest"]
+    assert asyncio.run(scene()) == ["access", "digest", "echo"]
 
 
 def test_receipts_of_digests_pushes_and_pulls_can_be_read_and_replayed(

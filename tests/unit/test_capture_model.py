@@ -16,13 +16,12 @@ from memstrata.capture.model import (
     MAX_TURN_CHARS,
     PROPOSE_SCHEMA,
     PROPOSE_SYSTEM,
-    UNANCHORED,
-    UNSUPPORTED,
     anchor,
     locate,
     propose,
 )
 from memstrata.capture.rules import NOT_THE_USER, TURN_SCOPED
+from memstrata.capture.support import UNANCHORED, UNSUPPORTED_NAME, UNSUPPORTED_NUMBER
 from memstrata.domain.decision import Candidate, Proposer, Usage
 from memstrata.domain.errors import ModelGarbled, ModelTimeout
 from memstrata.domain.proposal import ProposedItem, ScopeName
@@ -158,15 +157,15 @@ def test_a_quote_is_found_but_for_case_space_and_marks(quote: str, found: str) -
 
 
 @pytest.mark.parametrize(
-    ("value", "supported"),
-    [("New York", True), ("new york", True), ("Newark", False), ("English 2", False),
-     ("english, formal", True)],
+    ("value", "marks"),
+    [("New York", ()), ("new york", ()), ("Newark", (UNSUPPORTED_NAME,)),
+     ("New York 2", (UNSUPPORTED_NUMBER,))],
 )  # fmt: skip
-def test_numbers_and_names_must_stand_in_the_turn(value: str, supported: bool) -> None:
-    candidate = anchored(item(key="location", value=value, quote="I live in"))
+def test_numbers_and_names_must_stand_in_the_quote(value: str, marks: tuple[str, ...]) -> None:
+    quoted = item(key="location", value=value, quote="I live in “New York”")
 
-    assert (candidate.marks == ()) is supported
-    assert supported or candidate.marks == (UNSUPPORTED,)
+    assert anchored(quoted).marks == marks
+    assert anchored(item(key="location", value=value, quote="I live in")).marks != ()
 
 
 def test_what_holds_for_now_is_marked() -> None:

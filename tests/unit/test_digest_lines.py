@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from memstrata import Importance, Kind, Memory, Scope, Sensitivity, Source, Status, Triple
 from memstrata.digest.citing import cited_in
 from memstrata.digest.compose import Composed, compose, section_of
-from memstrata.digest.text import CLOSE, CUT, EMPTY, NOTE, OPEN, TITLE, named
+from memstrata.digest.text import CUT, EMPTY, named
 from memstrata.domain.budgets import MIN_CHARS, MIN_TOKENS, Budget, DigestRules, Section
+from memstrata.domain.digest import CLOSE, NOTE, OPEN, TITLE
 from memstrata.domain.recall import Hit
 from memstrata.language.normalise import content_hash
 from memstrata.language.tokens import estimate_tokens

@@ -228,6 +228,7 @@ class _Run:
         allowed = self._policy.digest.sensitivities
         self._hits = tuple(hit for hit in recall if hit.memory.sensitivity in allowed)
         self._receipt = recall.receipt
+        await self._manager.note_shown(self._hits)
         retrieved = tuple(cited_as(hit) for hit in self._hits)
         self._trace.append(
             TraceStep(

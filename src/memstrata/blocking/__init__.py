@@ -7,6 +7,7 @@ No logic lives here: each method builds the coroutine of its async namesake and 
 from memstrata.blocking.changing import ChangingVerbs
 from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.driver import Driver
+from memstrata.blocking.echoes import EchoVerbs
 from memstrata.blocking.manager import MemoryManager
 from memstrata.blocking.prompt import PromptVerbs, Triggers
 from memstrata.blocking.strata import Admin, Agent, Strata
@@ -17,6 +18,7 @@ __all__ = [
     "ChangingVerbs",
     "ConsentVerbs",
     "Driver",
+    "EchoVerbs",
     "MemoryManager",
     "PromptVerbs",
     "Strata",

@@ -11,6 +11,7 @@ from memstrata.blocking.carrying import CarryingVerbs
 from memstrata.blocking.changing import ChangingVerbs
 from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.driver import Driver
+from memstrata.blocking.echoes import EchoVerbs
 from memstrata.blocking.erasing import ErasingVerbs
 from memstrata.blocking.hygiene import HygieneVerbs
 from memstrata.blocking.prompt import PromptVerbs
@@ -30,6 +31,7 @@ class MemoryManager(
     ConsentVerbs,
     CarryingVerbs,
     HygieneVerbs,
+    EchoVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -38,7 +40,7 @@ class MemoryManager(
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)
         self._manager = self._ageing = self._changing = self._consents = manager
-        self._hygiene = manager
+        self._hygiene = self._echoes = manager
 
     @property
     def principal(self) -> Principal:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from memstrata.capture.support import gaps
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import TURN_CATEGORY, Candidate, Proposer
 from memstrata.domain.errors import InvalidInput, InvalidScope
@@ -73,7 +74,7 @@ def candidate_of(
     sensitivity = enum_member(Sensitivity, "sensitivity", draft.sensitivity)
     audience = None if draft.audience is None else _agents(draft.audience)
     said_at = moment("at", draft.at)
-    return Candidate(
+    made = Candidate(
         content=check_text("content", draft.content, rules.content_bytes),
         scope=target_scope(draft.scope, principal),
         source=source,
@@ -99,17 +100,21 @@ def candidate_of(
         timeless=flag("timeless", draft.timeless),
         idempotency_key=name_or_none("idempotency_key", draft.idempotency_key),
     )
+    return made if made.quote is None else _proven(made)
 
 
 def checked_candidate(raw: object, rules: DraftRules = DEFAULT_RULES) -> Candidate:
     """Check a candidate of an extractor that is not ours as strictly as a draft.
+
+    What was extracted must be borne out by its quote, as what our own extractors read (FX-1); what
+    is not is marked.
 
     Raises:
         InvalidInput: Naming the field and what is allowed.
     """
     if not isinstance(raw, Candidate):
         raise InvalidInput("candidates", f"must be Candidates, not {type(raw).__name__}")
-    return replace(
+    made = replace(
         raw,
         content=check_text("content", raw.content, rules.content_bytes),
         category=check_text("category", raw.category, MAX_NAME_BYTES),
@@ -124,6 +129,21 @@ def checked_candidate(raw: object, rules: DraftRules = DEFAULT_RULES) -> Candida
         replaces=name_or_none("replaces", raw.replaces),
         retracts=None if raw.retracts is None else check_text("retracts", raw.retracts, 65536),
     )
+    extracted = made.proposer in (Proposer.RULES, Proposer.MODEL) and made.retracts is None
+    return _proven(made) if extracted or made.quote is not None else made
+
+
+def _proven(candidate: Candidate) -> Candidate:
+    """Return a candidate with a mark for each thing that its quote does not bear out."""
+    missing = gaps(
+        candidate.content,
+        candidate.quote,
+        key=candidate.key,
+        speaker=candidate.speaker,
+        said_at=candidate.said_at,
+    )
+    marks = tuple(dict.fromkeys((*candidate.marks, *missing)))
+    return candidate if marks == candidate.marks else replace(candidate, marks=marks)
 
 
 def target_scope(named: object, principal: Principal) -> Scope:

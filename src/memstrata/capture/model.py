@@ -14,6 +14,7 @@ from typing import Any
 from memstrata.capture import clauses
 from memstrata.capture.clauses import Clause, Repair
 from memstrata.capture.rules import NOT_THE_USER, TURN_SCOPED
+from memstrata.capture.support import gaps
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Proposer, Usage
 from memstrata.domain.memory import Origin
@@ -21,13 +22,7 @@ from memstrata.domain.proposal import ProposedItem, ScopeName
 from memstrata.domain.scope import Scope, ScopeLevel
 from memstrata.domain.trust import Label, Source
 from memstrata.domain.turn import Role, Turn
-from memstrata.language import patterns
 from memstrata.ports import LanguageModel, ModelAnswer
-
-UNANCHORED = "unanchored"
-"""Mark: the quote is missing or is not in the turn (FX-1)."""
-UNSUPPORTED = "unsupported"
-"""Mark: a number or name of the value is not in the turn (FX-1)."""
 
 NO_SUCH_SCOPE = "no_such_scope"
 """Mark: the scope that the model named is none of the principal's; nothing else is meant (PO-2)."""
@@ -111,10 +106,10 @@ def anchor(
     """Make a candidate of a checked item by finding its quote in the turn.
 
     The quote is found exactly, or but for case, white space and typographic marks; the candidate
-    carries the turn's own characters and where they stand (``metadata["span"]``). A number or name
-    in the value must stand in the turn too. What fails either is marked and has an agent's trust,
-    not the user's; so has everything from a turn that is not the user's. What the user says as a
-    repair ("no, it's …") is a correction.
+    carries the turn's own characters and where they stand (``metadata["span"]``). The quote must
+    bear out the value (:func:`memstrata.capture.support.gaps`). What is not borne out is marked and
+    has an agent's trust, not the user's; so has everything from a turn that is not the user's. What
+    the user says as a repair ("no, it's …") is a correction.
 
     Args:
         item: What the model proposed, as policy's boundary let it through.
@@ -189,11 +184,11 @@ def _folded(text: str) -> tuple[str, list[int]]:
 
 def _marks(item: ProposedItem, turn: Turn, span: tuple[int, int] | None) -> set[str]:
     marks = set() if turn.role is Role.USER else {NOT_THE_USER}
-    if span is None:
-        return marks | {UNANCHORED}
-    if not _is_supported(item.value, turn.text):
-        marks.add(UNSUPPORTED)
-    if any(c.passing and _meet(c, span) for c in clauses.read(turn.text).clauses):
+    quote = None if span is None else turn.text[span[0] : span[1]]
+    marks.update(gaps(item.value, quote, key=item.key, speaker=turn.speaker, said_at=turn.said_at))
+    if span is not None and any(
+        c.passing and _meet(c, span) for c in clauses.read(turn.text).clauses
+    ):
         marks.add(TURN_SCOPED)
     return marks
 
@@ -208,21 +203,6 @@ def _said_as(turn: Turn, span: tuple[int, int] | None) -> Source:
 
 def _meet(clause: Clause, span: tuple[int, int]) -> bool:
     return clause.start < span[1] and span[0] < clause.end
-
-
-def _is_supported(value: str, text: str) -> bool:
-    stated, _ = _folded(text)
-    words = {match.group() for match in patterns.compile(_WORD).finditer(stated)}
-    for match in patterns.compile(_TELLING).finditer(value):
-        folded, _ = _folded(match.group() or "")
-        if folded not in words and folded not in stated:
-            return False
-    return True
-
-
-_WORD = r"[\p{L}\p{N}]+"
-# Numbers, and capitalised words: what a model must not make up.
-_TELLING = r"\p{N}+(?:[.,:/-]\p{N}+)*|\p{Lu}[\p{L}\p{M}]+"
 
 
 def _place(name: ScopeName, home: Scope) -> Scope | None:

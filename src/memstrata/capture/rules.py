@@ -19,6 +19,7 @@ from memstrata.capture.findings import Finding, Findings, affirmed, has, starts
 from memstrata.capture.instructions import instruction
 from memstrata.capture.sentences import plain_text
 from memstrata.capture.statements import statement
+from memstrata.capture.support import gaps
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.memory import Kind
 from memstrata.domain.scope import Scope
@@ -216,7 +217,7 @@ def _candidate(turn: Turn, scope: Scope, clause: Clause, finding: Finding) -> Ca
         origin=turn.origin,
         speaker=turn.speaker,
         said_at=turn.said_at,
-        marks=_marks(clause, finding),
+        marks=(*_marks(clause, finding), *_unproven(content, quote, finding, turn)),
         explicit=explicit,
         retracts=finding.retracts,
     )
@@ -233,6 +234,12 @@ def _is_lasting(clause: Clause, finding: Finding, text: str) -> bool:
 def _marks(clause: Clause, finding: Finding) -> tuple[str, ...]:
     marks = ((FRAGILE, finding.fragile), (TURN_SCOPED, clause.passing))
     return tuple(mark for mark, applies in marks if applies)
+
+
+def _unproven(content: str, quote: str, finding: Finding, turn: Turn) -> tuple[str, ...]:
+    if finding.retracts is not None:
+        return ()
+    return gaps(content, quote, key=finding.key, speaker=turn.speaker, said_at=turn.said_at)
 
 
 def _evidence(clause: Clause, finding: Finding) -> tuple[int, int]:

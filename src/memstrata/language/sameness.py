@@ -17,7 +17,7 @@ Contractions that have one reading are written out. Words are compared as they a
 stems: "I lived there" is not "I live there".
 
 :func:`mean_the_same` lets two more things pass, and is for texts whose embeddings are all but
-equal besides, never alone: words of a closed table (:data:`_ONE_MEANING`), and an English phrase
+equal besides, never alone: words of a closed table (:data:`ONE_MEANING`), and an English phrase
 that moved from the front of a sentence to its end.
 """
 
@@ -74,7 +74,7 @@ _EMPHASIS = frozenset(
 _AT_EITHER_END = frozenset("oh hey hi hello ok okay yeah um uh btw fyi lol haha thanks".split())
 _AT_THE_START = _AT_EITHER_END | {"well", "so"}
 
-_NEGATIONS = frozenset(
+NEGATIONS = frozenset(
     "not no never none nobody nothing neither nor without nowhere hardly barely scarcely "
     "nicht kein keine keinen keinem keiner keines nie niemals nein ohne weder "
     "ne pas non jamais sans aucun aucune rien nunca nada ni nadie sin mai senza nessuno "
@@ -82,7 +82,10 @@ _NEGATIONS = frozenset(
     "nao não sem nem ei nu tidak bukan yok "
     "не нет никогда без ни нельзя ні немає değil hayır není".split()
 )
-_NEGATING_CHARACTERS = frozenset("不没沒無无非未别勿않안못없")
+"""Words of negation in many languages, lower case; English contractions are written out."""
+
+NEGATING_CHARACTERS = frozenset("不没沒無无非未别勿않안못없")
+"""Characters that negate in Chinese, Japanese and Korean, also within words that deny nothing."""
 
 # Words that take the facts out of a sentence, or their subject: one that has them besides says
 # something else, though all words of the other stand in it.
@@ -96,7 +99,7 @@ _MOVABLE = frozenset(
     "in on at during when whenever if since after before with for because while until by".split()
 )
 
-_ONE_MEANING = {
+ONE_MEANING = {
     word: group.split()[0]
     for group in (
         "color colour", "favorite favourite", "flavor flavour", "neighbor neighbour",
@@ -110,6 +113,7 @@ _ONE_MEANING = {
     )
     for word in group.split()
 }  # fmt: skip
+"""Words, in lower case, to the one that stands for all of their meaning."""
 
 
 class Statement(NamedTuple):
@@ -139,7 +143,7 @@ class _Word(NamedTuple):
 
     @property
     def meaning(self) -> str:
-        return self.text if self.is_capital else _ONE_MEANING.get(self.text, self.text)
+        return self.text if self.is_capital else ONE_MEANING.get(self.text, self.text)
 
 
 _BREAK = _Word(",")
@@ -151,7 +155,7 @@ def read(text: str) -> Statement:
     words = [word for chunk in text.split() for word in _words(chunk)]
     texts = [word.text for word in words]
     known = frozenset(texts)
-    is_negated = not known.isdisjoint(_NEGATIONS) or not known.isdisjoint(_NEGATING_CHARACTERS)
+    is_negated = not known.isdisjoint(NEGATIONS) or not known.isdisjoint(NEGATING_CHARACTERS)
     tells_breaks = is_negated or not text.isascii()
     telling = list(_telling(words, texts, is_negated=is_negated, tells_breaks=tells_breaks))
     said, meant = (tuple(map(attrgetter(name), telling)) for name in ("text", "meaning"))
@@ -173,7 +177,7 @@ def loose_terms() -> frozenset[int]:
     """Return the numbers of the terms of words that have others of the same meaning, and of
     idle ones.
     """
-    return idle_terms() | {term_id(term) for word in _ONE_MEANING for term in analyse(word)}
+    return idle_terms() | {term_id(term) for word in ONE_MEANING for term in analyse(word)}
 
 
 def overlap(one: Statement, other: Statement) -> float:

@@ -19,6 +19,7 @@ from memstrata.domain.errors import InvalidScope, StoreCorrupt
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import from_us
 from memstrata.manager.journal import ACCESS, DIGEST, FEEDBACK
+from memstrata.manager.showing import ECHO
 from memstrata.ports import MemoryStore
 
 AT_ONCE = 500
@@ -171,14 +172,15 @@ async def keep_only(
 
 
 async def drop_old(store: MemoryStore, owner: Scope, before_us: int, *, dry_run: bool) -> int:
-    """Let go of receipts from before a time, and of floors that newer ones replaced.
+    """Let go of receipts and of what was shown from before a time, and of floors that newer ones
+    replaced.
 
     Returns:
-        How many there were.
+        How many receipts and floors there were.
     """
-    gone = 0
-    for kind, kept in ((DIGEST, 0), (FEEDBACK, 1)):
-        limit, size = RECEIPTS_AT_ONCE, kept + 1
+    counted = 0
+    for kind, kept in ((DIGEST, 0), (ECHO, 0), (FEEDBACK, 1)):
+        limit, size, gone = RECEIPTS_AT_ONCE, kept + 1, 0
         while True:
             found = await store.journaled(owner, kind=kind, limit=size, oldest=True)
             old = [entry for entry in found[: len(found) - kept] if kept or entry.at < before_us]
@@ -191,4 +193,5 @@ async def drop_old(store: MemoryStore, owner: Scope, before_us: int, *, dry_run:
             if not await store.condense(owner, kind, old, {}):
                 break
             gone, size = gone + len(old), limit
-    return gone
+        counted += gone if kind != ECHO else 0
+    return counted

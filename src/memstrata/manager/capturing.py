@@ -10,6 +10,7 @@ from typing import Any
 
 from memstrata.capture.drafts import name_or_none, turn_number
 from memstrata.capture.model import anchor, propose
+from memstrata.capture.pasted import without_digests
 from memstrata.capture.rules import examine, topic_of
 from memstrata.domain.decision import (
     NO_USAGE,
@@ -26,6 +27,7 @@ from memstrata.domain.scope import Principal
 from memstrata.domain.turn import Role, Turn
 from memstrata.language.normalise import check_text
 from memstrata.manager.asking import sequence
+from memstrata.manager.echoes import REPEATED
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.screening import screened
 from memstrata.manager.writing import Writer
@@ -93,8 +95,14 @@ def turns_before(before: Sequence[str], principal: Principal) -> tuple[Turn, ...
 
 def propose_by_rules(turn: Turn, principal: Principal, before: Sequence[Turn] = ()) -> Proposed:
     """Return what the phrase tables find; ``before`` tells what a repair is about."""
-    found = examine(turn, principal.home, before=topic_of(before, principal.home))
+    found = examine(_own(turn), principal.home, before=topic_of(before, principal.home))
     return Proposed(found.candidates, diagnostics=found.diagnostics)
+
+
+def _own(turn: Turn) -> Turn:
+    """Return a turn with pasted digests blank: what they say is not the speaker's."""
+    left = without_digests(turn.text)
+    return turn if left == turn.text else replace(turn, text=left)
 
 
 async def propose_by_model(
@@ -113,6 +121,9 @@ async def propose_by_model(
     """
     if turn.role is not Role.USER:
         return Proposed(diagnostics=("not_the_user",))
+    turn = _own(turn)
+    if turn.text.isspace():
+        return Proposed(diagnostics=(REPEATED,))
     answer = await propose(model, turn, deadline_s=deadline_s, before=before)
     checked = check_candidates(answer.value, policy, default=on_violation)
     if isinstance(checked, Violation):

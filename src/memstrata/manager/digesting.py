@@ -95,6 +95,9 @@ class Digester:
         made = await self._reader.aside(sight, partial(self.made, sight, asked, rules, trigger))
         self._notes.read(made.items, made.receipt.at)
         self._notes.add(made.receipt)
+        self._notes.show(
+            self._principal.session, [item.memory for item in made.items], made.receipt.at
+        )
         return made
 
     async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:

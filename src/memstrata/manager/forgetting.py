@@ -35,6 +35,7 @@ from memstrata.manager.promotion import deliver
 from memstrata.manager.reading import Reader
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
+from memstrata.manager.showing import ECHO
 from memstrata.manager.turn import marks_of
 from memstrata.retrieval.filtering import holds
 
@@ -295,7 +296,7 @@ class _Forgetting:
             released=tuple(held.id for held in released),
             events=scribe.events,
             blanked=self._blanked(gone, released),
-            unjournaled=(DIGEST,),
+            unjournaled=(DIGEST, ECHO),
             outbox=told_to_others(scribe.moment.new_id, overtaken),
         )
 

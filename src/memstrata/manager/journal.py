@@ -26,11 +26,13 @@ from memstrata.domain.codec import canonical_json
 from memstrata.domain.digest import DigestItem
 from memstrata.domain.errors import InvalidInput, StoreCorrupt, StoreError
 from memstrata.domain.floors import FeedbackRules, FloorState, Served
+from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Hit
 from memstrata.domain.receipt import Receipt
 from memstrata.domain.reread import read_value
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import EPOCH, to_us
+from memstrata.manager.showing import Said, Showing, entries_of
 from memstrata.ports import Alarm, MemoryStore
 
 T = TypeVar("T")
@@ -86,11 +88,13 @@ class Taken(NamedTuple):
         last: Time of the last read.
         counts: Scope and number of reads of each memory, by id.
         notes: Receipts, and what answers used, in their order.
+        shown: What went into prompts.
     """
 
     last: datetime
     counts: Mapping[str, tuple[Scope, int]]
     notes: Sequence[Note]
+    shown: Said
 
     @property
     def used(self) -> list[Used]:
@@ -115,7 +119,7 @@ class Taken(NamedTuple):
         if floors is not None:
             at = max(one.served.at for one in self.used)
             found.append(JournalEntry(to_us(at), FEEDBACK, canonical_json(floors.to_dict())))
-        return found
+        return [*found, *entries_of(self.shown)] if self.shown else found
 
 
 class OwnerNotes:
@@ -125,6 +129,7 @@ class OwnerNotes:
         owner: Whose readers.
         floors: How far the owner's floor has moved, as last read or written; None if not known.
         is_marked: Whether the journal knows that something waits.
+        showing: What was put into prompts, for recognising it when it comes back (FX-2).
     """
 
     __slots__ = (
@@ -136,12 +141,14 @@ class OwnerNotes:
         "floors",
         "is_marked",
         "owner",
+        "showing",
     )
 
     def __init__(self, journal: ReadJournal, owner: Scope) -> None:
         self.owner = owner
         self.floors: FloorState | None = None
         self.is_marked = False
+        self.showing = Showing()
         self._journal = journal
         self._last = EPOCH
         # Only ids, numbers and scopes that live anyhow: a read's hits do not outlive it here.
@@ -174,6 +181,12 @@ class OwnerNotes:
         elif len(self._waiting) > MAX_RECEIPTS:
             self._let_go()
 
+    def show(self, session: str | None, shown: Iterable[Memory] | str, at: datetime) -> None:
+        """Remember what was put into a prompt: memories, or a text that others made of them."""
+        self.showing.add(session, shown, self.owner, to_us(at))
+        if not self.is_marked and self.showing:
+            self._journal.mark(self)
+
     def _let_go(self) -> None:
         with self._journal.lock:
             while len(self._waiting) > MAX_RECEIPTS:
@@ -189,7 +202,7 @@ class OwnerNotes:
             while self._waiting:
                 notes.append(self._waiting.popleft())
         # Who is still counting has the old ones in hand.
-        return Taken(self._last, counts.copy(), notes)
+        return Taken(self._last, counts.copy(), notes, self.showing.taken())
 
     def put_back(self, taken: Taken) -> None:
         """Let what was taken wait on."""
@@ -198,6 +211,7 @@ class OwnerNotes:
                 _, more = self._counts.get(id, (scope, 0))
                 self._counts[id] = (scope, count + more)
             self._waiting.extendleft(reversed(taken.notes))
+            self.showing.put_back(taken.shown)
         self._journal.mark(self)
 
 
@@ -211,6 +225,9 @@ class _Mute(OwnerNotes):
 
     def add(self, note: Note) -> None:
         del note
+
+    def show(self, session: str | None, shown: Iterable[Memory] | str, at: datetime) -> None:
+        del session, shown, at
 
 
 class ReadJournal:
@@ -302,7 +319,7 @@ class ReadJournal:
             notes = self._notes.get(owner)
         if notes is not None:
             notes.taken()
-            notes.floors = None
+            notes.floors, notes.showing.ledger = None, None
 
     async def close(self) -> None:
         """Write down what waits, for the last time; what cannot be written is warned of."""
@@ -366,6 +383,13 @@ class ReadJournal:
         for notes in written:
             # Where nothing was decided here, another process may have; the next digest looks.
             notes.floors = floors[notes]
+        try:
+            for notes in written:
+                if taken[notes].shown:
+                    await notes.showing.trimmed(self._store, notes.owner)
+        except StoreError as error:
+            # What was to be written is; there is more of it than need be until the next time.
+            self._problem = type(error).__name__
 
     def _put_back(self, notes: OwnerNotes, taken: Taken, error: StoreError) -> None:
         self._problem = type(error).__name__

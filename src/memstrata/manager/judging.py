@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from memstrata.capture.drafts import DraftRules
-from memstrata.capture.model import NO_SUCH_SCOPE, UNANCHORED, UNSUPPORTED
+from memstrata.capture.model import NO_SUCH_SCOPE
+from memstrata.capture.rules import NOT_THE_USER
+from memstrata.capture.support import UNPROVEN
 from memstrata.domain.decision import Candidate, Drop, Hold, Judgement, Proposer
 from memstrata.domain.proposal import ScopeName
 from memstrata.domain.scope import ScopeLevel
@@ -11,8 +13,8 @@ from memstrata.policy.execution import denied
 from memstrata.policy.judge import judge
 from memstrata.policy.rules import Policy
 
-_UNPROVEN = (UNANCHORED, UNSUPPORTED)
-"""Marks of what a turn does not bear out: held, never stored at once (FX-1)."""
+_UNPROVEN = (*UNPROVEN, NOT_THE_USER)
+"""Marks of what the user's own words do not bear out: held, never stored at once (FX-1)."""
 
 EXTRACTED = (Proposer.RULES, Proposer.MODEL)
 """Who reads candidates out of a conversation; what nobody asked for outright is never an error."""
@@ -39,12 +41,14 @@ def rules_of(policy: Policy) -> DraftRules:
 def judged_under(candidate: Candidate, policy: Policy) -> Judgement:
     """Judge a candidate: by execution where it was extracted, then by policy (PO-2, CO-2).
 
-    What execution denies binds proposals of rules and models, not what a caller writes.
+    What execution denies binds proposals of rules and models, not what a caller writes. What its
+    quote does not bear out is held, whoever gives the quote.
     """
     if candidate.proposer in EXTRACTED:
         why = _beyond_boundaries(candidate, policy)
         if why is not None:
             return Drop(candidate, (why,))
+    if candidate.marks:
         unproven = tuple(mark for mark in _UNPROVEN if mark in candidate.marks)
         if unproven:
             return Hold(candidate, unproven)

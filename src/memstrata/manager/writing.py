@@ -28,6 +28,7 @@ from memstrata.domain.memory import Draft, Memory
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.value import shown
 from memstrata.manager.completing import EMBEDDER, ails
+from memstrata.manager.echoes import REPEATED, Echoes
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
 from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.rates import is_limited
@@ -63,6 +64,7 @@ class Writer:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        self._echoes = Echoes(services, principal)
 
     def policy(self, scope: Scope) -> Policy:
         """Return the policy in force for a scope's org."""
@@ -118,8 +120,12 @@ class Writer:
         """
         _check_size(candidates)
         left = self.policy(self._principal.home).proposals.max_items
+        echoes = await self._echoes.among(candidates, fresh=True)
         judgements: list[Judgement] = []
-        for candidate in candidates:
+        for place, candidate in enumerate(candidates):
+            if place in echoes:
+                judgements.append(Drop(candidate, (REPEATED,)))
+                continue
             if candidate.retracts is not None:
                 judgements.append(Commit(candidate, ("retraction",)))
                 continue
@@ -162,7 +168,12 @@ class Writer:
                 )
         for scope in {candidate.scope for candidate in candidates}:
             await self.check_right(scope)
-        return await self.write_turn(owner, [self.judge(candidate) for candidate in candidates])
+        echoes = await self._echoes.among(candidates, fresh=False)
+        judgements = [
+            Drop(candidate, (REPEATED,)) if place in echoes else self.judge(candidate)
+            for place, candidate in enumerate(candidates)
+        ]
+        return await self.write_turn(owner, judgements)
 
     async def write_judged(
         self, judgements: Sequence[Judgement], standing: frozenset[bytes] | None = None
