@@ -147,7 +147,7 @@ def database(postgres: Any) -> Iterator[str]:
     """The name of a prepared database of the test's own."""
     name = postgres.new_database()
     yield name
-    postgres.drop_database(name)
+    postgres.give_back(name)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -183,7 +183,7 @@ def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
     for world in made:
         world.strata.close()
     for name in databases:
-        request.getfixturevalue("postgres").drop_database(name)
+        request.getfixturevalue("postgres").give_back(name)
 
 
 @pytest.fixture

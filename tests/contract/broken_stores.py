@@ -212,6 +212,16 @@ class ChildlessSettling(DictStore):
         await super().settle(source, ids)
 
 
+class EdgesGoWithParents(DictStore):
+    """Does not know any more what others have of a memory that was forgotten."""
+
+    async def derived(self, owner, parent=None):
+        found, ids = set(), [kept.row.id for kept in self._kept(owner)]
+        for id in [id for id in ids if parent in (None, id)]:
+            found |= {*await super().derived(owner, id)}
+        return tuple(sorted(found, key=lambda child: (child[0].path, child[1])))
+
+
 class ForeignEdges(DictStore):
     """Keeps an edge on the child's side, whoever's the parent is."""
 

@@ -20,6 +20,7 @@ SEEN_BY = {
     "ChildlessSettling": "test_who_settles_tells_what_was_derived_elsewhere",
     "DeafToStates": "test_many_states_may_be_told_without_their_memories",
     "DeafToForgetting": "test_forgetting_erases_payloads_and_the_chain_verifies",
+    "EdgesGoWithParents": "test_edges_go_with_parent_and_child_but_those_to_others_stay",
     "ErasesForAll": "test_erasing_an_owner_leaves_others_as_they_were",
     "ErasesTombstones": "test_an_erased_owner_keeps_codes_and_tombstones_and_nothing_else",
     "ErasesWithoutReaders": "test_an_erased_owner_keeps_codes_and_tombstones_and_nothing_else",

@@ -68,7 +68,7 @@ class TestPortablePostgresStore(PortableStoreContract):
         yield open_
         for name, store in made:
             drive(store, store.close())
-            postgres.drop_database(name)
+            postgres.give_back(name)
 
 
 class HalfTakenIn(DictStore):

@@ -14,29 +14,11 @@ pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'"
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
 from memstrata.adapters.postgres_coded import CodedPostgresStore
-from memstrata.adapters.postgres_parts import TABLES
 from memstrata.adapters.postgres_schema import CODED, SQL
 from memstrata.adapters.store_postgres import PostgresStore
 
 APP = "memstrata_app"
 contract = MemoryStoreContract()
-
-
-@pytest.fixture(scope="module")
-def of_all(postgres):
-    """A database that the tests here use one after the other."""
-    name = postgres.new_database()
-    yield name
-    postgres.drop_database(name)
-
-
-@pytest.fixture
-def database(postgres, of_all):
-    """That database, and nobody in it."""
-    yield of_all
-    with postgres.connect("postgres", of_all) as connection:
-        tables = ", ".join(f"memstrata.{table}" for table in (*TABLES, "leases"))
-        connection.execute(f"TRUNCATE {tables}")
 
 
 class TestCodedPostgresStore(MemoryStoreContract):

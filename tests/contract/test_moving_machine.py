@@ -40,9 +40,9 @@ class StoresOnTheMove(StoresInStep):
 del StoresInStep
 
 TestStoresOnTheMove = StoresOnTheMove.TestCase
-# Chosen: about 15 s.
+# Chosen: about 5 s.
 TestStoresOnTheMove.settings = settings(
-    max_examples=30,
+    max_examples=20,
     stateful_step_count=25,
     deadline=None,
     database=None,

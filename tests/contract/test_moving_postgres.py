@@ -55,7 +55,7 @@ def opened(postgres):
     yield open_
     for store in made:
         drive(store, store.close())
-        postgres.drop_database(store.database)
+        postgres.give_back(store.database)
 
 
 class TestMovablePostgresStore(MovableStoreContract):

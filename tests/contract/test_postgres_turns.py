@@ -297,7 +297,7 @@ def shared(postgres):
     yield stores
     for store in stores:
         drive(store, store.close())
-    postgres.drop_database(name)
+    postgres.give_back(name)
 
 
 def test_the_verbs_answer_the_same_though_another_process_wrote_between(url):

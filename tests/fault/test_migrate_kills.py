@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system doe
 
 PAGE = 4
 
-# Pages from one kill to the next. Chosen: about 40 kills in 15 s.
-EVERY = 2
+# Pages from one kill to the next. Chosen: about 30 kills in 8 s.
+EVERY = 3
 
 # Steps by which the kill moves through a page, from being told of one to being told of the next;
 # a page takes about 0.5 ms.

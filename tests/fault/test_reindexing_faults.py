@@ -62,7 +62,7 @@ def target(request, tmp_path):
     server = request.getfixturevalue("postgres")
     name = server.new_database()
     yield server.url("memstrata_app", name)
-    server.drop_database(name)
+    server.give_back(name)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from crowds import check_shares, finish, in_processes, in_threads, start_together
+from crowds import SHORT_S, WINDOW_S, check_shares, finish, in_processes, in_threads, start_together
 from racing import check_store
 
 from memstrata.adapters.store_sqlite import SqliteStore
@@ -47,7 +47,7 @@ def test_eight_processes_share_one_file(database):
 def test_threads_and_processes_stand_in_one_line(database):
     store = SqliteStore.open(database, synchronous="normal")
     writers, threads, errors, everyone = in_threads(store, THREADS)
-    children = in_processes(database, PROCESSES, "normal")
+    children = in_processes(database, PROCESSES, "normal", window=WINDOW_S)
     start_together(children)
     everyone.wait()
     for thread in threads:
@@ -63,7 +63,7 @@ def test_threads_and_processes_stand_in_one_line(database):
 
 def test_two_stores_of_one_process_share_one_line(database):
     stores = [SqliteStore.open(database, synchronous="normal") for _ in range(2)]
-    raced = [in_threads(store, 10) for store in stores]
+    raced = [in_threads(store, 10, window=SHORT_S) for store in stores]
     for _, _, _, everyone in raced:
         everyone.wait()
     for thread in [thread for _, threads, _, _ in raced for thread in threads]:

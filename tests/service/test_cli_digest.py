@@ -9,18 +9,18 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_a_digest_is_checked_and_shown_again_in_other_processes(
-    cli_process: Run, tmp_path: Path
+    cli: Run, cli_process: Run, tmp_path: Path
 ) -> None:
-    cli_process("remember", "Always deploy to us-east-1", "--key", "deploy_region")
-    shown = cli_process("digest", "where do I deploy?")
+    cli("remember", "Always deploy to us-east-1", "--key", "deploy_region")
+    shown = cli("digest", "where do I deploy?")
     kept = tmp_path / "digest.json"
-    kept.write_text(cli_process("--json", "digest", "where do I deploy?").stdout, encoding="utf-8")
+    kept.write_text(cli("--json", "digest", "where do I deploy?").stdout, encoding="utf-8")
     (item,) = json.loads(kept.read_text(encoding="utf-8"))["items"]
-    cli_process("correct", "deploy_region", "eu-west-1")
+    cli("correct", "deploy_region", "eu-west-1")
 
     again = cli_process("replay", str(kept))
     honest = cli_process("verify", str(kept), f"To us-east-1 ({item['memory']['id']}).")
-    lying = cli_process("verify", str(kept), "To us-east-1 (01a20124-7cc0-7a14-aeec-827020b593cb).")
+    lying = cli("verify", str(kept), "To us-east-1 (01a20124-7cc0-7a14-aeec-827020b593cb).")
 
     assert shown.stdout.startswith("Memory digest:\n")
     assert again.stdout == json.loads(kept.read_text(encoding="utf-8"))["text"] + "\n"

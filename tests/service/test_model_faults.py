@@ -1,7 +1,8 @@
 """The language model behind a bad network: each call ends in time, and the next one works again.
 
 The deadline is the behaviour, so it is measured; deadlines are short and the allowance is that of
-the promise: 100 ms. Each measurement is the best of some: what else the machine does is not ours.
+the promise: 100 ms. Each is measured until it is kept, some times at most: what else the machine
+does is not ours.
 """
 
 import asyncio
@@ -63,6 +64,11 @@ def model(proxy):
     )
 
 
+def kept(took, deadline_s):
+    """Whether a call ended in time, or there were enough that did not."""
+    return len(took) == ROUNDS or any(seconds <= deadline_s + ALLOWANCE_S for seconds in took)
+
+
 async def ask(model, *, user="Which?", deadline_s=DEADLINE_S):
     answer = await model.complete_json(
         system="Name a colour.", user=user, schema=SCHEMA, name="c", deadline_s=deadline_s
@@ -97,7 +103,7 @@ def run(model, story):
 def test_a_call_ends_within_its_deadline_and_the_next_one_works(proxy, model, fault):
     async def story():
         took = []
-        for _ in range(ROUNDS):
+        while not kept(took, DEADLINE_S):
             proxy.inject(BAD[fault])
             told, seconds = await timed(model)
             took.append(seconds)
@@ -125,7 +131,7 @@ def test_a_question_larger_than_all_buffers_ends_in_time_too(proxy, model, fault
     async def story():
         proxy.inject(BAD[fault])
         took = []
-        for _ in range(ROUNDS):
+        while not kept(took, 1.0):
             told, seconds = await timed(model, user="x" * 8_000_000, deadline_s=1.0)
             assert isinstance(told, ModelTimeout)
             took.append(seconds)
@@ -176,7 +182,7 @@ def test_many_calls_at_once_end_in_time(proxy, model):
     async def story():
         proxy.black_hole()
         took = []
-        for _ in range(ROUNDS):
+        while not kept(took, DEADLINE_S):
             told = await asyncio.gather(*(timed(model) for _ in range(20)))
             assert all(isinstance(error, ModelTimeout) for error, _ in told)
             took.append(max(seconds for _, seconds in told))
@@ -211,14 +217,14 @@ def test_the_first_call_of_a_process_ends_in_time_too(proxy):
     proxy.black_hole()
     url = f"http://{proxy.host}:{proxy.port}/v1"
 
-    took = [
-        subprocess.run(
+    took = []
+    while not kept(took, 0.3):
+        done = subprocess.run(
             [sys.executable, "-c", FIRST_CALL, url], check=True, capture_output=True, text=True
-        ).stdout
-        for _ in range(ROUNDS)
-    ]
+        )
+        took.append(float(done.stdout))
 
-    assert min(map(float, took)) <= 0.3 + ALLOWANCE_S
+    assert min(took) <= 0.3 + ALLOWANCE_S
 
 
 def test_nothing_is_left_behind(proxy, model):

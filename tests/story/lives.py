@@ -12,11 +12,22 @@ TRUST = {
 }
 CONFIDENCE = {"user_stated": 1.0, "tool_verified": 0.9, "agent_inferred": 0.6, "external": 0.3}
 FACT_DAYS = 365
+MONTH = timedelta(days=30)
+HISTORY = timedelta(days=90)
 
 
 @dataclass
 class Fact:
-    """What stands under one key, and how many versions there were."""
+    """What stands under one key, and how many versions there were.
+
+    Attributes:
+        soft: When it is up for review, None for never (LT-5).
+        said: When it was last said, confirmed or changed.
+        read: When it was last recalled.
+        marked: When it was marked stale, if it is (LT-6).
+        id: Of the version that stands.
+        shared: Whether a version of it was promoted to another owner.
+    """
 
     value: str
     source: str
@@ -25,15 +36,71 @@ class Fact:
     made: datetime
     versions: int = 1
     verified: bool = False
+    soft: datetime | None = None
+    said: datetime | None = None
+    read: datetime | None = None
+    marked: datetime | None = None
+    id: str = ""
+    shared: bool = False
+
+    def __post_init__(self) -> None:
+        if self.said is None:
+            self.said, self.soft = self.made, reviewed(self.made, self.expires)
 
     def left(self, now: datetime) -> float:
         """Return what is left of its confidence (LT-7)."""
-        if self.source != "agent_inferred" or self.verified:
+        if TRUST[self.source] != TRUST["agent_inferred"] or self.verified:
             return self.confidence
-        return max(self.confidence - 0.05 * ((now - self.made) / timedelta(days=30)), 0.0)
+        return max(self.confidence - 0.05 * ((now - self.made) / MONTH), 0.0)
 
     def says(self, value: str) -> bool:
         return self.value.strip().casefold() == value.strip().casefold()
+
+    def is_unread(self, now: datetime) -> bool:
+        return self.read is None or now - self.read >= MONTH
+
+    def staleness(self, now: datetime) -> float:
+        """Return how stale it is (HY-4)."""
+        said = self.said or self.made
+        age = min((now - said) / max(self.expires - said, timedelta(microseconds=1)), 1)
+        return (0.4 * age + 0.3 * self.is_unread(now)) / 0.7
+
+    def doubtful(self, now: datetime) -> str | None:
+        """Return why it would be marked stale, if it would."""
+        waits = not self.verified and now - self.made >= timedelta(days=60)
+        if waits and self.left(now) < 0.3:
+            return "stale_marked"
+        return "queued" if self.staleness(now) > 0.9 else None
+
+    def due(self, now: datetime) -> str | None:
+        """Return the rule of collecting that it is under, if any (LT-6)."""
+        if now >= self.expires:
+            return "hard_expired"
+        spared = TRUST[self.source] == TRUST["user_stated"]
+        if self.marked is not None:
+            was_read = self.read is not None and self.read >= self.marked
+            if spared or was_read or not self.doubtful(now):
+                return "restored"
+            return "stale_evicted" if now - self.marked >= timedelta(days=1) else None
+        if self.soft is not None and now >= self.soft:
+            if spared:
+                return "in_review"
+            if self.is_unread(now) and now - (self.said or self.made) >= MONTH:
+                return "soft_expired"
+        return None if spared else self.doubtful(now)
+
+
+def reviewed(now: datetime, ends: datetime) -> datetime | None:
+    """Return when something said now is up for review: not if it ends before."""
+    return now + MONTH if now + MONTH < ends else None
+
+
+@dataclass
+class Rest:
+    """A chain of which nothing stands any more, until history ends."""
+
+    gone: datetime
+    shared: bool
 
 
 @dataclass
@@ -41,6 +108,7 @@ class Shelf:
     """The keyed facts of one scope."""
 
     facts: dict[str, Fact] = field(default_factory=dict)
+    rests: dict[str, list[Rest]] = field(default_factory=dict)
 
     def standing(self, now: datetime) -> dict[str, Fact]:
         """Return what has not expired."""
@@ -48,31 +116,44 @@ class Shelf:
 
     def told(self, key: str, value: str, source: str, now: datetime, days: float | None) -> str:
         """Take in a statement and return what it comes to (LT-3)."""
-        confidence = CONFIDENCE.get(source, 1.0)
         end = now + timedelta(days=FACT_DAYS if days is None else days)
-        known = self.facts.get(key)
+        return self.given(key, Fact(value, source, CONFIDENCE.get(source, 1.0), end, now))
+
+    def given(self, key: str, new: Fact) -> str:
+        """Take in a statement with a confidence and an end of its own."""
+        known, now = self.facts.get(key), new.made
         if known is None or now >= known.expires:
-            versions = 1 if known is None else known.versions + 1
-            self.facts[key] = Fact(value, source, confidence, end, now, versions)
+            if known is not None:
+                new.versions, new.shared = known.versions + 1, known.shared
+            self.facts[key] = new
             return "created"
-        if known.says(value):
-            return self._repeated(known, source, confidence, end)
-        outside = source == "external" and known.source != "external"
-        if source != "user_correction" and (outside or confidence < known.left(now)):
+        if known.says(new.value):
+            return self._repeated(known, new)
+        outside = new.source == "external" and known.source != "external"
+        weaker = new.confidence < known.left(now)
+        if new.source != "user_correction" and (outside or weaker):
             known.versions += 1
+            known.said = now
+            known.marked = None if known.marked is None else now
             return "touched"
-        self.facts[key] = Fact(value, source, confidence, end, now, known.versions + 1)
+        new.versions, new.shared = known.versions + 1, known.shared
+        self.facts[key] = new
         return "superseded"
 
-    def _repeated(self, known: Fact, source: str, confidence: float, end: datetime) -> str:
-        if TRUST[source] < TRUST[known.source]:
-            known.expires = max(known.expires, end)
+    def _repeated(self, known: Fact, new: Fact) -> str:
+        known.said = new.made
+        if TRUST[new.source] < TRUST[known.source]:
+            known.expires = max(known.expires, new.expires)
+            both = known.soft is not None and new.soft is not None
+            known.soft = max(known.soft, new.soft) if both else None
+            known.marked = None if known.marked is None else new.made
             return "refreshed"
-        known.expires, stood = end, known.source
-        if confidence > known.confidence:
-            known.source, known.confidence = source, confidence
-        same_user = TRUST[source] == TRUST[stood] == TRUST["user_stated"]
-        if source == stood or same_user:
+        known.expires, known.soft, stood = new.expires, new.soft, known.source
+        known.marked = None
+        if (new.confidence, TRUST[new.source]) > (known.confidence, TRUST[known.source]):
+            known.source, known.confidence = new.source, new.confidence
+        same_user = TRUST[new.source] == TRUST[stood] == TRUST["user_stated"]
+        if new.source == stood or same_user:
             return "refreshed"
         known.verified = True
         return "bumped"
@@ -85,5 +166,37 @@ class Shelf:
         if stood is None or stood.value == value:
             return self.told(key, value, "user_correction", now, None)
         end = now + timedelta(days=FACT_DAYS)
-        self.facts[key] = Fact(value, "user_correction", 1.0, end, now, stood.versions + 1)
+        new = Fact(value, "user_correction", 1.0, end, now, stood.versions + 1)
+        self.facts[key] = new
+        new.shared = stood.shared
         return "superseded"
+
+    def confirmed(self, key: str, now: datetime) -> None:
+        """Take in that somebody vouches for a fact (LT-7)."""
+        fact = self.facts[key]
+        fact.verified, fact.said, fact.marked = True, now, None
+        fact.soft = reviewed(now, fact.expires)
+
+    def collected(self, now: datetime) -> dict[str, list[str]]:
+        """Collect what has aged out, and return the keys under each rule (LT-6)."""
+        found: dict[str, list[str]] = {}
+        for key, rests in [*self.rests.items()]:
+            self.rests[key] = [r for r in rests if r.shared or now - r.gone < HISTORY]
+        for key, fact in [*self.facts.items()]:
+            rule = fact.due(now)
+            if rule is None:
+                continue
+            found.setdefault(rule, []).append(key)
+            if rule in ("stale_marked", "queued"):
+                fact.marked = now
+            elif rule == "restored":
+                fact.marked = None
+            elif rule != "in_review":
+                self.rests.setdefault(key, []).append(Rest(now, fact.shared))
+                del self.facts[key]
+        return found
+
+    def removed(self, key: str) -> bool:
+        """Forget a key and return whether there was anything."""
+        rests = self.rests.pop(key, [])
+        return self.facts.pop(key, None) is not None or bool(rests)

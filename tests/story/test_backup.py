@@ -496,7 +496,7 @@ def test_a_server_s_store_is_backed_up_to_a_file_that_moves_back(tmp_path, postg
     asyncio.run(moved(report.path, postgres.url("memstrata_app", name)))
     with opened(postgres.url("memstrata_app", name)) as strata:
         assert contents(strata) == {"Berlin", "The pin is 4711"}
-    postgres.drop_database(name)
+    postgres.give_back(name)
 
 
 async def moved(source, target):

@@ -131,6 +131,18 @@ def test_the_latest_session_summary_is_never_collected(world: World) -> None:
     assert (status(world, first), status(world, second)) == (Status.EVICTED, Status.ACTIVE)
 
 
+def test_a_dry_run_knows_that_a_chain_goes_whole(world: World) -> None:
+    ana = world.strata.manager(user="ana")
+    stored(world, "us-east-1", key="region", ttl_days=3)
+    ana.remember("eu-west-1", key="region", ttl_days=3)
+    world.clock.advance(days=4)
+    assert both(world) == {"hard_expired": 1}
+    world.clock.advance(days=91)
+
+    assert both(world) == {"superseded_old": 1, "evicted_old": 1}
+    assert drive(world.strata.services.store, world.strata.services.store.rows(ANA)) == ()
+
+
 def test_versions_that_gave_way_are_purged_when_history_ends(world: World) -> None:
     ana = world.strata.manager(user="ana")
     first = stored(world, "us-east-1", key="region")

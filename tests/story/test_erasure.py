@@ -102,6 +102,22 @@ def test_what_was_erased_is_not_learned_again_from_its_transcript(world: World) 
     assert b"Munich" not in events
 
 
+def test_a_copy_goes_too_whose_original_was_forgotten_long_before(world: World) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    learned = ana.remember("Blue deploys work", key="deploys").memory
+    assert learned
+    ana.promote(learned.id, "org")
+    ana.forget(key="deploys")
+    world.clock.advance(days=1)
+    assert [m.content for m in bob.list()] == ["Blue deploys work"]
+
+    receipt = world.reopen().manager(user="ana").erase()
+
+    assert (receipt.copies, receipt.state) == (1, ErasureState.COMPLETE)
+    assert world.strata.manager(user="bob").list() == ()
+
+
 def test_copies_that_others_have_go_too_and_what_they_said_themselves_stays(
     world: World,
 ) -> None:

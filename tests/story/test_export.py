@@ -212,6 +212,18 @@ def test_the_trail_of_the_org_says_what_was_carried(tmp_path, world):
         assert restored["details"]["chain"]["code"] == chain["code"]
 
 
+def test_who_was_erased_and_came_again_can_be_taken_elsewhere(tmp_path, world):
+    memory = live(world.strata)
+    memory.erase()
+    memory.remember("I live in Porto", key="city")
+    memory.export(tmp_path / "a.jsonl")
+
+    with opened() as elsewhere:
+        assert elsewhere.manager(user="alice").restore(tmp_path / "a.jsonl").restored
+        assert [m.content for m in elsewhere.manager(user="alice").list()] == ["I live in Porto"]
+        assert elsewhere.verify_audit().ok
+
+
 def test_an_org_comes_back_with_its_grants(tmp_path, world):
     live(world.strata)
     admin = world.strata.admin(by="root")

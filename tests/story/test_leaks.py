@@ -162,7 +162,6 @@ def test_a_meddler_changes_nothing_and_learns_nothing(
     owner, stranger = pair
     shared, lonely = new_world(), new_world()
     ids = keep_secret(shared.strata, owner)
-    before = read_all(shared.strata.manager(**owner), ids)
     for world in (shared, lonely):
         world.clock.advance(seconds=60)
     # Read at one time, before and after: only the clock of the answers may differ.

@@ -68,6 +68,19 @@ def test_a_version_is_promoted_once_whatever_its_state_became(world: World) -> N
         assert contents(strata.manager(user="bob")) == ["We deploy on Friday"]
 
 
+def test_what_a_memory_has_lost_of_its_confidence_does_not_come_back_with_a_copy(
+    world: World,
+) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana = world.strata.manager(user="ana")
+    guess = stored(ana.remember("Ana likes tea", source="agent_inferred", key="drink"))
+    world.clock.advance(days=60)
+    (seen,) = ana.list()
+    assert seen.confidence < guess.confidence
+
+    assert stored(ana.promote(guess.id, "org")).confidence == seen.confidence
+
+
 def test_a_task_promotes_a_version_twice_whatever_its_state_became(world: World) -> None:
     task = world.strata.manager(user="ana", task="t1")
     mine = stored(task.remember("We deploy on Friday"))

@@ -30,7 +30,7 @@ def shared(request, tmp_path):
     yield made
     made.close()
     if name is not None:
-        server.drop_database(name)
+        server.give_back(name)
 
 
 def spied(strata, monkeypatch):

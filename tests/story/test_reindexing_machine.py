@@ -179,7 +179,7 @@ def test_two_models_over_postgresql(postgres):
         def teardown(self):
             super().teardown()
             if hasattr(self, "database"):
-                postgres.drop_database(self.database)
+                postgres.give_back(self.database)
 
     fewer = settings(TestTwoModels.settings, max_examples=4, stateful_step_count=20)
     run_state_machine_as_test(OverPostgres, settings=fewer)

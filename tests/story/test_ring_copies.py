@@ -127,7 +127,7 @@ def test_an_owner_travels_by_way_of_postgres_under_a_ring(
             assert strata.verify_audit().ok
             assert memory.remember("5000", key="salary").reasons == ("consent_refused:key",)
     finally:
-        postgres.drop_database(elsewhere)
+        postgres.give_back(elsewhere)
     with memstrata.open(tmp_path / "backup.db", key_ring=RING) as strata:
         assert contents(strata.manager(user="ana")) == {"We deploy to eu-west-1"}
 

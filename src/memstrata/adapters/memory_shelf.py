@@ -294,7 +294,9 @@ class Shelf:
             kept = self.kept.pop(id)
             del self.chains[kept.root][kept.version]
             self._blank(self.places.pop(subject_tag(self.tag, id), ()))
-            self.children.pop(id, None)
+            elsewhere = {each for each in self.children.pop(id, ()) if each[0] != self.digest}
+            if elsewhere:
+                self.children[id] = elsewhere
             for parent in self.parents.pop(id, ()):
                 self.children.get(parent, set()).discard((self.digest, id))
 

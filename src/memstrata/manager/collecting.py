@@ -202,11 +202,10 @@ class Collector:
             passed_on.setdefault(other, []).extend(entries)
         plan = await self._plan(owner, folded, from_us(now_us))
         report = _begun(plan, dry_run=True)
+        # Whether a chain goes whole depends on all that goes, under whichever rule.
+        purged = await self._purgeable(owner, plan.purged)
         for rule in Rule:
-            applied = [each for each in plan.due if each.rule is rule]
-            if rule.purges:
-                applied = await self._purgeable(owner, applied)
-            report = report.counted(rule, len(applied))
+            report = report.counted(rule, _count(purged if rule.purges else plan.due, rule))
         old = await drop_old(services.store, owner, self._horizon(plan), dry_run=True)
         return replace(report, receipts_old=old)
 

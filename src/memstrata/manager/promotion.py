@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memstrata.capture.drafts import target_scope
+from memstrata.domain.ageing import confidence_at
 from memstrata.domain.change import Change, OutboxItem, PendingOutbox, Snapshot, TurnRequest
 from memstrata.domain.decision import Candidate, Outcome, Proposer
 from memstrata.domain.errors import InvalidScope, MemstrataError
@@ -150,8 +151,9 @@ def _edges(candidate: Candidate, outcome: Outcome) -> tuple[tuple[str, Scope, st
 
 
 def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
-    """Return the copy that is proposed at the target: label, confidence and evidence as they
-    were, a new id, the original as its origin and parent, and no longer to live than it.
+    """Return the copy that is proposed at the target: label and evidence as they were, what is
+    left of the confidence (LT-7: it does not come back by being promoted), a new id, the original
+    as its origin and parent, and no longer to live than it.
     """
     ends = memory.hard_expires_at
     left = None if ends is None else max((ends - now) / timedelta(days=1), MIN_DAYS)
@@ -164,7 +166,7 @@ def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
         kind=memory.kind,
         category=memory.category,
         key=memory.key,
-        confidence=memory.confidence,
+        confidence=confidence_at(memory, now),
         importance=memory.importance,
         tags=memory.tags,
         metadata=memory.metadata,

@@ -243,8 +243,9 @@ class MemoryStore(Protocol):
         """Return owner and id of what was derived from a memory of this owner, or from any of them,
         each once; order: owner's path, then id.
 
-        Gone with the parent, and with a child of the same owner. A child elsewhere may have been
-        forgotten since; one whose owner does not exist is left out.
+        Within an owner it is gone with the parent, and with the child. A child elsewhere outlives
+        its parent, and is told until this owner is erased, which takes it along (FX-3); it may have
+        been forgotten since, and one whose owner does not exist is left out.
         """
 
     async def links(self, owner: Scope, *, after: int = 0, limit: int = 1000) -> tuple[Link, ...]:

@@ -208,7 +208,7 @@ class WorkContract(ContractBase):
         assert drive(store, store.outbox()) == (PendingOutbox(ALICE, item),)
         assert drive(store, store.derived(ALICE, parent.id)) == ()
 
-    def test_edges_go_with_the_parent_and_with_a_child_of_its_owner(
+    def test_edges_go_with_parent_and_child_but_those_to_others_stay(
         self, store: MemoryStore
     ) -> None:
         one, two = self.stored(store), self.stored(store)
@@ -220,9 +220,12 @@ class WorkContract(ContractBase):
         assert drive(store, store.derived(ALICE, one.id)) == ((BOB, copy.id),)
         assert drive(store, store.derived(ALICE, two.id)) == ()
 
+        last = self.stored(store, parents=(one.id,))
         self.write(store, self.make.change(forgotten=(one.id,)))
-        self.add(store, one)
-        assert drive(store, store.derived(ALICE, one.id)) == ()
+        assert drive(store, store.derived(ALICE, one.id)) == ((BOB, copy.id),)
+        assert drive(store, store.derived(ALICE)) == ((BOB, copy.id),)
+        self.write(store, self.make.change(forgotten=(last.id,)))
+        assert drive(store, store.derived(ALICE)) == ((BOB, copy.id),)
 
     def test_the_newest_journal_entries_come_oldest_first(self, store: MemoryStore) -> None:
         entries = tuple(JournalEntry(9 - n, "access", b"%d" % n) for n in range(5))

@@ -313,10 +313,10 @@ WHERE p.owner = %(owner)s AND p.seq = l.place
 DELETE FROM memstrata.lookups WHERE owner = %(owner)s AND tag = ANY (%(tags)s::bytea[]);
 
 -- name: drop_derivations
--- Those of the parents, and those of children that are this owner's own.
+-- Those within this owner: its erasure is to find what others have of it.
 DELETE FROM memstrata.derivations
-WHERE owner = %(owner)s AND (parent = ANY (%(ids)s::text[])
-    OR (child_owner = %(owner)s AND child = ANY (%(ids)s::text[])));
+WHERE owner = %(owner)s AND child_owner = %(owner)s
+    AND (parent = ANY (%(ids)s::text[]) OR child = ANY (%(ids)s::text[]));
 
 -- name: drop_index_rows
 DELETE FROM memstrata.index_rows WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[]);

@@ -220,7 +220,8 @@ DELETE FROM index_rows WHERE owner = :owner AND id = :id;
 DELETE FROM lookups WHERE owner = :owner AND tag = :tag AND place = :place AND id = :id;
 
 -- name: drop_derivations_of_parent
-DELETE FROM derivations WHERE owner = :owner AND parent = :id;
+-- Those to other owners stay: the owner's erasure is to find what they have of it.
+DELETE FROM derivations WHERE owner = :owner AND child_owner = :owner AND parent = :id;
 
 -- name: drop_derivations_of_child
 DELETE FROM derivations WHERE owner = :owner AND child_owner = :owner AND child = :id;
