@@ -1,1 +1,1 @@
-"""Sensitivity, poison, contradiction, staleness and the review queue (HY). Empty so far."""
+"""What is false, secret, poisoned or second-hand in what is to be remembered, or is already (HY)."""
