@@ -25,6 +25,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,7 +91,7 @@ def of_beam(beam: Corpus) -> Iterator[Pair]:
             older, newer = sorted((denying[0], saying[0]), key=beam.order.__getitem__)
             yield Pair("beam", older, newer, "contradiction")
     for _, ids in beam.evidence("multi_session_reasoning"):
-        for older, newer in zip(ids, ids[1:], strict=False):
+        for older, newer in pairwise(ids):
             yield Pair("beam", older, newer, "neither")
 
 
@@ -117,7 +118,7 @@ def nearest(corpus: Corpus, ids: list[str]) -> list[tuple[float, str, str]]:
 
 def of_locomo(locomo: Corpus) -> Iterator[Pair]:
     for _, ids in locomo.evidence("multi_hop"):
-        for older, newer in zip(ids, ids[1:], strict=False):
+        for older, newer in pairwise(ids):
             if locomo.items[older]["speaker"] == locomo.items[newer]["speaker"]:
                 yield Pair("locomo", older, newer, "neither")
 
@@ -133,7 +134,10 @@ def filling(locomo: Corpus) -> Iterator[Pair]:
         ]
         found += nearest(locomo, said)
     for cosine, older, newer in sorted(found, key=lambda each: (-each[0], each[1:])):
-        if cosine < 0.999 and locomo.items[older]["session_id"] != locomo.items[newer]["session_id"]:
+        if (
+            cosine < 0.999
+            and locomo.items[older]["session_id"] != locomo.items[newer]["session_id"]
+        ):
             yield Pair("locomo-near", older, newer, "neither")
 
 
@@ -161,7 +165,9 @@ def main() -> None:
         if pair.label == "neither" and verdict.relation == "update":
             collateral[pair.source] += 1
         if given.show == pair.label:
-            print(f"\n{verdict.reason}\n  - {corpus.text(pair.older)}\n  - {corpus.text(pair.newer)}")
+            print(
+                f"\n{verdict.reason}\n  - {corpus.text(pair.older)}\n  - {corpus.text(pair.newer)}"
+            )
     if given.pairs is not None:
         lines = (json.dumps(pair._asdict()) + "\n" for pair in pairs)
         given.pairs.write_text("".join(lines), encoding="utf-8")

@@ -34,7 +34,7 @@ def test_a_conflict_is_listed_and_decided(cli: Run, tmp_path: Path) -> None:
     listed = cli("review", "list").stdout
     review = json.loads(cli("--json", "review", "list").stdout)[0]
     unknown = cli("review", "decide", "no-such-review", "--keep", "a")
-    wrong = cli("review", "decide", review["id"], "--keep", "neither")
+    wrong = cli("review", "decide", review["id"], "--keep", "c")
     decided = cli("review", "decide", review["id"], "--keep", "b", "--reason", "moved")
 
     assert "a: " in listed

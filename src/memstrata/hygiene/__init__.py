@@ -1,1 +1,1 @@
-"""What is false, secret, poisoned or second-hand in what is to be remembered, or is already (HY)."""
+"""What is false, secret, poisoned or second-hand in what is or is to be remembered (HY)."""

@@ -9,8 +9,7 @@ and hardly any rule applies. Linear in the text, of which the first :data:`MAX_C
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from memstrata.hygiene.figures import Figure, figures
 from memstrata.language import patterns
@@ -23,7 +22,11 @@ MAX_CLAIMS = 16
 """Claims of a text that are compared; chosen: two texts have 256 pairs then, each some 2 µs."""
 
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"'})
-_SENTENCE = r"[.!;\n]+(?:\s+|$)|(?P<asked>\?+)(?:\s+|$)|\.{3,}|\s[–—-]+\s"  # noqa: RUF001
+_SENTENCE = r"[.!;\n]+(?:\s+|$)|(?P<asked>\?+)(?:\s+|$)|\.{3,}|\s[–—-]+\s"
+_ENDS = frozenset(".!?;\n-")
+_PARTING = (", ", "ut ", "UT ", "ause ", "ough ", "reas ", "hat ", " and ", " AND ", ",\n", "  ")
+"""Without any of these in it, no sentence has parts."""
+
 _PARTS = (
     r",\s+(?:and\s+|but\s+|so\s+|yet\s+)?|\s+(?:but|because|although|though|whereas|so that)\s+"
     r"|\s+and\s+(?P<next>i|i'm|i've|we|my|he|she|they|it)\s"
@@ -39,12 +42,11 @@ _SUPPOSED = (
     r"|used to think|dreamt?|dreamed|imagine|pretend|said that|says that|told me|heard that"
     r"|unless|whether|should|about to|wondering)\b"
 )
-_STANCE_AFTER_ALL = r"\b(?:not|n't|never|stop|no longer|won't be)\s+(?:\w+\s+)?considering\b"
+_STANCE_AFTER_ALL = r"(?:\b(?:not|never|stop|no longer|won't be)|n't)\s+(?:\w+\s+)?considering\b"
 _DENIES = (
     r"\b(?:not|no|never|none|nothing|nobody|neither|without|cannot|hardly|barely|refuse|refuses)\b"
     r"|\w+n't\b|\bdont\b|\bdoesnt\b|\bcant\b|\bhavent\b"
 )
-_NEVER = r"\bnever\b|\bnot once\b|\bn't ever\b|\bnot ever\b"
 _UNTIL_NOW = r"\b(?:yet|so far|still (?:not|haven't|hasn't|don't))\b"
 _CHANGES = (
     r"\b(?:now|no longer|any ?more|switched|switching|changed|changing|moved|moving|replaced"
@@ -61,7 +63,10 @@ _ADDS = (
 _PAST = (
     r"\b(?:used to|formerly|former|previously|ex|yesterday|ago|last (?:week|month|year|night"
     r"|summer|spring|winter|autumn|fall|time|\w+day)|once|back then|was|were|had|went|did|ran"
-    r"|when i was|as a (?:child|kid|teenager|student)|in (?:19|20)\d\d|\w{3,}ed)\b"
+    r"|sold|bought|took|made|gave|saw|met|wrote|ate|drank|came"
+    r"|said|told|found|left|lost|won|paid|sent|spent|built|taught|flew|drove|spoke|began|broke"
+    r"|chose|held|kept|led|rode|slept|swam|thought|wore|got|when i was"
+    r"|as a (?:child|kid|teenager|student)|in (?:19|20)\d\d|\w{3,}ed)\b"
 )
 
 # Words that tell nothing of what a claim is about: of time and degree, of wishing and trying, and
@@ -84,34 +89,58 @@ _LIGHT = """
 """
 
 
-@dataclass(frozen=True, slots=True)
 class Claim:
-    """One thing that a text says.
+    """One thing that a text says; each of its properties is read when it is first asked for.
 
     Attributes:
         text: As it was written, with plain quotes.
-        terms: Stems of what it is about; words that say nothing of the matter, and figures, are
-            not among them.
-        figures: Numbers, amounts, dates and times in it.
-        denies: Whether it has a negation.
-        never: Whether it denies for all time up to now.
-        open: Whether it says that this is so only as yet.
-        changes: Whether its wording says that something changed.
-        adds: Whether its wording says that something comes to what is there.
-        past: Whether it tells of what is over.
-        supposed: Whether it is wished, planned or supposed.
     """
 
-    text: str
-    terms: frozenset[str]
-    figures: tuple[Figure, ...]
-    denies: bool
-    never: bool
-    open: bool
-    changes: bool
-    adds: bool
-    past: bool
-    supposed: bool
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def figures(self) -> tuple[Figure, ...]:
+        """Numbers, amounts, dates and times in it."""
+        return figures(self.text)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """Stems of what it is about; words that say nothing of the matter, and figures, are not
+        among them.
+        """
+        found = stems(self.text)
+        return found - {word for each in self.figures for word in each.words}
+
+    @cached_property
+    def denies(self) -> bool:
+        """Whether it has a negation."""
+        return has(_DENIES, self.text)
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether it says that this is so only as yet."""
+        return has(_UNTIL_NOW, self.text)
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether its wording says that something changed."""
+        return has(_CHANGES, self.text)
+
+    @cached_property
+    def adds(self) -> bool:
+        """Whether its wording says that something comes to what is there."""
+        return has(_ADDS, self.text)
+
+    @cached_property
+    def is_past(self) -> bool:
+        """Whether it tells of what is over."""
+        return has(_PAST, self.text)
+
+    @cached_property
+    def is_supposed(self) -> bool:
+        """Whether it is wished, planned or supposed."""
+        return has(_SUPPOSED, self.text) and not has(_STANCE_AFTER_ALL, self.text)
 
 
 def claims(text: str) -> tuple[Claim, ...]:
@@ -120,7 +149,7 @@ def claims(text: str) -> tuple[Claim, ...]:
     found: list[Claim] = []
     for sentence, is_asked in _sentences(plain):
         for part in _parts(sentence, is_asked=is_asked):
-            found.append(_claim(part))
+            found.append(Claim(part))
             if len(found) == MAX_CLAIMS:
                 return tuple(found)
     return tuple(found)
@@ -137,26 +166,15 @@ def stems(text: str) -> frozenset[str]:
 
 
 @cache
+def stems_of(words: str) -> frozenset[str]:
+    """Return the terms of a table that is written as a text; made when it is first asked for."""
+    return stems(words)
+
+
+@cache
 def light() -> frozenset[str]:
     """Return the stems of words that say nothing of the matter."""
     return frozenset(analyse(_LIGHT))
-
-
-def _claim(part: str) -> Claim:
-    numbers = figures(part)
-    supposed = has(_SUPPOSED, part) and not has(_STANCE_AFTER_ALL, part)
-    return Claim(
-        text=part,
-        terms=stems(part) - frozenset(word for each in numbers for word in each.words),
-        figures=numbers,
-        denies=has(_DENIES, part),
-        never=has(_NEVER, part),
-        open=has(_UNTIL_NOW, part),
-        changes=has(_CHANGES, part),
-        adds=has(_ADDS, part),
-        past=has(_PAST, part),
-        supposed=supposed,
-    )
 
 
 def _without_code(text: str) -> str:
@@ -165,6 +183,11 @@ def _without_code(text: str) -> str:
 
 def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     """Yield sentences, and whether a question mark ends them."""
+    bare = text.rstrip(" .!;\n")
+    if bare.isascii() and _ENDS.isdisjoint(bare):
+        # Most statements are one sentence; what the pattern would find in it is known.
+        yield bare.strip(), False
+        return
     start = 0
     for match in patterns.compile(_SENTENCE).finditer(text):
         yield text[start : match.span()[0]].strip(), match.group("asked") is not None
@@ -174,6 +197,8 @@ def _sentences(text: str) -> Iterator[tuple[str, bool]]:
 
 def _parts(sentence: str, *, is_asked: bool) -> Sequence[str]:
     """Return the parts of a sentence that can stand alone; of a question those that do not ask."""
+    if not any(map(sentence.__contains__, _PARTING)) and sentence.isascii():
+        return () if is_asked else (sentence,) if sentence else ()
     cuts = [0]
     for match in patterns.compile(_PARTS, ignore_case=True).finditer(sentence):
         # "… and I": the subject belongs to what follows.

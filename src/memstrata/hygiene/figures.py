@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 
 from memstrata.language import patterns
 from memstrata.language.analyser import analyse
@@ -38,6 +39,9 @@ class Figure:
     words: tuple[str, ...]
 
 
+MOST = 16
+"""Figures that are read of one claim; chosen: what has more is a table."""
+
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
@@ -68,9 +72,9 @@ _FIGURE = (
 
 
 def figures(text: str) -> tuple[Figure, ...]:
-    """Return the figures of a text, in their order."""
+    """Return the figures of a text in their order, the first :data:`MOST` of them."""
     found = patterns.compile(_FIGURE, ignore_case=True).finditer(text)
-    return tuple(_figure(match) for match in found)
+    return tuple(_figure(match) for match in islice(found, MOST))
 
 
 def _figure(match: patterns.Match) -> Figure:

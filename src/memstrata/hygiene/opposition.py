@@ -13,12 +13,13 @@ stood, so its rules ask for more than those of a contradiction, which keeps both
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache, cached_property
 
 from memstrata.domain.opposition import NEITHER, Relation, Verdict
-from memstrata.hygiene.claims import Claim, claims, has, stems
+from memstrata.hygiene.claims import Claim, claims, has, stems, stems_of
 from memstrata.hygiene.figures import Figure, Measure
-from memstrata.hygiene.slots import slots, values_differ
-from memstrata.hygiene.stances import lifts, stance
+from memstrata.hygiene.slots import Slot, slots, values_differ
+from memstrata.hygiene.stances import Stance, lifts, stance
 from memstrata.language import patterns
 from memstrata.language.analyser import analyse
 
@@ -44,13 +45,19 @@ _FROM_TO = (
     r"\bfrom\s+(?P<old>.{2,50}?)\s+to\s+(?P<new>.+)"
 )
 _REPLACED = (
-    r"\b(?:replaced|swapped|traded(?: in)?|ditched)\s+(?P<old>.{2,50}?)\s+(?:with|by|for)\s+(?P<new>.+)"
+    r"\b(?:replaced|swapped|traded(?: in)?|ditched)\s+(?P<old>.{2,50}?)\s+(?:with|by"
+    r"|for)\s+(?P<new>.+)"
     r"|\b(?P<new2>\S.{1,50}?)\s+instead of\s+(?P<old2>.{2,50})$"
 )
-_IS = r"\b(?:is|are|costs?|has|have|takes?|starts?|ends?|opens?|closes?|due|allows?|weighs?|equals?)\b"
+_IS = (
+    r"\b(?:is|are|costs?|has|have|takes?|starts?|ends?|opens?|closes?|due|allows?|weighs?"
+    r"|equals?)\b"
+)
 _OF_ONE = r"^(?:the|my|our|his|her|their|\w+'s)\s.*" + _IS
-_POSSESSES = stems("have has own owns drink drinks eat eats play plays drive drives work works live"
-                   " lives like likes love loves prefer prefers enjoy enjoys am is")  # fmt: skip
+_POSSESSES = (
+    "have has own owns drink drinks eat eats play plays drive drives work works live lives like"
+    " likes love loves prefer prefers enjoy enjoys am is"
+)
 _AGAIN = r"\b(?:finally|now|since|again|started|just|at last|for the first time)\b"
 
 MOST_BESIDE = 3
@@ -58,35 +65,77 @@ MOST_BESIDE = 3
 something else, in which that occurs."""
 
 
+class Reading:
+    """A claim with what is read in it; each is read once, when it is first compared."""
+
+    def __init__(self, claim: Claim) -> None:
+        self.claim = claim
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """What slots it fills."""
+        return slots(self.claim)
+
+    @cached_property
+    def stance(self) -> Stance | None:
+        """What it is for or against."""
+        return stance(self.claim)
+
+    @cached_property
+    def over(self) -> frozenset[str]:
+        """What it says is over; empty where it says nothing such."""
+        return (
+            self.claim.terms - stems_of(_POSSESSES) if has(_GONE, self.claim.text) else frozenset()
+        )
+
+    @cached_property
+    def replaced(self) -> tuple[frozenset[str], ...]:
+        """What it says has been replaced, without what that has in common with the new."""
+        return tuple(_replaced(self.claim.text))
+
+    @cached_property
+    def opposites(self) -> tuple[frozenset[str], ...]:
+        """The pairs of antonyms of which it has one."""
+        terms = self.claim.terms
+        return tuple(pair for pair in _opposites() if len(pair & terms) == 1)
+
+
+def readings(text: str) -> tuple[Reading, ...]:
+    """Return the claims of a text, ready to be compared with those of others."""
+    return tuple(map(Reading, claims(text)))
+
+
 def compare(older: str, newer: str) -> Verdict:
     """Say what a newer statement of somebody does to an older one of the same person.
 
     Pure, deterministic, linear in both texts; symmetric in nothing: the later word counts.
     """
-    return compare_claims(claims(older), claims(newer))
+    return compare_readings(readings(older), readings(newer))
 
 
-def compare_claims(older: Sequence[Claim], newer: Sequence[Claim]) -> Verdict:
-    """Say what claims of a newer statement do to those of an older one; an update goes before a
-    contradiction.
+def compare_readings(older: Sequence[Reading], newer: Sequence[Reading]) -> Verdict:
+    """Say what the claims of a newer statement do to those of an older one; an update goes before
+    a contradiction.
     """
-    found = [
-        verdict
-        for later in newer
-        if not later.supposed or later.changes
-        for earlier in older
-        for verdict in _verdicts(earlier, later)
-    ]
-    updates = (verdict for verdict in found if verdict.relation is Relation.UPDATE)
-    return next(updates, found[0] if found else NEITHER)
+    found = NEITHER
+    for later in newer:
+        if later.claim.is_supposed and not later.claim.changes:
+            continue
+        for earlier in older:
+            verdict = _verdict(earlier, later)
+            if verdict.relation is Relation.UPDATE:
+                return verdict
+            if found is NEITHER:
+                found = verdict
+    return found
 
 
-def _verdicts(older: Claim, newer: Claim) -> Iterator[Verdict]:
+def _verdict(older: Reading, newer: Reading) -> Verdict:
     for judge in (_by_slot, _by_stance, _by_end, _by_replacement, _by_figure, _by_denial, _by_pair):
         verdict = judge(older, newer)
         if verdict is not None:
-            yield verdict
-            return
+            return verdict
+    return NEITHER
 
 
 def _update(rule: str) -> Verdict:
@@ -97,110 +146,111 @@ def _contradiction(rule: str) -> Verdict:
     return Verdict(Relation.CONTRADICTION, rule)
 
 
-def _by_slot(older: Claim, newer: Claim) -> Verdict | None:
-    for old in slots(older):
-        for new in slots(newer):
+def _by_slot(older: Reading, newer: Reading) -> Verdict | None:
+    for old in older.slots if newer.slots else ():
+        for new in newer.slots:
             if old[:2] == new[:2] and values_differ(old, new):
                 rule = f"slot:{new.name.replace(' ', '_')}"
                 return _contradiction(rule) if new.is_fixed else _update(rule)
     return None
 
 
-def _by_stance(older: Claim, newer: Claim) -> Verdict | None:
-    new, old = stance(newer), stance(older)
+def _by_stance(older: Reading, newer: Reading) -> Verdict | None:
+    new = newer.stance
+    old = older.stance if new else None
     return _update("stance") if new and old and lifts(new, old) else None
 
 
-def _by_end(older: Claim, newer: Claim) -> Verdict | None:
+def _by_end(older: Reading, newer: Reading) -> Verdict | None:
     """Read "I no longer …" against what it says is over."""
-    if older.denies or older.supposed:
+    over, was = newer.over, older.claim
+    if not over or not over <= was.terms or was.denies or older.over or not _is_state(was):
         return None
-    match = patterns.compile(_GONE, ignore_case=True).search(newer.text)
-    if match is None:
-        return None
-    over = newer.terms - _POSSESSES
-    beside = older.terms - newer.terms - _POSSESSES
-    if over and over <= older.terms and len(beside) <= MOST_BESIDE and _is_state(older):
-        return _update("no_longer")
+    return _update("no_longer") if _is_about(was, newer.claim.terms) else None
+
+
+def _by_replacement(older: Reading, newer: Reading) -> Verdict | None:
+    """Read "from X to Y" and "Y instead of X" against a statement that has X."""
+    was = older.claim
+    for gone in newer.replaced:
+        if gone <= was.terms and not was.denies and _is_state(was):
+            return _update("replaced") if _is_about(was, gone | newer.claim.terms) else None
     return None
 
 
-def _by_replacement(older: Claim, newer: Claim) -> Verdict | None:
-    """Read "from X to Y" and "Y instead of X" against a statement that has X."""
+def _replaced(text: str) -> Iterator[frozenset[str]]:
     for pattern in (_FROM_TO, _REPLACED):
-        match = patterns.compile(pattern, ignore_case=True).search(newer.text)
-        if match is None:
-            continue
-        given = match.groupdict()
+        match = patterns.compile(pattern, ignore_case=True).search(text)
+        given = {} if match is None else match.groupdict()
         gone = stems(given.get("old") or given.get("old2") or "")
         come = stems(given.get("new") or given.get("new2") or "")
-        beside = older.terms - gone - newer.terms - _POSSESSES
-        names = gone - come and (gone - come) <= older.terms and not come <= older.terms
-        if names and not older.denies and len(beside) <= MOST_BESIDE and _is_state(older):
-            return _update("replaced")
-    return None
+        if gone - come:
+            yield gone - come
+
+
+def _is_about(claim: Claim, said: frozenset[str]) -> bool:
+    """Whether a claim says little else than what another has said."""
+    return len(claim.terms - said - stems_of(_POSSESSES)) <= MOST_BESIDE
 
 
 def _is_state(claim: Claim) -> bool:
-    return not claim.past and not claim.supposed
+    return not claim.is_past and not claim.is_supposed
 
 
-def _by_figure(older: Claim, newer: Claim) -> Verdict | None:
+def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
     """Read two figures of one thing."""
-    if older.denies or newer.denies or newer.adds:
+    was, now = older.claim, newer.claim
+    if not was.figures or not now.figures or not _differ(was.figures, now.figures):
         return None
-    pair = _differing(older.figures, newer.figures)
-    if pair is None:
+    if was.denies or now.denies or now.adds:
         return None
-    common, fewer = older.terms & newer.terms, min(len(older.terms), len(newer.terms))
-    same = older.terms == newer.terms and bool(common)
+    common, fewer = was.terms & now.terms, min(len(was.terms), len(now.terms))
     met = len(common) >= 2 and len(common) >= 0.4 * fewer
-    whole = common and len(common) == fewer and has(_OF_ONE, older.text)
-    if newer.changes and not older.past and (met or whole):
+    whole = common and len(common) == fewer and has(_OF_ONE, was.text)
+    if now.changes and not was.is_past and (met or whole):
         return _update("figure")
-    if not same or newer.past or older.past:
-        return None
-    return _update("figure") if has(_IS, newer.text) else _contradiction("figure")
+    same = common and was.terms == now.terms and not (was.is_past or now.is_past)
+    return _update("figure") if same and has(_IS, now.text) else None
 
 
-def _differing(older: Sequence[Figure], newer: Sequence[Figure]) -> tuple[Figure, Figure] | None:
-    """Return two figures that count the same and differ, unless one side has both values."""
+def _differ(older: Sequence[Figure], newer: Sequence[Figure]) -> bool:
+    """Whether something is counted in both with other results; what has a figure in its name is
+    not counted.
+    """
     for new in newer:
-        if new.measure is Measure.NAMED:
-            continue
-        like = [old for old in older if (old.measure, old.unit) == (new.measure, new.unit)]
-        if not like or new.value in {old.value for old in like}:
-            continue
-        return like[0], new
-    return None
+        like = {old.value for old in older if (old.measure, old.unit) == (new.measure, new.unit)}
+        if like and new.value not in like and new.measure is not Measure.NAMED:
+            return True
+    return False
 
 
-def _by_denial(older: Claim, newer: Claim) -> Verdict | None:
+def _by_denial(older: Reading, newer: Reading) -> Verdict | None:
     """Read two claims of which one denies what the other says."""
-    if older.denies == newer.denies or older.supposed or newer.supposed:
+    was, now = older.claim, newer.claim
+    met = was.terms & now.terms
+    if not met or was.denies == now.denies or was.is_supposed or now.is_supposed:
         return None
-    denying, saying = (older, newer) if older.denies else (newer, older)
-    denied = denying.terms
-    met = denied & saying.terms
+    denied = was.terms if was.denies else now.terms
     enough = len(met) >= 2 and len(met) >= 0.67 * len(denied)
-    if not (enough or (denied == saying.terms and met)):
+    if not enough and was.terms != now.terms:
         return None
-    if older.open or (older.denies and has(_AGAIN, newer.text)) or has(_GONE, newer.text):
+    if was.is_open or (was.denies and has(_AGAIN, now.text)) or newer.over:
         return _update("denial")
     return _contradiction("denial")
 
 
-def _by_pair(older: Claim, newer: Claim) -> Verdict | None:
+def _by_pair(older: Reading, newer: Reading) -> Verdict | None:
     """Read two claims that are the same but for one of two antonyms."""
-    if older.denies != newer.denies or older.past != newer.past:
-        return None
-    mine, theirs = set(newer.text.lower().split()), set(older.text.lower().split())
-    for pair in _ANTONYMS:
-        new, old = pair & mine, pair & theirs
-        if len(new) != 1 or len(old) != 1 or new == old:
+    was, now = older.claim, newer.claim
+    for pair in newer.opposites:
+        common = now.terms - pair
+        if pair not in older.opposites or now.terms == was.terms or common != was.terms - pair:
             continue
-        apart = frozenset(analyse(" ".join(pair)))
-        common = newer.terms - apart
-        if common and common == older.terms - apart:
-            return _update("antonym") if newer.changes else _contradiction("antonym")
+        if common and was.denies == now.denies:
+            return _update("antonym") if now.changes else _contradiction("antonym")
     return None
+
+
+@cache
+def _opposites() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(analyse(" ".join(sorted(pair)))) for pair in _ANTONYMS)

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from memstrata.hygiene.claims import Claim, stems
-from memstrata.hygiene.figures import Measure
+from memstrata.hygiene.claims import Claim, stems, stems_of
 from memstrata.language import patterns
 
-_SUBJECT = (
-    r"(?P<subject>(?i:i|i'm|i've|we|we're|we've|the user|user|he|she|they)|\p{Lu}[\p{L}'-]+)"
-)
+_SUBJECT = r"(?P<subject>(?i:i|i'm|i've|we|we're|we've|the user|user|he|she|they)|\p{Lu}[\p{L}'-]+)"
 _ADVERBS = (
     r"(?:\s+(?i:now|currently|just|recently|finally|actually|have|has|'ve|am|is|are|still|already"
     r"|since|officially))*"
 )
 _VALUE = r"(?P<value>\p{Lu}[\p{L}\p{M}\p{N}.&'-]*(?:\s+(?:of|the|de|la|\p{Lu}[\p{L}\p{M}.&'-]*))*)"
 _ATTRIBUTE = (
-    r"(?i:(?:current |new |usual |main |preferred |favou?rite )?(?:name|nickname|birthday|birth date"
-    r"|age|address|e-?mail(?: address)?|phone(?: number)?|password|boss|manager|employer|job(?: title)?"
+    r"(?i:(?:current |new |usual |main |preferred |favou?rite )?(?:name|nickname|birthday"
+    r"|birth date"
+    r"|age|address|e-?mail(?: address)?|phone(?: number)?|password|boss|manager|employer"
+    r"|job(?: title)?"
     r"|title|role|diet|time ?zone|native language|language|editor|ide|theme|deadline|budget|status"
     r"|capital|landlord|doctor|dentist|blood type|shoe size|salary|rent|wake-up time|bedtime|team"
     r"|spouse|wife|husband|partner|girlfriend|boyfriend|fianc[ée]e?|os|operating system|car|laptop"
@@ -32,21 +31,22 @@ _ATTRIBUTE = (
 )
 
 # Two of these at once are one thing said with more or less detail: a town lies in a country.
-_COUNTRIES = frozenset(
+_AREAS = (
     "afghanistan albania algeria argentina armenia australia austria bangladesh belgium bolivia "
     "brazil britain bulgaria cambodia cameroon canada chile china colombia croatia cuba cyprus "
     "czechia denmark ecuador egypt england estonia ethiopia finland france georgia germany ghana "
     "greece guatemala hungary iceland india indonesia iran iraq ireland israel italy jamaica japan "
-    "jordan kazakhstan kenya korea kuwait latvia lebanon lithuania luxembourg malaysia malta mexico "
+    "jordan kazakhstan kenya korea kuwait latvia lebanon lithuania luxembourg malaysia malta"
+    " mexico "
     "morocco nepal netherlands nigeria norway pakistan panama paraguay peru philippines poland "
-    "portugal qatar romania russia scotland senegal serbia singapore slovakia slovenia spain sweden "
+    "portugal qatar romania russia scotland senegal serbia singapore slovakia slovenia spain"
+    " sweden "
     "switzerland syria taiwan tanzania thailand tunisia turkey uganda ukraine uruguay usa uk us "
     "venezuela vietnam wales zambia zimbabwe california texas florida oregon washington ohio "
-    "colorado bavaria catalonia ontario quebec queensland europe asia africa america".split()
+    "colorado bavaria catalonia ontario quebec queensland europe asia africa america"
 )
 _FIXED = frozenset({"attribute:birthday", "attribute:birth date", "attribute:native language",
                     "attribute:blood type", "attribute:hometown", "born"})  # fmt: skip
-_MEAT_FREE = frozenset({"vegan", "vegetarian", "pescatarian"})
 
 
 class Slot(NamedTuple):
@@ -69,33 +69,93 @@ class Slot(NamedTuple):
 
 
 _RULES = (
-    ("residence", rf"^{_SUBJECT}{_ADVERBS}\s+(?i:live|lives|living|reside|resides|based|located|settled)"
-                  rf"\s+(?i:in|near)\s+{_VALUE}"),
-    ("residence", rf"^{_SUBJECT}{_ADVERBS}\s+(?i:moved|relocated)\s+(?i:back\s+|over\s+|out\s+|house\s+)?"
-                  rf"(?:(?i:from)\s+\S+(?:\s\p{{Lu}}\S*)*\s+)?(?i:to)\s+{_VALUE}"),
-    ("employer", rf"^{_SUBJECT}{_ADVERBS}\s+(?i:work|works|working|employed)\s+(?i:at|for|by)\s+{_VALUE}"),
-    ("employer", rf"^{_SUBJECT}{_ADVERBS}\s+(?i:started\s+(?:working\s+|a\s+(?:new\s+)?job\s+)?(?:at|with)"
-                 rf"|(?:got|took|accepted)\s+a\s+(?:new\s+)?job\s+(?:at|with)|moved\s+jobs\s+to)\s+{_VALUE}"),
-    ("born", rf"^{_SUBJECT}\s+(?i:was\s+born|were\s+born)\s+(?i:in)\s+{_VALUE}"),
-    ("marital status", rf"^{_SUBJECT}{_ADVERBS}\s+(?i:got\s+|been\s+)?(?P<value>(?i:single|married|engaged"
-                       r"|divorced|widowed))\b"),
-    ("diet", rf"^{_SUBJECT}{_ADVERBS}\s+(?i:a\s+|became\s+(?:a\s+)?|went\s+|turned\s+|strictly\s+)?"
-             r"(?P<value>(?i:vegan|vegetarian|pescatarian))\b"),
-    ("diet", rf"^{_SUBJECT}{_ADVERBS}\s+(?i:eat|eats|eating|love|loves)\s+(?i:a lot of\s+|lots of\s+|red\s+)*"
-             r"(?P<value>(?i:meat|beef|steak|steaks|pork|bacon|chicken))\b"),
-    ("attribute", rf"^(?P<subject>(?i:my|our|the|his|her|their|the user's|user's)|\p{{Lu}}[\p{{L}}-]+'s)\s+"
-                  rf"(?P<named>{_ATTRIBUTE}(?:\s+(?i:\p{{L}}+))?)\s+(?i:is|are|=)\s+(?:(?i:now|currently)\s+)*"
-                  r"(?P<value>[^,;]{1,60})$"),
-    ("attribute", r"^(?P<value>[^,;]{1,60}?)\s+(?i:is|are)\s+(?:(?i:now|currently)\s+)*"
-                  rf"(?P<subject>(?i:my))\s+(?P<named>{_ATTRIBUTE}(?:\s+(?i:\p{{L}}+))?)$"),
-)  # fmt: skip
+    (
+        "residence",
+        (
+            rf"^{_SUBJECT}{_ADVERBS}\s+(?i:live|lives|living|reside|resides|based"
+            rf"|located|settled)"
+            rf"\s+(?i:in|near)\s+{_VALUE}"
+        ),
+    ),
+    (
+        "residence",
+        (
+            rf"^{_SUBJECT}{_ADVERBS}\s+(?i:moved|relocated)\s+(?i:back\s+|over\s+"
+            rf"|out\s+|house\s+)?"
+            rf"(?:(?i:from)\s+\S+(?:\s\p{{Lu}}\S*)*\s+)?(?i:to)\s+{_VALUE}"
+        ),
+    ),
+    (
+        "employer",
+        (
+            rf"^{_SUBJECT}{_ADVERBS}\s+(?i:work|works|working|employed)\s+(?i:at|for"
+            rf"|by)\s+{_VALUE}"
+        ),
+    ),
+    (
+        "employer",
+        (
+            rf"^{_SUBJECT}{_ADVERBS}\s+(?i:started\s+(?:working\s+"
+            rf"|a\s+(?:new\s+)?job\s+)?(?:at|with)"
+            rf"|(?:got|took|accepted)\s+a\s+(?:new\s+)?job\s+(?:at|with)"
+            rf"|moved\s+jobs\s+to)\s+{_VALUE}"
+        ),
+    ),
+    (
+        "born",
+        (rf"^{_SUBJECT}\s+(?i:was\s+born|were\s+born)\s+(?i:in)\s+{_VALUE}"),
+    ),
+    (
+        "marital status",
+        (
+            rf"^{_SUBJECT}{_ADVERBS}\s+(?i:got\s+|been\s+)?(?P<value>(?i:single"
+            rf"|married|engaged"
+            r"|divorced|widowed))\b"
+        ),
+    ),
+    (
+        "diet",
+        (
+            rf"^{_SUBJECT}{_ADVERBS}\s+(?i:a\s+|became\s+(?:a\s+)?|went\s+|turned\s+|strictly\s+)?"
+            r"(?P<value>(?i:vegan|vegetarian|pescatarian))\b"
+        ),
+    ),
+    (
+        "diet",
+        (
+            rf"^{_SUBJECT}{_ADVERBS}\s+(?i:eat|eats|eating|love|loves)\s+(?i:a lot of\s+"
+            rf"|lots of\s+|red\s+)*"
+            r"(?P<value>(?i:meat|beef|steak|steaks|pork|bacon|chicken))\b"
+        ),
+    ),
+    (
+        "attribute",
+        (
+            rf"^(?P<subject>(?i:my|our|the|his|her|their|the user's|user's)"
+            rf"|\p{{Lu}}[\p{{L}}-]+'s)\s+"
+            rf"(?P<named>{_ATTRIBUTE}(?:\s+(?i:\p{{L}}+))?)\s+(?i:is|are"
+            rf"|=)\s+(?:(?i:now|currently)\s+)*"
+            r"(?P<value>[^,;]{1,60})$"
+        ),
+    ),
+    (
+        "attribute",
+        (
+            r"^(?P<value>[^,;]{1,60}?)\s+(?i:is|are)\s+(?:(?i:now|currently)\s+)*"
+            rf"(?P<subject>(?i:my))\s+(?P<named>{_ATTRIBUTE}(?:\s+(?i:\p{{L}}+))?)$"
+        ),
+    ),
+)
+_ANY = "|".join(f"(?:{patterns.unnamed(pattern)})" for _, pattern in _RULES)
 _SELF = frozenset("i i'm i've we we're we've user my our".split()) | {"the user", "the user's"}
 _NO_NAME = frozenset("It This That There Then Here What When Which Who One Also And But So".split())
 
 
 def slots(claim: Claim) -> tuple[Slot, ...]:
     """Return the slots that a claim fills; none where it denies, supposes or adds."""
-    if claim.denies or claim.supposed or claim.adds:
+    if patterns.compile(_ANY).search(claim.text) is None:
+        return ()
+    if claim.denies or claim.is_supposed or claim.adds:
         return ()
     found = []
     for name, pattern in _RULES:
@@ -121,11 +181,11 @@ _PLACES = frozenset({"residence", "born"})
 
 def stems_of_areas() -> frozenset[str]:
     """Return the stems of names of countries and the like."""
-    return stems(" ".join(sorted(_COUNTRIES)))
+    return stems_of(_AREAS)
 
 
 def _diets() -> frozenset[str]:
-    return stems(" ".join(sorted(_MEAT_FREE)))
+    return stems_of("vegan vegetarian pescatarian")
 
 
 def _slot(name: str, match: patterns.Match) -> Slot | None:
@@ -143,9 +203,3 @@ def _slot(name: str, match: patterns.Match) -> Slot | None:
 
 
 _IDLE = frozenset("a an the on in at to for set of".split())
-
-
-def counts_alone(claim: Claim) -> bool:
-    """Whether all that a claim says in figures are days and hours: an occasion, not a state."""
-    timed = (Measure.DATE, Measure.CLOCK, Measure.WEEKDAY)
-    return bool(claim.figures) and all(each.measure in timed for each in claim.figures)

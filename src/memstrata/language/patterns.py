@@ -70,3 +70,11 @@ def compile(pattern: str, *, ignore_case: bool = False) -> Pattern:
         reason = error.args[0] if error.args else "unknown"
         text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise ValueError(f"pattern {pattern!r} is not supported: {text}") from error
+
+
+def unnamed(pattern: str) -> str:
+    """Return a pattern whose named groups capture nothing: one name may stand once in a pattern,
+    and those that are to be tried together share theirs.
+    """
+    first, *rest = pattern.split("(?P<")
+    return first + "".join("(?:" + part.split(">", 1)[1] for part in rest)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.review import Keep
-from memstrata.longterm.versions import Moment, confirmed, superseded
+from memstrata.longterm.versions import Moment, confirmed, superseded, untrue
 
 SoftDays: TypeAlias = Callable[[str], float | None]
 """From a category to its soft life in days, None for no end."""
@@ -19,7 +19,8 @@ def decided(
 ) -> tuple[Memory, ...] | str:
     """Return the states that a decision leads to, what is kept first; or why it leads to none.
 
-    What is kept is verified by it. What is not gives way to the other, in a chain of its own.
+    What is kept is verified by it. What is not gives way to the other, in a chain of its own; where
+    neither is kept, both go into history without a successor.
 
     Args:
         a: What stands of the one side, or None.
@@ -37,6 +38,8 @@ def decided(
         return "already_decided"
     if keep is Keep.BOTH:
         return tuple(_kept(side, moment, soft_days) for side in waiting)
+    if keep is Keep.NEITHER:
+        return tuple(untrue(side, moment) for side in (a, b) if side is not None)
     winner, loser = (a, b) if keep is Keep.A else (b, a)
     if winner is None:
         return "side_gone"
