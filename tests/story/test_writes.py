@@ -163,12 +163,12 @@ def test_free_text_of_another_kind_is_another_memory(ana: MemoryManager) -> None
     assert outcomes == ["created"] * 3
 
 
-def test_texts_that_differ_in_a_number_or_a_negation_all_stand(ana: MemoryManager) -> None:
+def test_texts_that_differ_in_a_number_or_a_negation_coexist(ana: MemoryManager) -> None:
     texts = ("Call at 5", "Call at 6", "Do not call at 5", "Call at 5 on 2026-01-02")
 
     kinds = [ana.remember(text).kind for text in texts]
 
-    assert kinds == ["created", "created", "review", "created"]
+    assert kinds == ["created", "created", "coexists", "created"]
     assert len(ana.list()) == 4
 
 

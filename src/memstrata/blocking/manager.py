@@ -10,6 +10,7 @@ from memstrata.blocking.ageing import AgeingVerbs
 from memstrata.blocking.carrying import CarryingVerbs
 from memstrata.blocking.changing import ChangingVerbs
 from memstrata.blocking.consents import ConsentVerbs
+from memstrata.blocking.cycles import CycleVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.erasing import ErasingVerbs
 from memstrata.blocking.prompt import PromptVerbs
@@ -22,7 +23,7 @@ from memstrata.manager import AsyncMemoryManager
 
 
 class MemoryManager(
-    PromptVerbs, AgeingVerbs, ErasingVerbs, ChangingVerbs, ConsentVerbs, CarryingVerbs
+    PromptVerbs, AgeingVerbs, ErasingVerbs, ChangingVerbs, ConsentVerbs, CarryingVerbs, CycleVerbs
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -30,7 +31,7 @@ class MemoryManager(
 
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)
-        self._manager = self._ageing = self._changing = self._consents = manager
+        self._manager = self._ageing = self._changing = self._consents = self._cycling = manager
 
     @property
     def principal(self) -> Principal:

@@ -47,6 +47,13 @@ _DENIES = (
     r"\b(?:not|no|never|none|nothing|nobody|neither|without|cannot|hardly|barely|refuse|refuses)\b"
     r"|\w+n't\b|\bdont\b|\bdoesnt\b|\bcant\b|\bhavent\b"
 )
+# Turns of phrase and questions at the end that deny nothing.
+_NO_DENIAL = (
+    r"\b(?:can't wait|can't help|can't believe|can't seem|not only|not just|no problem|no doubt"
+    r"|no matter|not sure|don't know|don't think|don't mind|don't need|why not|not to mention"
+    r"|no wonder|cannot wait)\b|n't (?:i|you|he|she|it|we|they)$"
+)
+_ANAPHORS = frozenset("it this that these those they he she you there here him her them".split())
 _UNTIL_NOW = r"\b(?:yet|so far|still (?:not|haven't|hasn't|don't))\b"
 _CHANGES = (
     r"\b(?:now|no longer|any ?more|switched|switching|changed|changing|moved|moving|replaced"
@@ -67,6 +74,10 @@ _PAST = (
     r"|said|told|found|left|lost|won|paid|sent|spent|built|taught|flew|drove|spoke|began|broke"
     r"|chose|held|kept|led|rode|slept|swam|thought|wore|got|when i was"
     r"|as a (?:child|kid|teenager|student)|in (?:19|20)\d\d|\w{3,}ed)\b"
+)
+
+_STILL_IS = (
+    r"\b(?:have an?|has an?|(?:is|are) (?:on|at|due|set|scheduled|enabled|disabled|closed))\b"
 )
 
 # Words that tell nothing of what a claim is about: of time and degree, of wishing and trying, and
@@ -115,7 +126,15 @@ class Claim:
     @cached_property
     def denies(self) -> bool:
         """Whether it has a negation."""
-        return has(_DENIES, self.text)
+        return has(_DENIES, self.text) and not has(_NO_DENIAL, self.text)
+
+    @cached_property
+    def is_anaphoric(self) -> bool:
+        """Whether its subject was named elsewhere, or is who is spoken to: nobody knows here
+        whether "she" is the one that another claim means.
+        """
+        first = self.text.lstrip("\"'( ").partition(" ")[0].lower().partition("'")[0]
+        return first in _ANAPHORS
 
     @cached_property
     def is_open(self) -> bool:
@@ -135,7 +154,7 @@ class Claim:
     @cached_property
     def is_past(self) -> bool:
         """Whether it tells of what is over."""
-        return has(_PAST, self.text)
+        return has(_PAST, self.text) and not has(_STILL_IS, self.text)
 
     @cached_property
     def is_supposed(self) -> bool:

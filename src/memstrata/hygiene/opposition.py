@@ -37,9 +37,12 @@ _ANTONYMS = tuple(
     ).split()
 )
 _GONE = (
-    r"\b(?:no longer|not .{1,60} any ?more|n't .{1,60} any ?more|stopped|quit|gave up|given up"
-    r"|used to|got rid of|cancell?ed|ceased|dropped|sold|broke up with|left)\b\s*(?P<what>.*)"
+    r"\b(?:no longer|not .{1,60} any ?more|n't .{1,60} any ?more|stopped|ceased|used to)\b"
+    r"|\bgot rid of\b"
+    r"|\b(?:i|we|i've|we've|user)\s+(?:\w+\s+){0,3}(?:quit|gave up|given up|cancell?ed|dropped|sold"
+    r"|left|broke up with)\b|\b(?:was|were|been|is|are|got)\s+cancell?ed\b"
 )
+_ENDS = "stopped quit gave given rid cancelled canceled ceased dropped sold broke left longer"
 _FROM_TO = (
     r"\b(?:switched|switching|changed|moved|migrated|converted|upgraded|went|swapped)\b.{0,40}?"
     r"\bfrom\s+(?P<old>.{2,50}?)\s+to\s+(?P<new>.+)"
@@ -59,6 +62,8 @@ _POSSESSES = (
     " likes love loves prefer prefers enjoy enjoys am is"
 )
 _AGAIN = r"\b(?:finally|now|since|again|started|just|at last|for the first time)\b"
+
+_NEVER_ANY = r"\bnever (?:actually |really |ever )?(?P<done>\w+) any\b"
 
 MOST_BESIDE = 3
 """Terms that a statement may have besides what is said to be over; chosen: with more it is about
@@ -84,9 +89,9 @@ class Reading:
     @cached_property
     def over(self) -> frozenset[str]:
         """What it says is over; empty where it says nothing such."""
-        return (
-            self.claim.terms - stems_of(_POSSESSES) if has(_GONE, self.claim.text) else frozenset()
-        )
+        if not has(_GONE, self.claim.text):
+            return frozenset()
+        return self.claim.terms - stems_of(_POSSESSES) - stems_of(_ENDS)
 
     @cached_property
     def replaced(self) -> tuple[frozenset[str], ...]:
@@ -131,7 +136,9 @@ def compare_readings(older: Sequence[Reading], newer: Sequence[Reading]) -> Verd
 
 
 def _verdict(older: Reading, newer: Reading) -> Verdict:
-    for judge in (_by_slot, _by_stance, _by_end, _by_replacement, _by_figure, _by_denial, _by_pair):
+    if older.claim.is_anaphoric or newer.claim.is_anaphoric:
+        return NEITHER
+    for judge in _JUDGES:
         verdict = judge(older, newer)
         if verdict is not None:
             return verdict
@@ -178,6 +185,11 @@ def _by_replacement(older: Reading, newer: Reading) -> Verdict | None:
     return None
 
 
+def ends_something(text: str) -> bool:
+    """Whether the wording of a text says that something is over or has been replaced."""
+    return has(f"{_GONE}|{patterns.unnamed(_FROM_TO)}|{patterns.unnamed(_REPLACED)}", text)
+
+
 def _replaced(text: str) -> Iterator[frozenset[str]]:
     for pattern in (_FROM_TO, _REPLACED):
         match = patterns.compile(pattern, ignore_case=True).search(text)
@@ -207,19 +219,22 @@ def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
     common, fewer = was.terms & now.terms, min(len(was.terms), len(now.terms))
     met = len(common) >= 2 and len(common) >= 0.4 * fewer
     whole = common and len(common) == fewer and has(_OF_ONE, was.text)
-    if now.changes and not was.is_past and (met or whole):
+    if now.changes and (met or whole) and (was.changes or not was.is_past):
         return _update("figure")
     same = common and was.terms == now.terms and not (was.is_past or now.is_past)
     return _update("figure") if same and has(_IS, now.text) else None
 
 
 def _differ(older: Sequence[Figure], newer: Sequence[Figure]) -> bool:
-    """Whether something is counted in both with other results; what has a figure in its name is
-    not counted.
+    """Whether one thing is counted in both, once in each, with another result; what has a figure in
+    its name is not counted.
     """
     for new in newer:
-        like = {old.value for old in older if (old.measure, old.unit) == (new.measure, new.unit)}
-        if like and new.value not in like and new.measure is not Measure.NAMED:
+        kind = (new.measure, new.unit)
+        old, now = (
+            {f.value for f in each if (f.measure, f.unit) == kind} for each in (older, newer)
+        )
+        if len(old) == len(now) == 1 and old != now and new.measure is not Measure.NAMED:
             return True
     return False
 
@@ -230,13 +245,23 @@ def _by_denial(older: Reading, newer: Reading) -> Verdict | None:
     met = was.terms & now.terms
     if not met or was.denies == now.denies or was.is_supposed or now.is_supposed:
         return None
-    denied = was.terms if was.denies else now.terms
-    enough = len(met) >= 2 and len(met) >= 0.67 * len(denied)
-    if not enough and was.terms != now.terms:
+    denying = was if was.denies else now
+    enough = len(met) >= 2 and len(met) >= 0.67 * len(denying.terms)
+    same = was.terms == now.terms and len(met) >= 2
+    if not enough and not same and not _denies_any(denying, met):
         return None
     if was.is_open or (was.denies and has(_AGAIN, now.text)) or newer.over:
         return _update("denial")
     return _contradiction("denial")
+
+
+def _denies_any(denying: Claim, met: frozenset[str]) -> bool:
+    """Whether what is met is one of several things of which a claim denies each: "never attended
+    any workshop or course".
+    """
+    match = patterns.compile(_NEVER_ANY, ignore_case=True).search(denying.text)
+    done = frozenset[str]() if match is None else stems(match.group("done") or "")
+    return bool(done) and done <= met and len(met) > len(done)
 
 
 def _by_pair(older: Reading, newer: Reading) -> Verdict | None:
@@ -249,6 +274,17 @@ def _by_pair(older: Reading, newer: Reading) -> Verdict | None:
         if common and was.denies == now.denies:
             return _update("antonym") if now.changes else _contradiction("antonym")
     return None
+
+
+_JUDGES = (
+    _by_slot,
+    _by_stance,
+    _by_end,
+    _by_replacement,
+    _by_figure,
+    _by_denial,
+    _by_pair,
+)
 
 
 @cache

@@ -16,9 +16,9 @@ from functools import cache
 from memstrata.domain.decision import Candidate
 from memstrata.domain.gates import Need, Shape
 from memstrata.domain.memory import Kind, Memory
-from memstrata.domain.opposition import Opposed, Relation
+from memstrata.domain.opposition import Opposed, Relation, Verdict
 from memstrata.hygiene.claims import light, stems
-from memstrata.hygiene.opposition import Reading, compare_readings, readings
+from memstrata.hygiene.opposition import Reading, compare_readings, ends_something, readings
 from memstrata.hygiene.stances import Stance, lifts_with
 from memstrata.language import patterns
 from memstrata.language.analyser import analyse, term_id
@@ -31,15 +31,26 @@ ALIKE_IN_STANCE = 0.45
 """The same where both are for or against something that has a word in common: "I don't like Acme
 sneakers" and "I love Acme's new line" have 0.52; measured."""
 
-_TELLING = """
-    never none switch switched switching change changed moved moving replaced traded ditched swapped
-    migrated instead rescheduled postponed pushed extended increased decreased reduced raised
-    lowered adjusted revised updated dropped upgraded downgraded stopped quit gave given cancelled
-    canceled ceased sold broke left longer anymore enabled disabled open closed active inactive
-    allowed forbidden required optional light dark tabs spaces window aisle vegan vegetarian
-    pescatarian single married engaged divorced widowed now
-    dont doesnt isnt arent wasnt werent havent hasnt hadnt didnt wont cant couldnt shouldnt
+_DENYING = """
+    never none dont doesnt isnt arent wasnt werent havent hasnt hadnt didnt wont cant couldnt
+    shouldnt
 """
+_OPPOSITE = """
+    enabled disabled open closed active inactive allowed forbidden required optional light dark tabs
+    spaces window aisle public private online offline
+"""
+_PLAIN = _DENYING + _OPPOSITE
+_CHANGING = """
+    switch switched switching change changed moved moving replaced traded ditched swapped migrated
+    instead rescheduled postponed pushed extended increased decreased reduced raised lowered
+    adjusted revised updated dropped upgraded downgraded now new
+"""
+_ENDING = """
+    stopped quit gave given cancelled canceled ceased sold left broke longer anymore dropped
+    switched changed moved migrated converted upgraded went swapped replaced traded ditched
+    instead used rid
+"""
+_FIGURE = r"\d|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _HAS_FIGURE = (
     r"\b(?:is|are|costs?|has|have|takes?|allows?|starts?|ends?|opens?|closes?)\b[^.]{0,60}\d"
 )
@@ -110,19 +121,43 @@ def opposed(
     return _with_kind(candidate, said, against, view, shape)
 
 
+def against(memory: Memory, view: OwnerView, shape: Shape) -> tuple[tuple[Memory, Verdict], ...]:
+    """Return what a memory that stands is against among what was said before it (HY-8).
+
+    Looks farther than a write does: at whatever has half of its words, whether or not the wording
+    tells that anything has changed.
+    """
+    about = shape.terms - _passed_over()
+    wide = Need(about, max(1, len(about) // 2), above=ALIKE)
+    needs = (*needs_of(memory.content, shape), *((wide,) if about else ()))
+    said = readings(memory.content)
+    found = []
+    for other in view.about(memory.place, memory.kind, shape, needs):
+        if (other.created_at, other.id) >= (memory.created_at, memory.id):
+            continue
+        both = None not in (memory.speaker, other.speaker)
+        if other.root != memory.root and not (both and other.speaker != memory.speaker):
+            verdict = compare_readings(readings(other.content), said)
+            if verdict.relation is not Relation.NEITHER:
+                found.append((other, verdict))
+    return tuple(found)
+
+
 def needs_of(text: str, shape: Shape) -> tuple[Need, ...]:
     """Return which words a statement must have that a text could be against; nothing for most
     texts, and in microseconds.
     """
     terms, needs = shape.terms, list[Need]()
     about = terms - _passed_over()
-    if about and (not terms.isdisjoint(_ids_of(_TELLING)) or _tells(text)):
+    if about and _tells(terms, text):
         # What is over, denied or counted anew is a part of what stands; half of the words, then.
-        needs.append(Need(about, min(len(about), max(2, len(about) // 2)), above=ALIKE))
+        needs.append(Need(about, max(1, len(about) // 2), above=ALIKE))
     words = text.lower().split()
     named = not terms.isdisjoint(_ids_of(_ATTRIBUTES)) and not _COPULAS.isdisjoint(words)
-    if named or not (terms.isdisjoint(_ids_of(_SLOTTED)) and _STANCES.isdisjoint(words)):
+    ends = not terms.isdisjoint(_ids_of(_ENDING)) and ends_something(text)
+    if ends or named or not (terms.isdisjoint(_ids_of(_SLOTTED)) and _STANCES.isdisjoint(words)):
         said = readings(text)
+        needs += _of_ends(said) if ends else ()
         needs += _of_slots(said)
         needs += _of_stances(said)
     return tuple(needs)
@@ -137,11 +172,22 @@ def _of_stances(said: Sequence[Reading]) -> Iterator[Need]:
             yield Need(_ids({term}), 1, theirs, above=least)
 
 
-def _tells(text: str) -> bool:
+def _of_ends(said: Sequence[Reading]) -> Iterator[Need]:
+    for one in said:
+        for gone in (one.over, *one.replaced):
+            if gone:
+                yield Need(_ids(gone), len(gone))
+
+
+def _tells(terms: frozenset[int], text: str) -> bool:
+    """Whether a text denies something, has one of two opposites, or counts something anew."""
+    if not terms.isdisjoint(_ids_of(_PLAIN)):
+        return True
     lowered = text.lower()
     if " not " in lowered or " no " in lowered or "n\u2019t" in lowered:
         return True
-    return patterns.compile(_HAS_FIGURE).search(lowered) is not None
+    changes = not terms.isdisjoint(_ids_of(_CHANGING))
+    return patterns.compile(_FIGURE if changes else _HAS_FIGURE).search(lowered) is not None
 
 
 def _of_slots(said: Sequence[Reading]) -> Iterator[Need]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from memstrata.hygiene.claims import Claim, stems, stems_of
 from memstrata.language import patterns
 
-_SUBJECT = r"(?P<subject>(?i:i|i'm|i've|we|we're|we've|the user|user|he|she|they)|\p{Lu}[\p{L}'-]+)"
+_SUBJECT = r"(?P<subject>(?i:i|i'm|i've|we|we're|we've|the user|user)|\p{Lu}[\p{L}'-]+)"
 _ADVERBS = (
     r"(?:\s+(?i:now|currently|just|recently|finally|actually|have|has|'ve|am|is|are|still|already"
     r"|since|officially))*"
@@ -131,7 +131,7 @@ _RULES = (
     (
         "attribute",
         (
-            rf"^(?P<subject>(?i:my|our|the|his|her|their|the user's|user's)"
+            rf"^(?P<subject>(?i:my|our|the|the user's|user's)"
             rf"|\p{{Lu}}[\p{{L}}-]+'s)\s+"
             rf"(?P<named>{_ATTRIBUTE}(?:\s+(?i:\p{{L}}+))?)\s+(?i:is|are"
             rf"|=)\s+(?:(?i:now|currently)\s+)*"

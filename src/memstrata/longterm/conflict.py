@@ -20,7 +20,7 @@ from memstrata.domain.trust import Trust
 from memstrata.longterm.results import Resolution, ask, create, supersede, touch
 from memstrata.longterm.versions import Moment, superseded
 
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 """Less than any difference of confidences that is meant: 0.9 - 0.7 is not quite 0.2."""
 
 
@@ -74,7 +74,7 @@ def weigh(
     if candidate.source.is_correction:
         return supersede(approved, standing, moment, "correction")
     lead = candidate.confidence - confidence_at(standing, moment.now)
-    if abs(lead) + _ROUNDING >= gap:
+    if abs(lead) + ROUNDING >= gap:
         if lead > 0 and not _is_outsider(approved, standing):
             return supersede(approved, standing, moment, "more_confident")
         if lead < 0:

@@ -68,6 +68,17 @@ def shape_of(place: Place, kind: Kind, terms: Iterable[str], vector: bytes) -> S
     return Shape(_spot(place_tag(place), code_of(KIND_CODES, kind)), _mixed(ids), ids, vector)
 
 
+def shape_in(row: StoredRow) -> Shape | None:
+    """Return what the free text of a row is compared by, of its entry; None where it has a key or
+    is a verbatim turn.
+    """
+    fixed = ENTRY.unpack_from(row.entry)
+    if not fixed[_HASH]:
+        return None
+    ids, vector = _contents(row, fixed)
+    return Shape(_spot(fixed[_PLACE], fixed[_KIND]), _mixed(ids), ids, vector)
+
+
 class _Filed(NamedTuple):
     """By what a text is filed: where it lies, its firm terms, its vector; its terms are read out of
     what it was filed from when they are wanted.
@@ -106,11 +117,10 @@ class NearTexts:
         if shape is not None:
             self._file(row.id, _Filed(shape.spot, shape.firm, shape.vector, row), shape.terms)
             return
-        fixed = ENTRY.unpack_from(row.entry)
-        if fixed[_HASH]:
-            ids, vector = _contents(row, fixed)
-            filed = _Filed(_spot(fixed[_PLACE], fixed[_KIND]), _mixed(ids), vector, row)
-            self._file(row.id, filed, ids)
+        known = shape_in(row)
+        if known is not None:
+            filed = _Filed(known.spot, known.firm, known.vector, row)
+            self._file(row.id, filed, known.terms)
 
     def expect(self, shapes: Mapping[str, Shape]) -> None:
         """Note what rows will be filed by that are about to be written: they need not be read then.
