@@ -25,6 +25,7 @@ from memstrata.domain.carried import CarryProgress, ExportReport, RestoreReport
 from memstrata.domain.coding import KeysReport
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.consent import Consent, ConsentChange
+from memstrata.domain.cycle import HygieneReport
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
 from memstrata.domain.digest import Digest, DigestItem, Verification
 from memstrata.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck
@@ -214,6 +215,7 @@ __all__ = [
     "GcReport",
     "Grant",
     "Hit",
+    "HygieneReport",
     "IdempotencyMismatch",
     "Importance",
     "InvalidInput",

@@ -34,7 +34,7 @@ def test_a_conflict_is_listed_and_decided(cli: Run, tmp_path: Path) -> None:
     listed = cli("review", "list").stdout
     review = json.loads(cli("--json", "review", "list").stdout)[0]
     unknown = cli("review", "decide", "no-such-review", "--keep", "a")
-    wrong = cli("review", "decide", review["id"], "--keep", "neither")
+    wrong = cli("review", "decide", review["id"], "--keep", "c")
     decided = cli("review", "decide", review["id"], "--keep", "b", "--reason", "moved")
 
     assert "a: " in listed
@@ -53,3 +53,29 @@ def test_a_memory_of_a_task_is_handed_up(cli: Run) -> None:
 
     assert promoted.stdout.startswith("created ")
     assert "node 20" in cli("list").stdout
+
+
+def test_what_is_stored_is_looked_through(cli: Run, tmp_path: Path) -> None:
+    with memstrata.open(tmp_path / "m.db") as strata:
+        strata.manager(user="ana").remember("I live in Oslo")
+
+    shown = cli("hygiene", "--dry-run")
+    counted = json.loads(cli("--json", "hygiene").stdout)
+
+    assert "nothing was" in shown.stdout
+    assert "1  memories looked at" in shown.stdout
+    assert (counted["memories"], counted["updates"], counted["dry_run"]) == (1, 0, False)
+
+
+def test_an_agent_is_refused_a_decision_about_its_own(cli: Run, tmp_path: Path) -> None:
+    with memstrata.open(tmp_path / "m.db") as strata:
+        helper = strata.manager(user="ana", agent="helper")
+        for text in ("The staging gate is enabled", "The staging gate is disabled"):
+            helper.remember(text)
+    review = json.loads(cli("--json", "review", "list").stdout)[0]
+
+    own = cli("--agent", "helper", "review", "decide", review["id"], "--keep", "b")
+    other = cli("review", "decide", review["id"], "--keep", "neither")
+
+    assert (own.returncode, "own_proposal" in own.stdout) == (1, True)
+    assert other.returncode == 0

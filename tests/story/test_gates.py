@@ -110,14 +110,14 @@ def test_one_word_that_tells_makes_another_memory(ana: MemoryManager, other: str
 
     outcome = ana.remember(other)
 
-    assert outcome.kind in ("created", "coexists")
+    assert outcome.kind in ("created", "coexists", "review")
     assert standing(ana) == sorted((LONG, other))
 
 
-def test_what_has_the_same_terms_and_says_the_opposite_coexists(ana: MemoryManager) -> None:
-    ana.remember("I do like tea in the evening")
+def test_what_has_the_same_terms_and_says_something_else_coexists(ana: MemoryManager) -> None:
+    ana.remember("Tom taught Ann chess")
 
-    outcome = ana.remember("I do not like tea in the evening")
+    outcome = ana.remember("Ann taught Tom chess")
 
     assert (outcome.kind, outcome.reasons[-1]) == ("coexists", "beside_near_text")
     assert outcome.stored
@@ -278,9 +278,9 @@ def test_an_inferred_text_that_adds_nothing_is_dropped(ana: MemoryManager) -> No
     [
         ("Ana likes green tea", "user_stated"),
         ("Ana likes green tea with milk", "agent_inferred"),
-        ("Ana never likes green tea in the morning", "agent_inferred"),
+        ("Ana cooks green tea in the morning", "agent_inferred"),
     ],
-    ids=["stated", "more", "the opposite"],
+    ids=["stated", "more", "something else"],
 )
 def test_what_is_stated_or_tells_more_is_kept(
     ana: MemoryManager, content: str, source: str

@@ -150,7 +150,7 @@ def test_a_review_survives_a_restart(world: World, review: Review) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "field"),
-    [(("x", "neither"), "keep"), (("x", "a", "r" * 1001), "reason")],
+    [(("x", "c"), "keep"), (("x", "a", "r" * 1001), "reason")],
     ids=["keep", "reason"],
 )
 def test_what_makes_no_sense_is_said(
@@ -160,7 +160,7 @@ def test_what_makes_no_sense_is_said(
         ana.decide(*arguments[:2], reason="".join(arguments[2:]))
 
     assert caught.value.field == field
-    with pytest.raises(InvalidInput, match="'open', 'decided'"):
+    with pytest.raises(InvalidInput, match="'open', 'decided', 'expired'"):
         ana.reviews(status="lost")
 
 
@@ -178,3 +178,114 @@ def test_metrics_count_writes_and_the_gate_that_decided(ana: MemoryManager) -> N
     assert counted["writes"]["refreshed"] == 3
     dedups = {gate: count for gate, count in counted["dedups"].items() if count}
     assert dedups == {"key": 1, "hash": 1, "near_text": 1}
+
+
+def test_neither_side_may_be_kept(ana: MemoryManager, review: Review) -> None:
+    outcome = ana.decide(review.id, "neither", reason="I have moved to Bern.")
+
+    assert (outcome.kind, outcome.memory) == ("superseded", None)
+    assert outcome.reasons == ("decided", "kept:neither")
+    assert ana.list() == ()
+    for root in (review.a, review.b):
+        gone = ana.get(root)
+        assert gone is not None
+        assert (gone.status, gone.superseded_by) == ("superseded", None)
+    assert ana.undo(outcome.events[0].id).kind == "undone"
+    assert len(ana.list()) == 2
+
+
+def test_an_agent_does_not_decide_about_what_it_brought(world: World, ana: MemoryManager) -> None:
+    told(ana, lives("Oslo"))
+    helper = world.strata.manager(user="ana", agent="helper")
+    told(helper, lives("Rome", "tool_verified"))
+    (asked,) = ana.reviews()
+
+    refused = helper.decide(asked.id, "b", reason="I am sure.")
+
+    assert asked.proposed_by.endswith(" helper")
+    assert (refused.kind, refused.reasons) == ("blocked", ("own_proposal",))
+    assert refused.events[0].details == {"review": asked.id}
+    assert [side.status for side in ana.list()] == ["review", "review"]
+    other = world.strata.manager(user="ana", agent="auditor")
+    assert other.decide(asked.id, "a").kind == "superseded"
+    assert contents(ana.reviews(status="decided")[0])[0] == "Ana lives in Oslo"
+
+
+def test_what_nobody_decides_is_not_asked_for_ever(
+    world: World, ana: MemoryManager, review: Review
+) -> None:
+    world.clock.advance(days=29)
+    assert [asked.id for asked in ana.reviews()] == [review.id]
+
+    world.clock.advance(days=2)
+
+    assert ana.reviews() == ()
+    (expired,) = ana.reviews(status="expired")
+    assert (expired.id, expired.status, expired.kept) == (review.id, "expired", None)
+    assert all("in review" in hit.warnings for hit in ana.recall("Where does Ana live?"))
+    assert ana.decide(review.id, "a").kind == "superseded"
+    assert ana.reviews(status="expired") == ()
+
+
+def test_a_plain_contradiction_waits_though_one_person_said_both(ana: MemoryManager) -> None:
+    ana.remember("The staging gate is enabled")
+
+    outcome = ana.remember("The staging gate is disabled")
+
+    assert (outcome.kind, outcome.reasons[-1]) == ("review", "contradiction:antonym")
+    assert [hit.warnings for hit in ana.recall("staging gate")] == [("in review",)] * 2
+
+
+def test_who_is_clearly_surer_is_believed(ana: MemoryManager) -> None:
+    ana.remember("The staging gate is enabled")
+    ana.remember("The cellar door is open", source="agent_inferred")
+
+    weaker = ana.remember("The staging gate is disabled", source="agent_inferred")
+    surer = ana.remember("The cellar door is closed")
+
+    assert (weaker.kind, weaker.reasons[-2:]) == (
+        "touched",
+        ("less_confident", "contradiction:antonym"),
+    )
+    assert (surer.kind, surer.reasons[-2:]) == (
+        "superseded",
+        ("more_confident", "contradiction:antonym"),
+    )
+    assert sorted(memory.content for memory in ana.list()) == [
+        "The cellar door is closed",
+        "The staging gate is enabled",
+    ]
+
+
+def test_an_update_in_one_batch_meets_what_the_batch_said_before(ana: MemoryManager) -> None:
+    said = ["I live in Oslo", "I like dogs", "I moved to Rome"]
+
+    outcomes = ana.remember_many([Draft(text) for text in said])
+
+    assert [outcome.kind for outcome in outcomes] == ["created", "created", "superseded"]
+    assert sorted(memory.content for memory in ana.list()) == ["I like dogs", "I moved to Rome"]
+
+
+def test_what_comes_from_outside_updates_nothing(ana: MemoryManager) -> None:
+    ana.remember("I live in Oslo")
+
+    outcome = ana.remember("I moved to Rome", source="external", confidence=1.0)
+
+    assert (outcome.kind, outcome.reasons[-2]) == ("touched", "less_trusted")
+    assert [memory.content for memory in ana.list()] == ["I live in Oslo"]
+
+
+def test_two_people_of_one_memory_do_not_contradict_each_other(ana: MemoryManager) -> None:
+    for who, where in (("Ana", "Oslo"), ("Ben", "Rome")):
+        told(ana, Draft(f"I live in {where}", speaker=who))
+
+    assert len(ana.list()) == 2
+
+
+def test_an_update_is_taken_back(ana: MemoryManager) -> None:
+    ana.remember("I drink coffee every day")
+    over = ana.remember("I no longer drink coffee")
+
+    ana.undo(over.events[0].id)
+
+    assert [memory.content for memory in ana.list()] == ["I drink coffee every day"]

@@ -17,7 +17,7 @@ class Says(NamedTuple):
     explicit: bool = True
 
 
-P, E, F, C = "preference", "entity_fact", "fact", "constraint"
+P, E, F, C, G = "preference", "entity_fact", "fact", "constraint", "guard"
 FIXED, REPAIRED = "user_correction", "in_session_correction"
 
 
@@ -29,6 +29,11 @@ def free(text: str, category: str = P, kind: str = "semantic", explicit: bool = 
 def rule(text: str) -> Says:
     """A whole utterance kept as a rule."""
     return free(text, C, "procedural")
+
+
+def guard(text: str) -> Says:
+    """A whole utterance kept as something not to come with."""
+    return free(text, G, "procedural")
 
 
 SHOULD: tuple[Says, ...] = (
@@ -165,12 +170,20 @@ SHOULD: tuple[Says, ...] = (
     Says("I prefer email over phone calls", "update_channel", "email", P),
     # Rules
     rule("Always deploy to us-east-1"),
-    rule("Never suggest brand X."),
+    guard("Never suggest brand X."),
     rule("Never share my address with anyone."),
     rule("Always use bullet points for lists when I ask about formatting options."),
     rule('Always sign emails as "The Ops Team"'),
-    rule("Don't ever suggest seafood"),
-    rule("Stop suggesting podcasts"),
+    guard("Don't ever suggest seafood"),
+    guard("Stop suggesting podcasts"),
+    guard("Don't recommend Acme phones"),
+    guard("Leave Acme out of your suggestions"),
+    free("I'm not considering sneakers any more.", G),
+    free("I'm no longer interested in timeshares", G),
+    free("I'm done with Acme", G),
+    free("We won't buy Acme printers again", G),
+    free("I refuse to use Acme", G),
+    free("Acme is off the table.", G),
     rule("From now on, cite your sources."),
     rule("For all future reports, include a summary table"),
     rule("When I ask about dates, use ISO format."),

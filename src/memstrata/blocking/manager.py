@@ -10,6 +10,7 @@ from memstrata.blocking.ageing import AgeingVerbs
 from memstrata.blocking.carrying import CarryingVerbs
 from memstrata.blocking.changing import ChangingVerbs
 from memstrata.blocking.consents import ConsentVerbs
+from memstrata.blocking.cycles import CycleVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.echoes import EchoVerbs
 from memstrata.blocking.erasing import ErasingVerbs
@@ -32,6 +33,7 @@ class MemoryManager(
     CarryingVerbs,
     HygieneVerbs,
     EchoVerbs,
+    CycleVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -40,7 +42,7 @@ class MemoryManager(
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)
         self._manager = self._ageing = self._changing = self._consents = manager
-        self._hygiene = self._echoes = manager
+        self._hygiene = self._echoes = self._cycling = manager
 
     @property
     def principal(self) -> Principal:

@@ -66,19 +66,13 @@ class Table:
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules
-        self._any = "|".join(f"(?:{_unnamed(rule.pattern)})" for rule in rules)
+        self._any = "|".join(f"(?:{patterns.unnamed(rule.pattern)})" for rule in rules)
 
     def read(self, clause: Clause) -> Findings:
         """Return the findings of the first rule that has any."""
         if not starts(self._any, clause.text):
             return ()
         return next((found for rule in self.rules if (found := rule.read(clause))), ())
-
-
-def _unnamed(pattern: str) -> str:
-    # One name may stand once in a pattern, and the rules share theirs.
-    parts = pattern.split("(?P<")
-    return parts[0] + "".join("(?:" + part.split(">", 1)[1] for part in parts[1:])
 
 
 def keyed(

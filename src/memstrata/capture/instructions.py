@@ -190,18 +190,38 @@ def _rule(clause: Clause, match: patterns.Match) -> Findings:
     first = said.lower().split(" ", 1)[0]
     if first not in lexicon.ERRANDS or starts(_NO_RULE, said) or " " not in said.strip():
         return ()
-    return (_constraint(clause),)
+    return (_kept(clause),)
 
 
 def _constraint(clause: Clause) -> Finding:
     return Finding(category="constraint", kind=Kind.PROCEDURAL, explicit=True)
 
 
+def _guard() -> Finding:
+    """Return what asks not to be come with something: it holds, and it ends (FX-9)."""
+    return Finding(category="guard", kind=Kind.PROCEDURAL, explicit=True)
+
+
+def _kept(clause: Clause) -> Finding:
+    return _guard() if starts(_SUGGESTS_NOT, clause.text) else _constraint(clause)
+
+
+_SUGGESTS_NOT = (
+    r"(?:never|don't|do not|stop|avoid|refrain from|quit)\s+(?:ever\s+)?(?:suggest|recommend|offer"
+    r"|propos|mention|bring(?:ing)? up)"
+)
+
+
 def _prohibition(clause: Clause, match: patterns.Match) -> Findings:
     said = match.group("object") or ""
     if starts(_HERE, said.strip()) and not clause.durable:
         return ()
-    return (_constraint(clause),)
+    return (_kept(clause),)
+
+
+def _unwanted(clause: Clause, match: patterns.Match) -> Findings:
+    said = match.group("object") or ""
+    return () if starts(_HERE, said.strip()) and not clause.durable else (_guard(),)
 
 
 def _lasting(clause: Clause, match: patterns.Match) -> Findings:
@@ -307,6 +327,9 @@ _INSTRUCTIONS = Table((
     Rule("rule", r"(?:always|never)\s+(?:ever\s+)?(?P<b>.+)", _rule),
     Rule("prohibition", rf"(?:(?:don't|do not)\s+(?:ever\s+)?{_TALK}"
          rf"|(?:stop|avoid|refrain from|quit)\s+{_TALKING})\b\s*(?P<object>.*)", _prohibition),
+    Rule("leave_out", r"(?:leave|keep)\s+(?P<object>[\w' -]{2,60}?)\s+out\s+of\s+(?:your|the|any"
+         r"|all|my|our)\s+(?:suggestions|recommendations|lists?|results|plans?|replies|answers)\b",
+         _unwanted),
 ))  # fmt: skip
 _LASTING = Rule("lasting", r".+", _lasting)
 

@@ -277,6 +277,14 @@ _FIRST_PERSON = Table((
     Rule("has_tier", rf"{_I}\s+have\s+(?:an?|the|your)\s+(?P<v>{_TIERS})[ -]+{_TIER_NOUN}", _tier),
     Rule("old_diet", rf"{_I_AM}\s+(?:no longer\s+(?:an?\s+)?(?:{_DIETS})\b|not\s+(?:an?\s+)?"
          rf"(?:{_DIETS})\s+any ?more\b)", _no_longer_diet),
+    Rule("not_considering", rf"{_I_AM}\s+{_ADV}(?:not|no longer)\s+(?:really |even |currently )?"
+         r"(?:considering|interested in|looking (?:at|for|into)|in the market for|open to)\s+"
+         r"(?P<object>.+)", _said("guard")),
+    Rule("done_with", rf"{_I_AM}\s+{_ADV}(?:done|through|finished) with\s+(?P<object>.+)",
+         _said("guard")),
+    Rule("will_not_buy", rf"{_I}\s+(?:won't|will not|refuse to|will never|would never)\s+"
+         r"(?:ever\s+)?(?:buy|use|order|wear|book|fly with|go back to|consider)\s+(?P<object>.+)",
+         _said("guard")),
     Rule("diet", rf"{_I_AM}\s+{_ADV}(?:an?\s+)?(?:strict\s+|lifelong\s+)?(?P<v>{_DIETS})"
          r"(?:$|\s*[,;(]|\s+(?:and|but|so|now|since|for|too|by)\b)", as_key(lexicon.DIET)),
     Rule("age", rf"{_I_AM}\s+(?P<v>\d{{1,3}})\s*(?:years?[ -]old|years of age|y/?o)\b",
@@ -354,6 +362,8 @@ _MINE = (
 )  # fmt: skip
 
 _OTHER = (
+    Rule("off_the_table", r"(?P<object>[\w' -]{2,60}?)\s+(?:is|are)\s+(?:off the table"
+         r"|out of the question|a no-go|not an option)\b", _said("guard")),
     Rule("is_favourite", r"(?P<v>.{2,60}?)\s+(?:is|are)\s+my\s+(?:all-time |absolute |personal )*"
          r"favou?rite\s+(?P<n>[\w-]+(?:\s[\w-]+)?)$", _favourite),
     Rule("best_channel", r"(?:the\s+)?best\s+way\s+to\s+(?:reach|contact|get hold of)\s+me\s+is\s+"

@@ -17,6 +17,7 @@ from memstrata.cli import (
     changing,
     collecting,
     consents,
+    cycles,
     digests,
     erasing,
     keys,
@@ -205,6 +206,7 @@ app.command()(digests.replay)
 app.command()(benching.bench)
 app.command()(reindexing.reindex)
 app.command()(collecting.gc)
+app.command()(cycles.hygiene)
 carrying.register(app)
 scanning.register(app)
 

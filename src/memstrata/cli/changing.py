@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 @review_app.command("list")
 def list_reviews(
     context: typer.Context,
-    status: Annotated[str, typer.Option(help="open or decided.")] = "open",
+    status: Annotated[str, typer.Option(help="open, decided or expired.")] = "open",
 ) -> None:
     """Show memories that contradict each other, with both sides."""
     chosen: Options = context.obj
@@ -37,10 +37,10 @@ def list_reviews(
 def decide(
     context: typer.Context,
     id: Annotated[str, typer.Argument(help="Of the review.")],
-    keep: Annotated[str, typer.Option(help="a, b or both.")],
+    keep: Annotated[str, typer.Option(help="a, b, both or neither.")],
     reason: Annotated[str, typer.Option(help="Why; for the audit trail.")] = "",
 ) -> None:
-    """Keep one side of a conflict, or both."""
+    """Keep one side of a conflict, both, or neither."""
     chosen: Options = context.obj
     with chosen.open() as strata:
         outcome = chosen.manager(strata).decide(id, keep, reason=reason)

@@ -45,6 +45,7 @@ class EventType(StrEnum):
     READ_NOTED = "read_noted"
     PURGED = "purged"
     DECIDED = "decided"
+    MERGED = "merged"
     HELD = "held"
     REPEAT = "repeat"
     DROPPED = "dropped"

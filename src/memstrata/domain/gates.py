@@ -61,3 +61,19 @@ class Shape(NamedTuple):
     firm: int
     terms: frozenset[int]
     vector: bytes
+
+
+class Need(NamedTuple):
+    """Which words a text must have to be worth comparing with another; by numbers of terms.
+
+    Attributes:
+        terms: What both are about.
+        least: How many of them it must have.
+        one_of: Of these it must have one besides; empty asks for none.
+        above: Least cosine to the other text; below 0 it may have none at all.
+    """
+
+    terms: frozenset[int]
+    least: int
+    one_of: frozenset[int] = frozenset()
+    above: float = -1.0

@@ -314,3 +314,15 @@ class Principal(Value):
     def name(self) -> str:
         """How the audit trail calls it."""
         return self.by if self.by is not None else self.home.path
+
+    @property
+    def acting(self) -> str:
+        """Who it is that acts: the name, and the agent that acts in it; no id holds a space."""
+        return self.name if self.agent is None else f"{self.name} {self.agent}"
+
+    @property
+    def is_person(self) -> bool:
+        """Whether it is the user himself, whose memories these are: no agent acts, and nobody
+        administers.
+        """
+        return self.agent is None and self.by is None

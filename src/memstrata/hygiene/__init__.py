@@ -1,4 +1,4 @@
-"""What is found in texts: secrets and personal data so far (HY-1, HY-6).
+"""What is false, secret, poisoned or second-hand in what is or is to be remembered (HY).
 
 Detectors are pure functions from a text to findings. Policy says what is done about them, and
 ``manager/screening.py`` does it.

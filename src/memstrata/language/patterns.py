@@ -141,3 +141,11 @@ class Hints:
     def in_text(self, text: str) -> list[int]:
         """Return the places, in the list given, of the patterns that a text holds; unordered."""
         return cast("list[int]", self._set.Match(text))
+
+
+def unnamed(pattern: str) -> str:
+    """Return a pattern whose named groups capture nothing: one name may stand once in a pattern,
+    and those that are to be tried together share theirs.
+    """
+    first, *rest = pattern.split("(?P<")
+    return first + "".join("(?:" + part.split(">", 1)[1] for part in rest)

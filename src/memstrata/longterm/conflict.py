@@ -15,11 +15,12 @@ from dataclasses import replace
 from memstrata.domain.ageing import confidence_at
 from memstrata.domain.decision import Approved, OutcomeKind
 from memstrata.domain.memory import Memory, Status
+from memstrata.domain.opposition import Opposed, Relation
 from memstrata.domain.trust import Trust
 from memstrata.longterm.results import Resolution, ask, create, supersede, touch
 from memstrata.longterm.versions import Moment, superseded
 
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 """Less than any difference of confidences that is meant: 0.9 - 0.7 is not quite 0.2."""
 
 
@@ -48,10 +49,17 @@ def contend_with_all(approved: Approved, rivals: Sequence[Memory], moment: Momen
     return replace(resolution, restated=(*resolution.restated, *gone))
 
 
-def weigh(approved: Approved, standing: Memory, moment: Moment, gap: float) -> Resolution:
+def weigh(
+    approved: Approved,
+    standing: Memory,
+    moment: Moment,
+    gap: float,
+    *,
+    asks_the_same: bool = False,
+) -> Resolution:
     """Decide between two statements that contradict each other and have neither key nor
     functional slot in common: by a clear gap of confidence, else by a person, if they come from
-    different sources; who contradicts himself may mean both.
+    different sources; who fills one slot twice may mean both.
 
     What comes from outside displaces nothing that does not.
 
@@ -60,20 +68,48 @@ def weigh(approved: Approved, standing: Memory, moment: Moment, gap: float) -> R
         standing: What it contradicts.
         moment: When, and where ids come from.
         gap: Difference of confidence from which on the stronger is believed.
+        asks_the_same: Whether a person is asked though both come from one source.
     """
     candidate = approved.candidate
     if candidate.source.is_correction:
         return supersede(approved, standing, moment, "correction")
     lead = candidate.confidence - confidence_at(standing, moment.now)
-    if abs(lead) + _ROUNDING >= gap:
+    if abs(lead) + ROUNDING >= gap:
         if lead > 0 and not _is_outsider(approved, standing):
             return supersede(approved, standing, moment, "more_confident")
         if lead < 0:
             return touch(approved, standing, moment, "less_confident")
-    settled = candidate.source is standing.source or standing.status is Status.REVIEW
-    if settled:
+    is_same = candidate.source is standing.source and not asks_the_same
+    if standing.status is Status.REVIEW:
+        return create(approved, moment, "in_review_already", OutcomeKind.COEXISTS)
+    if is_same:
         return create(approved, moment, "same_source", OutcomeKind.COEXISTS)
     return ask(approved, standing, moment, "small_gap")
+
+
+def oppose(approved: Approved, opposed: Opposed, moment: Moment, gap: float) -> Resolution:
+    """Decide between a newcomer and what it was judged to update or to contradict (HY-3).
+
+    An update is dealt with as another value of a functional slot is. Of a contradiction a clear
+    gap of confidence decides, else a person, whoever said both: that nothing says which of two
+    plain statements is meant is all the more so where they come from one mouth.
+
+    Args:
+        approved: The newcomer.
+        opposed: What it stands against, and how.
+        moment: When, and where ids come from.
+        gap: As for :func:`weigh`.
+    """
+    verdict, rivals = opposed
+    if verdict.relation is Relation.UPDATE:
+        now = moment.now
+        strongest_first = sorted(
+            rivals, key=lambda m: (confidence_at(m, now), m.known_from), reverse=True
+        )
+        resolution = contend_with_all(approved, strongest_first, moment)
+    else:
+        resolution = weigh(approved, rivals[0], moment, gap, asks_the_same=True)
+    return replace(resolution, reasons=(*resolution.reasons, verdict.reason))
 
 
 def _is_outsider(approved: Approved, standing: Memory) -> bool:

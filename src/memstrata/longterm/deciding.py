@@ -6,9 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+from memstrata.domain.ageing import confidence_at
 from memstrata.domain.memory import Memory, Status
+from memstrata.domain.opposition import Relation
 from memstrata.domain.review import Keep
-from memstrata.longterm.versions import Moment, confirmed, superseded
+from memstrata.domain.trust import Trust
+from memstrata.longterm.conflict import ROUNDING
+from memstrata.longterm.versions import Moment, confirmed, superseded, untrue
 
 SoftDays: TypeAlias = Callable[[str], float | None]
 """From a category to its soft life in days, None for no end."""
@@ -19,7 +23,8 @@ def decided(
 ) -> tuple[Memory, ...] | str:
     """Return the states that a decision leads to, what is kept first; or why it leads to none.
 
-    What is kept is verified by it. What is not gives way to the other, in a chain of its own.
+    What is kept is verified by it. What is not gives way to the other, in a chain of its own; where
+    neither is kept, both go into history without a successor.
 
     Args:
         a: What stands of the one side, or None.
@@ -37,14 +42,47 @@ def decided(
         return "already_decided"
     if keep is Keep.BOTH:
         return tuple(_kept(side, moment, soft_days) for side in waiting)
+    if keep is Keep.NEITHER:
+        return tuple(untrue(side, moment) for side in (a, b) if side is not None)
     winner, loser = (a, b) if keep is Keep.A else (b, a)
     if winner is None:
         return "side_gone"
     kept = _kept(winner, moment, soft_days)
     if loser is None:
         return (kept,)
-    gone = superseded(loser, kept, moment)
-    return kept, replace(gone, versions=loser.versions)
+    return kept, gone(loser, kept, moment)
+
+
+def settled(
+    older: Memory, newer: Memory, relation: Relation, gap: float, moment: Moment
+) -> tuple[Memory, Memory] | None:
+    """Return which of two memories in conflict stands, and the state in which the other gives way
+    to it; None where a person has to say (LT-3, HY-3).
+
+    Args:
+        older: What was said first.
+        newer: What was said later.
+        relation: Of the newer one to the older.
+        gap: Difference of confidence from which on a contradiction is decided by it.
+        moment: When.
+    """
+    lead = confidence_at(newer, moment.now) - confidence_at(older, moment.now)
+    if relation is Relation.UPDATE:
+        wins = newer if lead >= 0 else None
+    else:
+        clear = abs(lead) + ROUNDING >= gap
+        wins = (newer if lead > 0 else older) if clear else None
+    if wins is None:
+        return None
+    loses = older if wins is newer else newer
+    if wins.trust is Trust.EXTERNAL and loses.trust is not Trust.EXTERNAL:
+        return None
+    return wins, gone(loses, wins, moment)
+
+
+def gone(loser: Memory, winner: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that gives way to one of another chain."""
+    return replace(superseded(loser, winner, moment), versions=loser.versions)
 
 
 def _kept(side: Memory, moment: Moment, soft_days: SoftDays) -> Memory:

@@ -71,6 +71,22 @@ def look_around(candidate: Candidate, view: OwnerView, shape: Shape, gates: Gate
     return Near(beside=found[0])
 
 
+def repeated(memory: Memory, view: OwnerView, shape: Shape) -> Memory | None:
+    """Return an earlier memory that says the same as one that stands, or None (HY-8).
+
+    Only what the first gates hold to be one statement: equal in normal form, or in all telling
+    words.
+    """
+    place, said = memory.place, read(memory.content)
+    same = view.by_hash(place, memory.content_hash)
+    for other in (*same, *view.near_text(place, memory.kind, shape)):
+        earlier = (other.created_at, other.id) < (memory.created_at, memory.id)
+        alike = (other.kind, other.speaker) == (memory.kind, memory.speaker)
+        if earlier and alike and (other in same or are_the_same(said, read(other.content))):
+            return other
+    return None
+
+
 def no_news(candidate: Candidate, view: OwnerView, shape: Shape, least: float) -> Memory | None:
     """Return a memory that tells all that an inferred text does, or None (LT-4).
 

@@ -6,10 +6,10 @@ earlier ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from memstrata.domain.decision import TURN_CATEGORY
-from memstrata.domain.gates import Shape
+from memstrata.domain.gates import Need, Shape
 from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.domain.review import Review
 from memstrata.language.normalise import normalise
@@ -156,6 +156,14 @@ class Pending:
         """See :class:`~memstrata.ports.OwnerView`."""
         found = self._standing.containing(place, kind, shape)
         own = () if self._own_texts is None else self._own_texts.containing(shape)
+        return self._both(found, own) if found or own else ()
+
+    def about(
+        self, place: Place, kind: Kind, shape: Shape, needs: Sequence[Need]
+    ) -> tuple[Memory, ...]:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        found = self._standing.about(place, kind, shape, needs)
+        own = () if self._own_texts is None else self._own_texts.about(kind, shape, needs)
         return self._both(found, own) if found or own else ()
 
     def nearest(

@@ -20,9 +20,10 @@ from memstrata.domain.ageing import confidence_at
 from memstrata.domain.decision import Approved, Candidate, OutcomeKind
 from memstrata.domain.gates import LongTermRules, Shape
 from memstrata.domain.memory import Memory
+from memstrata.domain.opposition import Look
 from memstrata.language.normalise import content_hash, normalise
 from memstrata.language.sameness import are_the_same, read
-from memstrata.longterm.conflict import contend, contend_with_all, weigh
+from memstrata.longterm.conflict import contend, contend_with_all, oppose, weigh
 from memstrata.longterm.near import NEAR_TEXT, NOTHING_NEAR, look_around, no_news
 from memstrata.longterm.results import Resolution, create, repeat, supersede
 from memstrata.longterm.versions import Moment
@@ -40,6 +41,7 @@ def resolve(
     moment: Moment,
     rules: LongTermRules = BUILT_IN,
     shape: Shape | None = None,
+    look: Look | None = None,
 ) -> Resolution:
     """Decide what becomes of a candidate; the outcome's first reason names what decided.
 
@@ -49,6 +51,7 @@ def resolve(
         moment: When, and where ids come from.
         rules: Thresholds, and which slots hold one value or several.
         shape: What free text is compared by; None leaves the near gates out.
+        look: Finds what free text stands against; None looks for nothing.
     """
     candidate = approved.candidate
     named = _named(candidate, view)
@@ -64,7 +67,7 @@ def resolve(
         rivals = _rivals(candidate, view, moment)
         if rivals:
             return _slotted(approved, rivals, moment)
-    return _free_text(approved, view, moment, rules, shape)
+    return _free_text(approved, view, moment, rules, shape, look)
 
 
 def _named(candidate: Candidate, view: OwnerView) -> Memory | None:
@@ -139,7 +142,12 @@ def _slotted(approved: Approved, rivals: Sequence[Memory], moment: Moment) -> Re
 
 
 def _free_text(
-    approved: Approved, view: OwnerView, moment: Moment, rules: LongTermRules, shape: Shape | None
+    approved: Approved,
+    view: OwnerView,
+    moment: Moment,
+    rules: LongTermRules,
+    shape: Shape | None,
+    look: Look | None,
 ) -> Resolution:
     candidate = approved.candidate
     alike = _alike(candidate, view)
@@ -157,6 +165,12 @@ def _free_text(
     whole = None if shape is None else no_news(candidate, view, shape, rules.gates.no_news)
     if whole is not None:
         return Resolution(OutcomeKind.DROPPED, whole, reasons=("no_news",))
+    additive = _predicate(candidate) in rules.slots.multi_valued
+    opposed = None
+    if look is not None and shape is not None and not additive:
+        opposed = look(candidate, shape, near.beside)
+    if opposed is not None:
+        return oppose(approved, opposed, moment, rules.gates.confidence_gap)
     if near.beside is not None:
         return create(approved, moment, "beside_near_text", OutcomeKind.COEXISTS)
     return create(approved, moment, "new_text")

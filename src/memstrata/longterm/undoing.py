@@ -19,9 +19,18 @@ from memstrata.longterm.versions import Moment
 from memstrata.ports import OwnerView
 
 UNDOABLE = frozenset(
-    {EventType.SUPERSEDED, EventType.REFRESHED, EventType.BUMPED, EventType.DECIDED}
+    {
+        EventType.SUPERSEDED,
+        EventType.MERGED,
+        EventType.REFRESHED,
+        EventType.BUMPED,
+        EventType.DECIDED,
+    }
 )
 """What can be taken back."""
+
+_DISPLACING = frozenset({EventType.SUPERSEDED, EventType.MERGED})
+"""What had others give way to the first of its subjects."""
 
 _ADVICE = {
     EventType.CREATED: "forget the memory instead",
@@ -79,14 +88,15 @@ def taken_back(deed: Deed, moment: Moment) -> tuple[Memory, ...]:
     """
     check_undoable(deed)
     first, *others = deed.stories
-    successor = first if deed.type is EventType.SUPERSEDED else None
+    successor = first if deed.type in _DISPLACING else None
     if successor is not None and not successor[-1].status.is_live:
         by = successor[-1].superseded_by
         by_whom = f"by {by} " if by else ""
         raise deed.refused("changed_since", f"its result was superseded {by_whom}since; undo that")
     changed = others if successor is not None else deed.stories
     restored = [_restored(deed, states, moment) for states in changed]
-    if successor is None or not restored:
+    # What stood before the event did, and only outlived another by it, goes on.
+    if successor is None or not restored or to_us(successor[0].known_from) != deed.at:
         return tuple(restored)
     last = successor[-1]
     given_way = replace(

@@ -105,6 +105,19 @@ def superseded(standing: Memory, by: Memory, moment: Moment) -> Memory:
     )
 
 
+def untrue(standing: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that turned out never to have been true, and for which nothing
+    else stands.
+    """
+    return replace(
+        standing,
+        status=Status.SUPERSEDED,
+        valid_to=standing.valid_from or EPOCH,
+        updated_at=moment.now,
+        known_from=moment.now,
+    )
+
+
 def _begins(approved: Approved, standing: Memory, moment: Moment) -> datetime | None:
     """Since when a version that names no time is true: a correction always was, news is now."""
     if approved.candidate.source.is_correction:

@@ -27,8 +27,11 @@ class AsyncChangingVerbs:
         recalled, marked ``in review``, until one of them is kept. A side that was forgotten or has
         expired since is None; a review of which nothing stands any more is left out.
 
+        What nobody has decided after the policy's ``review_days`` is ``expired``: nobody is asked
+        any more, both sides stay and keep their mark, and it may be decided all the same.
+
         Args:
-            status: ``open``, or ``decided`` for those that were.
+            status: ``open``, ``decided`` or ``expired``.
 
         Raises:
             InvalidInput: If the status is unknown.
@@ -40,14 +43,16 @@ class AsyncChangingVerbs:
 
         Args:
             review_id: Of the review.
-            keep: ``a``, the memory that stood, ``b``, the one that came, or ``both``.
+            keep: ``a``, the memory that stood, ``b``, the one that came, ``both``, or ``neither``.
             reason: Why, in a person's words; it goes into the audit trail and is forgotten with
                 the memories.
 
         Returns:
-            ``superseded`` where one side gave way, ``coexists`` where both stay; or ``dropped``
+            ``superseded`` where a side gave way, ``coexists`` where both stay; or ``dropped``
             with ``not_found``, ``already_decided`` or ``side_gone`` (what was to be kept does not
-            stand any more).
+            stand any more); or ``blocked`` with ``own_proposal``: an agent, or who administers,
+            does not decide about what it has brought itself. The user whose memories these are
+            decides about all of them.
 
         Raises:
             InvalidInput: If ``keep`` is unknown or the reason too long.

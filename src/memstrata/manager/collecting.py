@@ -30,6 +30,7 @@ from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.longterm.collecting import FORESEEN, due, restated
 from memstrata.manager.accesses import Folded, drop_old, fold, keep_only, looked_at
+from memstrata.manager.cycling import Cycle
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.retrieval.screening import Summary, screened
@@ -385,11 +386,13 @@ def _count(work: Sequence[Due], rule: Rule) -> int:
 
 
 def keep_house(services: Services) -> None:
-    """Have the owners that are warm in this process collected once a day."""
+    """Have the owners that are warm in this process collected, and looked through, once a day."""
     collector = Collector(services, SYSTEM)
 
     async def collect(owner: Scope, tell: Tell) -> GcReport:
-        return await collector.collect(owner, dry_run=False, tell=tell)
+        report = await collector.collect(owner, dry_run=False, tell=tell)
+        await Cycle(services, SYSTEM).run(owner, dry_run=False, recent=True)
+        return report
 
     services.housekeeping.serve(
         collect, services.indexes.owners, services.store, services.clock, services.ids

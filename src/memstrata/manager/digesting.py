@@ -19,6 +19,7 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Hit
 from memstrata.domain.receipt import Dropped, Page, Receipt, Trigger
 from memstrata.domain.scope import Principal
+from memstrata.hygiene.stances import GUARD, warns
 from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker, between, sequence
 from memstrata.manager.floors import Floors
@@ -172,8 +173,9 @@ class Digester:
     def _candidates(
         self, ranked: Ranked, cue: Cue, rules: DigestRules, trigger: Trigger
     ) -> list[Hit]:
-        """Return what may be shown, best first: what is pinned or named by the rules before what
-        the query finds, since nothing but room decides of it.
+        """Return what may be shown, best first: what is pinned or named by the rules, and what the
+        user does not want and the query is about (FX-9), before what the query finds, since nothing
+        but room decides of it.
 
         A pull shows what it finds and nothing else. A push shows the task's own memories beside
         what it finds, however little they have to do with it (RE-1).
@@ -186,7 +188,11 @@ class Digester:
             own = standing(ranked, cue, OneOf("scope", (self._principal.home,)))
             found += [hit for hit in own if hit.memory.id not in known]
             found.sort(key=lambda hit: -hit.score)
-        always = standing(ranked, cue, _always(rules))
+        always = [
+            hit
+            for hit in standing(ranked, cue, _always(rules))
+            if hit.memory.category != GUARD or hit.memory.pinned or warns(hit.memory, cue.query)
+        ]
         known = {hit.memory.id for hit in always}
         return [*always, *(hit for hit in found if hit.memory.id not in known)]
 
@@ -195,12 +201,12 @@ _OFF = Composed("", (), (), ())
 
 
 def _always(rules: DigestRules) -> Filter:
-    named: list[Filter] = [OneOf("pinned", (True,))]
+    named: list[Filter] = [OneOf("pinned", (True,)), OneOf("category", (GUARD,))]
     if rules.fact_keys:
         named.append(OneOf("key", rules.fact_keys))
     if rules.fact_tags:
         named.append(OneOf("tags", rules.fact_tags))
-    return named[0] if len(named) == 1 else AnyOf(tuple(named))
+    return AnyOf(tuple(named))
 
 
 def _below(ranked: Ranked) -> list[Dropped]:

@@ -21,6 +21,7 @@ from memstrata.manager.carrying_verbs import AsyncCarryingVerbs
 from memstrata.manager.changes import Changer
 from memstrata.manager.changing_verbs import AsyncChangingVerbs
 from memstrata.manager.consent_verbs import AsyncConsentVerbs
+from memstrata.manager.cycle_verbs import AsyncCycleVerbs
 from memstrata.manager.echo_verbs import AsyncEchoVerbs
 from memstrata.manager.erasing_verbs import AsyncErasingVerbs
 from memstrata.manager.forgetting import Forgetter
@@ -44,6 +45,7 @@ class AsyncMemoryManager(
     AsyncCarryingVerbs,
     AsyncHygieneVerbs,
     AsyncEchoVerbs,
+    AsyncCycleVerbs,
 ):
     """Remembers and recalls for one principal.
 

@@ -10,7 +10,7 @@ from memstrata.domain.change import Change, Snapshot, TurnRequest
 from memstrata.domain.consent import Refusals
 from memstrata.domain.decision import Outcome, OutcomeKind
 from memstrata.domain.errors import InvalidInput
-from memstrata.domain.event import EventType
+from memstrata.domain.event import Event, EventType
 from memstrata.domain.memory import Memory
 from memstrata.domain.review import Keep, Review, ReviewStatus, decode_review, encode_review
 from memstrata.domain.scope import Principal
@@ -22,6 +22,9 @@ from memstrata.manager.reading import Reader
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.retrieval.owner_index import OwnerIndex
+
+OWN_PROPOSAL = "own_proposal"
+"""Reason: an agent or administrator brought one of the sides, and somebody else has to decide."""
 
 MAX_REASON_BYTES = 1_000
 """Longest reason of a decision; chosen: a remark, not a document."""
@@ -39,13 +42,22 @@ class Reviewer:
         """See :meth:`memstrata.manager.AsyncMemoryManager.reviews`."""
         wanted = _named("status", status, ReviewStatus)
         owner = self._principal.home.owner
-        records = await self._services.store.reviews(owner, status=wanted)
-        if not records:
+        recorded = [*await self._services.store.reviews(owner, status=wanted)]
+        if wanted is ReviewStatus.EXPIRED:
+            # Those of which nobody has noted yet that they are: time says so by itself.
+            recorded += await self._services.store.reviews(owner, status=ReviewStatus.OPEN)
+        if not recorded:
             return ()
         index = self._services.indexes.of(owner)
         index.refresh(await self._services.store.snapshot(owner, since=index.head))
-        found = (self._with_sides(decode_review(record), index) for record in records)
+        seen = [self._as_of_now(decode_review(record)) for record in recorded]
+        found = [self._with_sides(each, index) for each in seen if each.status is wanted]
         return tuple(review for review in found if self._is_mine(review, index.refusals))
+
+    def _as_of_now(self, review: Review) -> Review:
+        days = self._services.policies.policy_for(self._principal.home.org).review_days
+        overdue = review.is_overdue(self._reader.now, days)
+        return replace(review, expired_at=self._reader.now) if overdue else review
 
     def _with_sides(self, review: Review, index: OwnerIndex) -> Review:
         now = self._reader.now
@@ -70,6 +82,8 @@ class Reviewer:
         known = [review for review in await self._all() if review.id == id]
         if not known:
             return NOT_FOUND
+        if known[0].proposed_by == self._principal.acting and not self._principal.is_person:
+            return await self._refused(known[0])
         owner = self._principal.home.owner
         index = self._services.indexes.of(owner)
         turn = _Decision(self._services, self._principal, index, known[0], wanted, reason)
@@ -79,11 +93,30 @@ class Reviewer:
         index.follow(committed)
         return turn.outcome
 
+    async def _refused(self, review: Review) -> Outcome:
+        """Return, and leave in the trail, that who brought one side must not decide (HY-5)."""
+        owner = self._principal.home.owner
+        events: tuple[Event, ...] = ()
+
+        def record(snapshot: Snapshot) -> Change:
+            nonlocal events
+            scribe = Scribe(self._services, self._principal, snapshot)
+            scribe.record(
+                EventType.BLOCKED,
+                review.scope,
+                reasons=(OWN_PROPOSAL,),
+                details={"review": review.id},
+            )
+            events = scribe.events
+            return Change(known_at=scribe.moment.known_at, events=events)
+
+        index = self._services.indexes.of(owner)
+        committed = await self._services.store.commit(owner, TurnRequest(since=index.head), record)
+        index.follow(committed)
+        return Outcome(OutcomeKind.BLOCKED, None, (OWN_PROPOSAL,), events)
+
     async def _all(self) -> tuple[Review, ...]:
-        return (
-            *await self.reviews(ReviewStatus.OPEN),
-            *await self.reviews(ReviewStatus.DECIDED),
-        )
+        return tuple([each for status in ReviewStatus for each in await self.reviews(status)])
 
 
 def _named(field: str, name: str, kinds: type[ReviewStatus] | type[Keep]) -> ReviewStatus | Keep:
@@ -137,5 +170,5 @@ class _Decision:
         )
         lost = any(not memory.status.is_live for memory in states)
         kind = OutcomeKind.SUPERSEDED if lost else OutcomeKind.COEXISTS
-        kept = seen_at(states[0], scribe.moment.now)
+        kept = seen_at(states[0], scribe.moment.now) if self.keep is not Keep.NEITHER else None
         self.outcome = Outcome(kind, kept, ("decided", why), scribe.events)

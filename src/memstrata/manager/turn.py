@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -42,9 +43,11 @@ from memstrata.domain.event import EventType
 from memstrata.domain.gates import Shape
 from memstrata.domain.hindsight import how_proposed
 from memstrata.domain.memory import Memory
+from memstrata.domain.opposition import Opposed
 from memstrata.domain.review import encode_review
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.value import shown
+from memstrata.hygiene.rivals import opposed
 from memstrata.language.analyser import analyse
 from memstrata.language.normalise import content_hash
 from memstrata.longterm.derivation import PURPOSES_DIFFER, inherited
@@ -176,7 +179,10 @@ class WriteTurn:
                 indexed_version(self.services, memory, self.prepared) for memory in pending.retagged
             ),
             held=tuple(self._held),
-            reviews=tuple(map(encode_review, pending.reviews)),
+            reviews=tuple(
+                encode_review(replace(review, proposed_by=self.principal.acting))
+                for review in pending.reviews
+            ),
             events=scribe.events,
             idempotency=tuple(self._records.values()),
             revived=tuple(self._revived),
@@ -220,7 +226,8 @@ class WriteTurn:
         # after having it forgotten.
         self._revived.extend(sorted(buried))
         shape = self._shape(candidate)
-        resolution = resolve(verdict, pending, scribe.moment, self.policy.long_term, shape)
+        look = partial(_opposed, pending)
+        resolution = resolve(verdict, pending, scribe.moment, self.policy.long_term, shape, look)
         if by := self._refusal(resolution.memory):
             # What is said stands already, under a category that was refused.
             return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),), scribe)
@@ -373,6 +380,12 @@ def indexed_version(
         # Nothing slow waits inside the turn: a vector that takes time is made later.
         (indexed,) = make.bare([text]) if make.is_slow else make.prepare_anyway([text]).entries
     return NewVersion(memory, make.entry(memory, indexed), indexed.analyser, indexed.embedder)
+
+
+def _opposed(
+    view: Pending, candidate: Candidate, shape: Shape, beside: Memory | None
+) -> Opposed | None:
+    return opposed(candidate, view, shape, beside)
 
 
 def _may_pass(outcome: Outcome) -> bool:

@@ -218,6 +218,7 @@ class _Policy(_Section):
     functional_predicates: tuple[Name, ...]
     multi_valued_predicates: tuple[Name, ...]
     gates: _Gates
+    review_days: Days | None
     execution: _Execution
     budgets: _Budgets
     recall: _Recall
@@ -412,6 +413,7 @@ def _policy(checked: _Policy) -> Policy:
         functional_predicates=checked.functional_predicates,
         multi_valued_predicates=checked.multi_valued_predicates,
         gates=GateRules(**_fields(checked.gates)),
+        review_days=checked.review_days,
         execution=ExecutionLimits(**_fields(checked.execution)),
         budgets=Budgets(**_fields(checked.budgets)),
         recall=RecallRules(**_fields(checked.recall)),

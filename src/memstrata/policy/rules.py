@@ -256,6 +256,8 @@ class Policy(Value):
         functional_predicates: Predicates of which a subject has one value at a time (LT-3).
         multi_valued_predicates: Predicates of which it has any number (LT-3).
         gates: When a text is a repetition, no news, or more believable than another.
+        review_days: After so many days nobody is asked any more about a contradiction that nobody
+            has decided (HY-5); None for never.
         execution: What is allowed now.
         budgets: What one agent run may use up.
         recall: Preference bias.
@@ -277,6 +279,7 @@ class Policy(Value):
     functional_predicates: tuple[str, ...] = ()
     multi_valued_predicates: tuple[str, ...] = DEFAULT_MULTI_VALUED
     gates: GateRules = field(default_factory=GateRules)
+    review_days: float | None = 30  # chosen: the soft life of most facts (LT-5)
     execution: ExecutionLimits = field(default_factory=ExecutionLimits)
     budgets: Budgets = field(default_factory=Budgets)
     recall: RecallRules = field(default_factory=RecallRules)

@@ -22,7 +22,7 @@ from memstrata.domain.change import (
 from memstrata.domain.consent import Consent
 from memstrata.domain.erasure import Purged
 from memstrata.domain.event import Link
-from memstrata.domain.gates import Shape
+from memstrata.domain.gates import Need, Shape
 from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.domain.moving import OwnerFacts, Part, Row, StoreKeys
 from memstrata.domain.scope import Grant, Scope
@@ -395,6 +395,14 @@ class OwnerView(Protocol):
         of idle words, and perhaps others; a few, by id. Verbatim turns are not among them.
         """
 
+    def about(
+        self, place: Place, kind: Kind, shape: Shape, needs: Sequence[Need]
+    ) -> tuple[Memory, ...]:
+        """Return unkeyed memories in this place, of any kind but what happened, that meet one of
+        some needs: five at most, those embedded nearest to a text first, then the newest. Where a
+        need is met by very many, the oldest of them may be left out.
+        """
+
 
 class NearTexts(Protocol):
     """Ids of texts by what they are near to; as :class:`OwnerView` orders them."""
@@ -410,3 +418,6 @@ class NearTexts(Protocol):
 
     def containing(self, shape: Shape) -> list[str]:
         """See :meth:`OwnerView.containing`."""
+
+    def about(self, kind: Kind, shape: Shape, needs: Sequence[Need]) -> list[str]:
+        """See :meth:`OwnerView.about`; the kind is that of the text."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from memstrata.domain.gates import Shape
+from memstrata.domain.gates import Need, Shape
 from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.retrieval.owner_index import OwnerIndex
 
@@ -47,6 +48,12 @@ class IndexView:
     def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
         """See :class:`~memstrata.ports.OwnerView`."""
         return self._index.containing(place, kind, shape, self._now)
+
+    def about(
+        self, place: Place, kind: Kind, shape: Shape, needs: Sequence[Need]
+    ) -> tuple[Memory, ...]:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        return self._index.about(place, kind, shape, needs, self._now)
 
     def nearest(
         self, place: Place, kind: Kind, shape: Shape, above: float

@@ -13,10 +13,10 @@ first asked and kept from then on.
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, reduce
-from heapq import nsmallest
+from heapq import nlargest, nsmallest
 from operator import xor
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ import numpy as np
 from memstrata.domain.change import StoredRow
 from memstrata.domain.checks import CHECK_BYTES
 from memstrata.domain.codec import KIND_CODES, STATE, code_of, decode
-from memstrata.domain.gates import Shape
+from memstrata.domain.gates import Need, Shape
 from memstrata.domain.memory import Kind, Place
 from memstrata.language.analyser import analyse, term_id
 from memstrata.language.names import LEAST_NAME_ID, STATES
@@ -36,8 +36,20 @@ MOST = 4
 """Texts that are returned; chosen: each is opened and read, some 40 µs, and those of the same firm
 terms that all say something else are few."""
 
+MOST_ABOUT = 5
+"""Texts that are judged against a new one (HY-3)."""
+
+MOST_OF_A_NEED = 32
+"""Of those that meet one need; chosen: their vectors are compared in 20 µs."""
+
+MOST_VISITED = 400
+"""Ids that counting may visit; chosen: some 30 µs."""
+
+_STATED = (Kind.SEMANTIC, Kind.PROCEDURAL)
+
 _NOBODY: dict[str, bytes] = {}
 _NOWHERE = frozenset[str]()
+_NOBODYS = set[str]()
 _COLUMNS = ENTRY_COLUMNS.names or ()
 _PLACE, _KIND, _HASH, _SPEAKER, _TERMS = (  # columns of an entry's fixed part
     _COLUMNS.index(name) for name in ("place", "kind", "hash", "speaker", "terms")
@@ -55,6 +67,17 @@ def shape_of(place: Place, kind: Kind, terms: Iterable[str], vector: bytes) -> S
     """
     ids = frozenset(map(term_id, terms))
     return Shape(_spot(place_tag(place), code_of(KIND_CODES, kind)), _mixed(ids), ids, vector)
+
+
+def shape_in(row: StoredRow) -> Shape | None:
+    """Return what the free text of a row is compared by, of its entry; None where it has a key or
+    is a verbatim turn.
+    """
+    fixed = ENTRY.unpack_from(row.entry)
+    if not fixed[_HASH]:
+        return None
+    ids, vector = _contents(row, fixed)
+    return Shape(_spot(fixed[_PLACE], fixed[_KIND]), _mixed(ids), ids, vector)
 
 
 class _Filed(NamedTuple):
@@ -93,13 +116,12 @@ class NearTexts:
         """File a row, if it is free text."""
         shape = self._expected.pop(row.id, None)
         if shape is not None:
-            self._file(row.id, _Filed(shape.spot, shape.firm, shape.vector, row))
+            self._file(row.id, _Filed(shape.spot, shape.firm, shape.vector, row), shape.terms)
             return
-        fixed = ENTRY.unpack_from(row.entry)
-        if fixed[_HASH]:
-            ids, vector = _contents(row, fixed)
-            filed = _Filed(_spot(fixed[_PLACE], fixed[_KIND]), _mixed(ids), vector, row)
-            self._file(row.id, filed)
+        known = shape_in(row)
+        if known is not None:
+            filed = _Filed(known.spot, known.firm, known.vector, row)
+            self._file(row.id, filed, known.terms)
 
     def expect(self, shapes: Mapping[str, Shape]) -> None:
         """Note what rows will be filed by that are about to be written: they need not be read then.
@@ -122,7 +144,7 @@ class NearTexts:
 
     def add(self, id: str, shape: Shape) -> None:
         """See :class:`memstrata.ports.NearTexts`."""
-        self._file(id, _Filed(shape.spot, shape.firm, shape.vector, shape))
+        self._file(id, _Filed(shape.spot, shape.firm, shape.vector, shape), shape.terms)
 
     def near_text(self, shape: Shape) -> list[str]:
         """See :class:`memstrata.ports.NearTexts`."""
@@ -144,15 +166,36 @@ class NearTexts:
         wanted = shape.terms - idle_terms()
         if not wanted:
             return []
-        if self._having is None:
-            self._having = defaultdict(set)
-            for id, filed in self._filed.items():
-                self._note_terms(id, filed)
-        rarest, *others = sorted((self._having.get(id, _NOWHERE) for id in wanted), key=len)
+        having = self._by_term
+        rarest, *others = sorted((having.get(id, _NOWHERE) for id in wanted), key=len)
         spot = shape.spot
         return nsmallest(
             MOST, (id for id in rarest.intersection(*others) if self._filed[id].spot == spot)
         )
+
+    def about(self, kind: Kind, shape: Shape, needs: Sequence[Need]) -> list[str]:
+        """See :class:`memstrata.ports.NearTexts`."""
+        place = shape.spot ^ _KINDS[code_of(KIND_CODES, kind)]
+        spots = [_spot(place, code_of(KIND_CODES, each)) for each in _STATED]
+        filed, least = self._filed, dict[str, float]()
+        for need in needs:
+            for id in meeting(self._by_term, need):
+                if filed[id].spot in spots:
+                    least[id] = min(need.above, least.get(id, 1.0))
+        if not least:
+            return []
+        near = self._near(shape, list(least))
+        found = [id for id, above in least.items() if above < 0 or near.get(id, -1.0) >= above]
+        return nlargest(MOST_ABOUT, found, key=lambda name: (near.get(name, -1.0), name))
+
+    def _near(self, shape: Shape, ids: Sequence[str]) -> dict[str, float]:
+        """Return the cosines of some texts that have vectors."""
+        size = len(shape.vector)
+        alike = [id for id in ids if size and len(self._filed[id].vector) == size]
+        if not alike:
+            return {}
+        vectors = [self._filed[id].vector for id in alike]
+        return dict(zip(alike, _cosines(shape.vector, vectors), strict=True))
 
     def _like(self, shape: Shape) -> dict[str, bytes]:
         # Texts without a firm term would all lie together, whatever they say.
@@ -160,18 +203,55 @@ class NearTexts:
             return _NOBODY
         return self._alike.get(shape.spot ^ shape.firm, _NOBODY)
 
-    def _file(self, id: str, filed: _Filed) -> None:
+    @property
+    def _by_term(self) -> defaultdict[int, set[str]]:
+        if self._having is None:
+            self._having = defaultdict(set)
+            for id, filed in self._filed.items():
+                self._note_terms(id, _terms_of(filed.text))
+        return self._having
+
+    def _file(self, id: str, filed: _Filed, terms: frozenset[int]) -> None:
         self._filed[id] = filed
         if filed.firm:
             self._alike.setdefault(filed.spot ^ filed.firm, {})[id] = filed.vector
         if self._having is not None:
-            self._note_terms(id, filed)
+            self._note_terms(id, terms)
 
-    def _note_terms(self, id: str, filed: _Filed) -> None:
+    def _note_terms(self, id: str, terms: frozenset[int]) -> None:
         having = self._having
         if having is not None:
-            for term in _terms_of(filed.text):
+            for term in terms:
                 having[term].add(id)
+
+
+def meeting(by_term: Mapping[int, set[str]], need: Need) -> list[str]:
+    """Return ids that meet a need, the newest first if they are many.
+
+    Args:
+        by_term: Ids by the number of a term that they have.
+        need: What they must have. Of its terms the rarest are looked at, as far as
+            :data:`MOST_VISITED` ids allow.
+    """
+    if not need.terms:
+        # Each of these words is enough, so that the commonest of them must not hide the others.
+        either = (nlargest(MOST_OF_A_NEED, by_term.get(term, ())) for term in need.one_of)
+        return nlargest(MOST_OF_A_NEED, {id for ids in either for id in ids})
+    lists = sorted((by_term.get(term, _NOBODYS) for term in need.terms), key=len)
+    if need.least >= len(lists):
+        found = set.intersection(*lists) if lists else set[str]()
+    else:
+        counted: Counter[str] = Counter()
+        room = MOST_VISITED
+        for ids in lists:
+            room -= len(ids)
+            if room < 0:
+                break
+            counted.update(ids)
+        found = {id for id, count in counted.items() if count >= need.least}
+    if need.one_of and found:
+        found = {id for term in need.one_of for id in found & by_term.get(term, _NOBODYS)}
+    return nlargest(MOST_OF_A_NEED, found)
 
 
 def _terms_of(text: StoredRow | Shape) -> frozenset[int]:

@@ -22,7 +22,7 @@ from memstrata.domain.change import Committed, Head, Snapshot, StoredRow
 from memstrata.domain.checks import are_whole, is_whole
 from memstrata.domain.codec import check_states, decode, status_of
 from memstrata.domain.consent import NO_REFUSALS, Refusals, refusals_of
-from memstrata.domain.gates import Shape
+from memstrata.domain.gates import Need, Shape
 from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.domain.scope import Scope
 from memstrata.retrieval.entry import scope_tag, slot_of
@@ -347,9 +347,7 @@ class OwnerIndex:
     def near_text(
         self, place: Place, kind: Kind, shape: Shape, now: datetime
     ) -> tuple[Memory, ...]:
-        """Return standing texts that have the firm terms of another, see
-        :meth:`memstrata.ports.OwnerView.near_text`.
-        """
+        """See :meth:`memstrata.ports.OwnerView.near_text`."""
         with self._lock:
             near = self._shelved.near_text(shape)
             return self._texts_of(near, place, kind, now) if near else ()
@@ -357,9 +355,7 @@ class OwnerIndex:
     def containing(
         self, place: Place, kind: Kind, shape: Shape, now: datetime
     ) -> tuple[Memory, ...]:
-        """Return standing texts that have all terms of another, see
-        :meth:`memstrata.ports.OwnerView.containing`.
-        """
+        """See :meth:`memstrata.ports.OwnerView.containing`."""
         with self._lock:
             found = self._shelved.containing(shape)
             return self._texts_of(found, place, kind, now)
@@ -370,6 +366,14 @@ class OwnerIndex:
         found = (self._open(id, now) for id in ids)
         return tuple(m for m in found if m and (m.place, m.kind) == (place, kind))
 
+    def about(
+        self, place: Place, kind: Kind, shape: Shape, needs: Sequence[Need], now: datetime
+    ) -> tuple[Memory, ...]:
+        """See :meth:`memstrata.ports.OwnerView.about`."""
+        with self._lock:
+            found = [self._open(id, now) for id in self._shelved.about(kind, shape, needs)]
+        return tuple(m for m in found if m and m.place == place and not self.refusals.against(m))
+
     def expect(self, shapes: Mapping[str, Shape]) -> None:
         """Note by what rows that are about to be written are near to others."""
         with self._lock:
@@ -379,9 +383,7 @@ class OwnerIndex:
     def nearest(
         self, place: Place, kind: Kind, shape: Shape, above: float, now: datetime
     ) -> tuple[tuple[Memory, float], ...]:
-        """Return standing texts that are embedded beside another, see
-        :meth:`memstrata.ports.OwnerView.nearest`.
-        """
+        """See :meth:`memstrata.ports.OwnerView.nearest`."""
         with self._lock:
             near = self._shelved.nearest(shape, above)
             found = [(self._open(id, now), cosine) for id, cosine in near]

@@ -1,0 +1,18 @@
+"""The verb that looks through what is stored without an event loop; no logic lives here."""
+
+from __future__ import annotations
+
+from memstrata.blocking.driver import Driver
+from memstrata.domain.cycle import HygieneReport
+from memstrata.manager.cycle_verbs import AsyncCycleVerbs
+
+
+class CycleVerbs:
+    """Looking through what is stored; see :class:`memstrata.AsyncMemoryManager`."""
+
+    _cycling: AsyncCycleVerbs
+    _driver: Driver
+
+    def hygiene(self, *, dry_run: bool = False) -> HygieneReport:
+        """See :meth:`memstrata.AsyncMemoryManager.hygiene`."""
+        return self._driver.run(self._cycling.hygiene(dry_run=dry_run))

@@ -1,0 +1,42 @@
+"""Looking again through what is stored, with a line for each count."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memstrata.cli.options import Options
+from memstrata.domain.cycle import HygieneReport
+
+MEANINGS = {
+    "owners": "owners done with",
+    "memories": "memories looked at",
+    "duplicates": "said twice: the later one gave way",
+    "updates": "displaced by a later word on the same",
+    "resolved": "contradictions that a clear gap of confidence decided",
+    "contradictions": "contradictions that wait for a person: see 'review list'",
+    "reviews_expired": "reviews that nobody decided in time",
+    "stale": "stale: 'gc' deals with them",
+    "sensitive": "with something sensitive in them",
+    "left": "changed meanwhile and left to the next run",
+}
+
+
+def hygiene(
+    context: typer.Context,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done.")
+    ] = False,
+) -> None:
+    """Look for repetitions, contradictions and what is stale or sensitive in what is stored."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        report = chosen.manager(strata).hygiene(dry_run=dry_run)
+    chosen.show(report, _lines)
+
+
+def _lines(report: HygieneReport) -> str:
+    title = "What would be done (nothing was)" if report.dry_run else "What was done"
+    counted = [f"{count:>8,}  {MEANINGS[name]}" for name, count in report.counts.items() if count]
+    return "\n".join((title, *counted))

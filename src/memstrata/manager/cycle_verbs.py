@@ -1,0 +1,35 @@
+"""The verb that looks again through what is stored (HY-8)."""
+
+from __future__ import annotations
+
+from memstrata.domain.cycle import HygieneReport
+from memstrata.domain.scope import Principal
+from memstrata.manager.cycling import Cycle
+from memstrata.manager.services import Services
+
+
+class AsyncCycleVerbs:
+    """Looking through what is stored; see :class:`memstrata.AsyncMemoryManager`, which has this
+    verb.
+    """
+
+    _services: Services
+    _principal: Principal
+
+    async def hygiene(self, *, dry_run: bool = False) -> HygieneReport:
+        """Look through this principal's memories, its tasks' too, for what writes did not find.
+
+        What was said twice is merged; what a later statement updates gives way to it; of what
+        contradicts itself a clear gap of confidence decides, else a person is asked
+        (:meth:`reviews`); reviews that nobody has decided in time expire. What is stale or
+        sensitive is counted. Everything that is done is an event, and what gave way stays in
+        history. Run again at once it finds nothing to do.
+
+        Args:
+            dry_run: Only say what would be done.
+
+        Raises:
+            StoreError: If the store could not; what was done until then stays.
+        """
+        cycle = Cycle(self._services, self._principal)
+        return await cycle.run(self._principal.home.owner, dry_run=dry_run)

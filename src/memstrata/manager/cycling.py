@@ -1,0 +1,280 @@
+"""The hygiene cycle: looks again at what is stored for what writes have not found (HY-8).
+
+A cycle first looks, a page of memories at a time and beside the event loop, and notes what it
+found; then it applies that in turns of a few findings, each of which looks again whether both
+memories still stand. So a cycle that is killed has done some and not others, and the next one finds
+the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import NamedTuple
+
+from memstrata.domain.ageing import seen_at
+from memstrata.domain.change import Change, ReviewRecord, Snapshot, StoredRow, TurnRequest
+from memstrata.domain.codec import decode
+from memstrata.domain.cycle import HygieneReport
+from memstrata.domain.event import EventType
+from memstrata.domain.findings import Finding
+from memstrata.domain.memory import Kind, Memory, Status
+from memstrata.domain.opposition import NEITHER, Relation, Verdict
+from memstrata.domain.review import Review, ReviewStatus, decode_review, encode_review
+from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.value import from_us
+from memstrata.hygiene.rivals import against
+from memstrata.longterm.deciding import gone, settled
+from memstrata.longterm.near import repeated
+from memstrata.longterm.versions import under_review
+from memstrata.manager.scribe import Scribe
+from memstrata.manager.services import Services
+from memstrata.retrieval.index_view import IndexView
+from memstrata.retrieval.nearness import shape_in
+from memstrata.retrieval.owner_index import OwnerIndex
+
+PAGE = 200
+"""Memories that are looked at in one go; chosen: a quarter of a second beside the event loop."""
+
+TURN_FINDINGS = 50
+"""Findings that are applied in one turn; chosen: some 10 ms in a file."""
+
+RECENT = timedelta(days=2)
+"""How far the daily cycle looks back: what is older it has looked at before. A day is over for each
+owner at its own time, and one may be missed."""
+
+DETECTORS: tuple[Callable[[str], tuple[Finding, ...]], ...] = ()
+"""What tells whether a text has something sensitive in it."""
+
+REVIEW_EXPIRED = "review_expired"
+"""Reason: nobody has decided a review in time."""
+
+
+class Found(NamedTuple):
+    """Two memories that one of them is to give way for, or that a person is asked about.
+
+    Attributes:
+        older: Id of what was said first.
+        newer: Id of what was said later.
+        verdict: What the newer does to the older; neither for a repetition.
+    """
+
+    older: str
+    newer: str
+    verdict: Verdict
+
+
+class Cycle:
+    """Looks through the memories of an owner for somebody."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        """Build it; the trail names the principal."""
+        self._services = services
+        self._principal = principal
+
+    async def run(self, owner: Scope, *, dry_run: bool, recent: bool = False) -> HygieneReport:
+        """Look through one owner's memories.
+
+        Args:
+            owner: Whose.
+            dry_run: Only say what would be done.
+            recent: Only at what was said in the last days, against all that was said before it.
+
+        Raises:
+            StoreError: If the store could not; what was done until then stays.
+        """
+        services = self._services
+        index = services.indexes.of(owner)
+        index.refresh(await services.store.snapshot(owner, since=index.head))
+        report = HygieneReport(dry_run=dry_run, owners=1)
+        since = self._now - RECENT if recent else None
+        rows = [row for row in await self._rows(owner) if index.holds(row.id)]
+        found: list[Found] = []
+        for first in range(0, len(rows), PAGE):
+            page = index.current(rows[first : first + PAGE])
+            look = partial(looked, index, page, self._now, since)
+            counts, more = await services.aside(look)
+            report = report.plus(**counts)
+            found += more
+        return await self._applied(owner, index, report, found)
+
+    @property
+    def _now(self) -> datetime:
+        return from_us(self._services.clock.now_us())
+
+    async def _rows(self, owner: Scope) -> Sequence[StoredRow]:
+        rows: list[StoredRow] = []
+        after: str | None = ""
+        while after is not None:
+            page = await self._services.store.rows(owner, after=after, limit=2_000)
+            after = page[-1].id if len(page) == 2_000 else None
+            rows += page
+        return rows
+
+    async def _applied(
+        self, owner: Scope, index: OwnerIndex, report: HygieneReport, found: Sequence[Found]
+    ) -> HygieneReport:
+        services = self._services
+        policy = services.policies.policy_for(owner.org)
+        opened = await services.store.reviews(owner, status=ReviewStatus.OPEN)
+        late = [r for r in opened if decode_review(r).is_overdue(self._now, policy.review_days)]
+        for first in range(0, max(len(found), 1), TURN_FINDINGS):
+            work = found[first : first + TURN_FINDINGS]
+            turn = _Turn(
+                services,
+                self._principal,
+                owner,
+                index,
+                work,
+                late if first == 0 else (),
+                policy.gates.confidence_gap,
+            )
+            if report.dry_run:
+                head = index.head
+                if head is not None:
+                    turn.decide(Snapshot(head=head, complete=False, rows=()))
+            elif work or turn.late:
+                request = TurnRequest(since=index.head)
+                index.follow(await services.store.commit(owner, request, turn.decide))
+            report = report.plus(**turn.counts)
+        return report
+
+
+def looked(
+    index: OwnerIndex, rows: Sequence[StoredRow], now: datetime, since: datetime | None
+) -> tuple[dict[str, int], list[Found]]:
+    """Look through some rows that stand.
+
+    Args:
+        index: Of their owner.
+        rows: With entries of the current recipe.
+        now: The clock.
+        since: Only what was recorded from then on is compared with what was said before; None for
+            all.
+
+    Returns:
+        Counts by the names of :class:`~memstrata.domain.cycle.HygieneReport`, and what was found.
+    """
+    counts = dict.fromkeys(("memories", "stale", "sensitive"), 0)
+    found: list[Found] = []
+    view = IndexView(index, now)
+    for row in rows:
+        memory = decode(row)
+        refused = index.refusals.against(memory)
+        if memory.kind is Kind.EPISODIC or memory.is_expired(now) or refused:
+            continue
+        counts["memories"] += 1
+        counts["stale"] += seen_at(memory, now).status is Status.STALE
+        counts["sensitive"] += any(find(memory.content) for find in DETECTORS)
+        shape = shape_in(row)
+        if shape is None or (since is not None and memory.created_at < since):
+            continue
+        same = repeated(memory, view, shape)
+        if same is not None:
+            found.append(Found(same.id, memory.id, NEITHER))
+            continue
+        found += [Found(other.id, memory.id, v) for other, v in against(memory, view, shape)]
+    return counts, found
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A few findings, to be applied under the owner's turn as far as both memories still stand."""
+
+    services: Services
+    principal: Principal
+    owner: Scope
+    index: OwnerIndex
+    work: Sequence[Found]
+    late: Sequence[ReviewRecord]
+    gap: float
+    counts: dict[str, int] = field(default_factory=dict)
+    _states: dict[str, Memory] = field(default_factory=dict)
+    _reviews: list[Review] = field(default_factory=list)
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        self.counts, self._states, self._reviews = {}, {}, []
+        self.index.refresh(snapshot)
+        scribe = Scribe(self.services, self.principal, snapshot)
+        for found in self.work:
+            self._apply(found, scribe)
+        for record in self.late:
+            self._expire(decode_review(record), scribe)
+        if not scribe.events:
+            return None
+        return Change(
+            known_at=scribe.moment.known_at,
+            restated=tuple(self._states.values()),
+            reviews=tuple(map(encode_review, self._reviews)),
+            events=scribe.events,
+        )
+
+    def _apply(self, found: Found, scribe: Scribe) -> None:
+        now = scribe.moment.now
+        sides = [self.index.by_id(id, now) for id in (found.older, found.newer)]
+        older, newer = sides
+        # What this very turn has changed is looked at by the next cycle.
+        if older is None or newer is None or {older.id, newer.id} & self._states.keys():
+            self._count("left")
+            return
+        if found.verdict.relation is Relation.NEITHER:
+            self._state(gone(newer, older, scribe.moment))
+            self._tell(EventType.MERGED, older, newer, ("said_twice",), scribe, "duplicates")
+            return
+        if Status.REVIEW in (older.status, newer.status):
+            return
+        reasons = (found.verdict.reason,)
+        outcome = settled(older, newer, found.verdict.relation, self.gap, scribe.moment)
+        if outcome is not None:
+            is_update = found.verdict.relation is Relation.UPDATE
+            self._state(outcome[1])
+            counted = "updates" if is_update else "resolved"
+            self._tell(EventType.SUPERSEDED, outcome[0], outcome[1], reasons, scribe, counted)
+            return
+        review = Review(
+            id=scribe.moment.new_id(),
+            scope=newer.scope,
+            reason="small_gap",
+            opened_at=now,
+            a=older.root,
+            b=newer.root,
+            proposed_by=self.principal.acting,
+        )
+        for side in (older, newer):
+            self._state(under_review(side, scribe.moment))
+        self._reviews.append(review)
+        details = {"review": review.id}
+        self._tell(EventType.REVIEW, newer, older, reasons, scribe, "contradictions", details)
+
+    def _expire(self, review: Review, scribe: Scribe) -> None:
+        self._reviews.append(replace(review, expired_at=scribe.moment.now))
+        scribe.record(
+            EventType.REVIEW,
+            review.scope,
+            reasons=(REVIEW_EXPIRED,),
+            details={"review": review.id},
+        )
+        self._count("reviews_expired")
+
+    def _state(self, memory: Memory) -> None:
+        self._states[memory.id] = memory
+
+    def _tell(
+        self,
+        type: EventType,
+        one: Memory,
+        other: Memory,
+        reasons: tuple[str, ...],
+        scribe: Scribe,
+        counted: str,
+        details: dict[str, str] | None = None,
+    ) -> None:
+        scribe.record(
+            type, one.scope, subjects=(one.id, other.id), reasons=reasons, details=details or {}
+        )
+        self._count(counted)
+
+    def _count(self, name: str) -> None:
+        self.counts[name] = self.counts.get(name, 0) + 1

@@ -1,0 +1,112 @@
+"""What two statements are to each other, by rules: contradiction, update, neither (HY-3)."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memstrata.hygiene.opposition import compare
+
+UPDATES = (
+    ("I live in Oslo", "I moved to Rome last week", "slot:residence"),
+    ("I live in Oslo", "We have just relocated to Rome", "slot:residence"),
+    ("Ana lives in Oslo", "Ana lives in Rome", "slot:residence"),
+    ("I work at Google", "I started at Meta", "slot:employer"),
+    ("I'm single", "I got married in May", "slot:marital_status"),
+    ("I am vegetarian", "I eat meat now", "slot:diet"),
+    ("My favourite color is blue", "My favorite color is green", "slot:attribute:favorite_color"),
+    ("My manager is Bob", "My manager is Alice", "slot:attribute:manager"),
+    ("I drink coffee every day", "I no longer drink coffee", "no_longer"),
+    ("I like running", "I stopped running", "no_longer"),
+    ("I use VS Code", "I switched from VS Code to Neovim", "replaced"),
+    ("I drive a Volvo", "I replaced the Volvo with a Tesla", "replaced"),
+    ("The rate limit is 100 requests", "The rate limit is 500 requests", "figure"),
+    ("The deadline is May 5", "The deadline has been moved to May 9", "figure"),
+    ("My meeting is on Tuesday", "My meeting moved to Thursday", "figure"),
+    ("My budget is $50", "I've adjusted the budget to $75", "figure"),
+    ("I haven't finished the tax report yet", "I finished the tax report", "denial"),
+    ("The gate is closed", "The gate is open now", "antonym"),
+    ("I like tea", "I hate tea", "stance"),
+    ("Don't suggest seafood", "I love seafood now", "stance"),
+)
+CONTRADICTIONS = (
+    ("I'm allergic to nuts", "I'm not allergic to nuts", "denial"),
+    ("I attended the resume workshop", "I have never attended a resume workshop", "denial"),
+    ("The feature flag is enabled", "The feature flag is disabled", "antonym"),
+    ("I was born in Oslo", "I was born in Rome", "slot:born"),
+)
+ADDITIVE = (
+    ("I live in Germany", "I live in Berlin"),
+    ("I live in Oslo", "I also have a flat in Rome"),
+    ("My sister lives in Oslo", "I live in Rome"),
+    ("Ana lives in Oslo", "Bob lives in Rome"),
+    ("I live in Rome", "I used to live in Oslo"),
+    ("I work for a bank", "I work at Google"),
+    ("I like tea", "I like coffee"),
+    ("I like strong tea", "I don't like tea with milk"),
+    ("I like dogs", "I hate cats"),
+    ("I ran 5 km on Monday", "I ran 7 km on Tuesday"),
+    ("My daughter is 5", "My son is 7"),
+    ("My dog's name is Rex", "My cat's name is Tom"),
+    ("I read Dune in May", "I read Emma in June"),
+    ("I drink tea in the morning", "I drink coffee in the evening"),
+    ("I take 10 mg of aspirin", "I take 20 mg of ibuprofen"),
+    ("I have a dog named Rex", "I have a cat named Tom"),
+    ("I met Ana in Oslo on 3 May", "I met Ana in Rome on 4 May"),
+    ("I live in Oslo", "If I got the job, I would move to Rome"),
+    ("I live in Oslo", "Should I move to Rome?"),
+    ("I live in Oslo", "I want to live in Rome"),
+    ("Dr. Lee sold two tickets, ticket 5", "Dr. Lee sold two tickets, ticket 6"),
+    ("My friend Bob lives in Oslo", "My friend Ben lives in Rome"),
+)
+
+
+@pytest.mark.parametrize(("older", "newer", "rule"), UPDATES, ids=[pair[1] for pair in UPDATES])
+def test_the_later_word_updates(older: str, newer: str, rule: str) -> None:
+    assert compare(older, newer).reason == f"update:{rule}"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "rule"), CONTRADICTIONS, ids=[pair[1] for pair in CONTRADICTIONS]
+)
+def test_two_that_cannot_both_be_true_contradict(older: str, newer: str, rule: str) -> None:
+    assert compare(older, newer).reason == f"contradiction:{rule}"
+
+
+@pytest.mark.parametrize(("one", "other"), ADDITIVE, ids=[f"{a} / {b}" for a, b in ADDITIVE])
+def test_what_may_hold_beside_opposes_nothing(one: str, other: str) -> None:
+    assert compare(one, other).relation == "neither"
+
+
+TEXTS = [text for pair in (*UPDATES, *CONTRADICTIONS) for text in pair[:2]]
+
+
+@given(st.sampled_from(TEXTS) | st.text(max_size=80))
+def test_nothing_opposes_itself(text: str) -> None:
+    assert compare(text, text).relation == "neither"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "I moved to Rome. ",
+        "not ",
+        "a, b and c ",
+        "from X to Y ",
+        "12 ",
+        "\u2019",
+        "é",
+        "I live in Ä ",
+    ],
+)
+def test_64_kib_of_anything_take_less_than_50_ms(piece: str) -> None:
+    text = (piece * (65_536 // len(piece.encode()) + 1))[: 65_536 // len(piece.encode()[:1])]
+    compare(text, text)
+    spent = []
+    for _ in range(3):
+        begin = time.process_time()
+        compare(text, text)
+        spent.append(time.process_time() - begin)
+
+    assert min(spent) < 0.05
