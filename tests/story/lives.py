@@ -65,7 +65,12 @@ class Shelf:
         return "superseded"
 
     def _repeated(self, known: Fact, source: str, confidence: float, end: datetime) -> str:
-        if TRUST[source] < TRUST[known.source]:
+        if known.source == "external" != source and TRUST[source] == TRUST["user_stated"]:
+            # What its user says himself is a version of his own.
+            known.versions, known.verified = known.versions + 1, True
+            known.source, known.confidence, known.expires = source, confidence, end
+            return "superseded"
+        if known.source == "external" or TRUST[source] < TRUST[known.source]:
             known.expires = max(known.expires, end)
             return "refreshed"
         known.expires, stood = end, known.source

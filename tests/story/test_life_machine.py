@@ -36,7 +36,7 @@ STEPS = int(os.environ.get("LIFE_STEPS", "10000"))
 SEED = int(os.environ.get("LIFE_SEED", "5"))
 STEPS_OF_A_LIFE = 50
 
-NAMES = ("region", "language", "Team-2", "a.b")
+NAMES = ("region", "languages", "Team-2", "a.b")
 KEYS = st.sampled_from(NAMES)
 VALUES = st.sampled_from(["one", "two", "ONE ", "three", "vier", "五"])
 SOURCES = st.sampled_from(["user_stated", "agent_inferred", "tool_verified", "external"])

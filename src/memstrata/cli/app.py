@@ -129,6 +129,9 @@ def remember(
     scope: Annotated[str | None, typer.Option(help="org, global or a path.")] = None,
     ttl_days: Annotated[float | None, typer.Option(help="Days until it expires.")] = None,
     pinned: Annotated[bool, typer.Option("--pinned", help="Keep before others.")] = False,
+    origin: Annotated[
+        str | None, typer.Option(help="What it was read from: a URL, a document, a tool.")
+    ] = None,
 ) -> None:
     """Store one statement, or say why not."""
     chosen: Options = context.obj
@@ -145,6 +148,7 @@ def remember(
             scope=scope,
             ttl_days=ttl_days,
             pinned=pinned,
+            origin=origin,
         )
     chosen.show(outcome, render.outcome)
     refuse_if(outcome.kind is OutcomeKind.BLOCKED)

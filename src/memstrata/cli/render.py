@@ -247,7 +247,9 @@ def _line(memory: Memory) -> str:
     place = ""
     if memory.origin.session is not None and memory.origin.turn is not None:
         place = f", {memory.origin.session} turn {memory.origin.turn}"
-    origin = f"{memory.source}, {when:%Y-%m-%d}{place}, {memory.confidence:.2f}"
+    trust = "" if memory.trust is memory.source.trust else f", trust {memory.trust}"
+    name = "" if memory.origin.name is None else f", {_short(memory.origin.name)}"
+    origin = f"{memory.source}{trust}, {when:%Y-%m-%d}{place}{name}, {memory.confidence:.2f}"
     return f"{speaker}{key}{_short(memory.content)}  [{origin}]"
 
 

@@ -170,7 +170,7 @@ def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
         metadata=memory.metadata,
         triple=memory.triple,
         quote=memory.quote,
-        origin=Origin(session=memory.origin.session, memory=memory.id),
+        origin=Origin(session=memory.origin.session, memory=memory.id, name=memory.origin.name),
         speaker=memory.speaker,
         parents=(memory.id,),
         purpose=memory.purpose,

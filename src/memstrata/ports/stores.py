@@ -394,6 +394,12 @@ class OwnerView(Protocol):
         of idle words, and perhaps others; a few, by id. Verbatim turns are not among them.
         """
 
+    def from_outside(self, text: str) -> Memory | None:
+        """Return a memory with the trust ``external``, wherever in the owner it stands and whatever
+        its kind and key, that a text says again whole or in passages; verbatim turns are among
+        them. See :mod:`memstrata.language.passages`.
+        """
+
 
 class NearTexts(Protocol):
     """Ids of texts by what they are near to; as :class:`OwnerView` orders them."""
