@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from memstrata.capture.drafts import MAX_NAME_BYTES, target_scope
@@ -23,10 +24,10 @@ from memstrata.domain.decision import Candidate, Outcome, OutcomeKind
 from memstrata.domain.errors import InvalidInput, ScopeDenied
 from memstrata.domain.event import EventType
 from memstrata.domain.filters import Filter
-from memstrata.domain.memory import Memory, Place
+from memstrata.domain.memory import Memory, Place, Status
 from memstrata.domain.scope import Principal, Scope
 from memstrata.language.normalise import check_text, content_hash
-from memstrata.longterm.forgetting import tombstones, with_derived
+from memstrata.longterm.forgetting import renumbered, standing_again, tombstones, with_derived
 from memstrata.manager.cascading import told_to_others
 from memstrata.manager.changes import NOT_FOUND
 from memstrata.manager.journal import DIGEST
@@ -41,6 +42,9 @@ from memstrata.retrieval.filtering import holds
 MAX_OUTBOX = 10_000
 """Undelivered promotions of one owner that forgetting looks at; far above any that can wait."""
 
+REVIVED = "source_removed"
+"""Reason: what had replaced a memory was removed with the source that it came from."""
+
 MANY = 32
 """Memories of which what was derived is asked one by one. Chosen: all of an owner at once takes as
 long as some tens of single questions."""
@@ -53,9 +57,12 @@ class _Doom:
     Attributes:
         place: Where.
         roots: Chains that go, whatever is added to them meanwhile.
+        came_from: What single versions go, by where they came from; their promoted copies go too,
+            wherever these lie. None where chains go.
         by_key: Whether their keys are blocked too.
         everything: Whether all of the place goes, what is added or held back there included.
         hears: Whether the principal's agent belongs to an audience: another's is not its to remove.
+        dry_run: Whether to count only.
     """
 
     place: Scope
@@ -63,9 +70,13 @@ class _Doom:
     by_key: bool
     everything: bool
     hears: Callable[[Memory | Candidate], bool]
+    came_from: Callable[[Memory | Candidate], bool] | None = None
+    dry_run: bool = False
 
     def takes(self, one: Memory | Candidate) -> bool:
         """Whether a version, or a candidate that waits, goes."""
+        if self.came_from is not None:
+            return self.came_from(one) and self.hears(one)
         if isinstance(one, Memory) and one.root in self.roots:
             return True
         return self.everything and one.scope == self.place and self.hears(one)
@@ -80,20 +91,69 @@ class Forgetter:
         self._reader = Reader(services, principal)
 
     async def forget(
-        self, *, id: str | None, key: str | None, scope: str | None, wanted: Filter | None
+        self,
+        *,
+        id: str | None,
+        key: str | None,
+        scope: str | None,
+        wanted: Filter | None,
+        by_source: bool = False,
+        dry_run: bool = False,
     ) -> Outcome:
         """See :meth:`memstrata.manager.AsyncMemoryManager.forget`."""
         if id is None and key is None and scope is None and wanted is None:
-            raise InvalidInput("forget", "name an id, a key, a scope, a filter or a source")
+            named = "an id, a key, a scope, a filter, a source or an origin"
+            raise InvalidInput("forget", f"name {named}")
         if id is not None and key is not None:
             raise InvalidInput("forget", "name an id or a key, not both")
         place = self._place(scope)
+        if by_source and wanted is not None and id is None and key is None:
+            came_from = self._came_from(wanted, None if scope is None else place)
+            return await self._forgotten(
+                _Doom(
+                    place,
+                    frozenset(),
+                    by_key=False,
+                    everything=False,
+                    hears=self._reader.hears,
+                    came_from=came_from,
+                    dry_run=dry_run,
+                )
+            )
         targets = await self._targets(place, id=id, key=key, wanted=wanted)
         everything = id is None and key is None and wanted is None
         if not targets and not everything:
             return NOT_FOUND
         roots = frozenset(memory.root for memory in targets)
-        return await self._forgotten(place, roots, by_key=key is not None, everything=everything)
+        return await self._forgotten(
+            _Doom(
+                place,
+                roots,
+                by_key=key is not None,
+                everything=everything,
+                hears=self._reader.hears,
+                dry_run=dry_run,
+            )
+        )
+
+    def _came_from(
+        self, wanted: Filter, place: Scope | None
+    ) -> Callable[[Memory | Candidate], bool]:
+        """Return whether something came from where it is asked for and lies where the principal
+        may forget: in one place if that is named, else at home and in its tasks.
+        """
+        home = self._principal.home
+
+        def lies_here(scope: Scope) -> bool:
+            if place is not None:
+                return scope == place
+            return scope == home or (scope.task is not None and scope.owner == home)
+
+        def came_from(one: Memory | Candidate) -> bool:
+            memory = one if isinstance(one, Memory) else _as_memory(one, self._reader.now)
+            return lies_here(one.scope) and holds(wanted, memory)
+
+        return came_from
 
     def _place(self, named: str | None) -> Scope:
         """Return the scope that is meant, if the principal may forget there (SC-3): a task's
@@ -106,10 +166,7 @@ class Forgetter:
             )
         return place
 
-    async def _forgotten(
-        self, place: Scope, roots: frozenset[str], *, by_key: bool, everything: bool
-    ) -> Outcome:
-        doom = _Doom(place, roots, by_key=by_key, everything=everything, hears=self._reader.hears)
+    async def _forgotten(self, doom: _Doom) -> Outcome:
         while (outcome := await self._forget_chains(doom)) is None:
             continue
         return outcome
@@ -119,7 +176,10 @@ class Forgetter:
         hear them; their keys are not blocked.
         """
         place = self._principal.home
-        return await self._forgotten(place, roots, by_key=False, everything=False)
+        hears = self._reader.hears
+        return await self._forgotten(
+            _Doom(place, roots, by_key=False, everything=False, hears=hears)
+        )
 
     async def retract(self, what: str) -> Outcome:
         """Forget what a user asked to have forgotten: a key, or else a statement as it was
@@ -149,12 +209,15 @@ class Forgetter:
             told = await self._told(owner, chains.values(), held)
             turn = _Forgetting(self._services, self._principal, doom, chains, held, head, told)
             turn.expected = seen[0]
+            # In this order: a promotion that is settled in between is seen as derived, too.
             turn.work = await store.outbox(source=owner, limit=MAX_OUTBOX)
+            turn.elsewhere = await self._elsewhere(owner, doom, chains)
             await store.commit(owner, TurnRequest(since=head), turn.decide)
             if turn.outcome is not None:
                 break
         if turn.withdrawn:
             await store.settle(owner, turn.withdrawn)
+        if turn.withdrawn or turn.copies:
             await deliver(self._services, owner)
         self._services.indexes.of(owner).refresh(await store.snapshot(owner))
         return turn.outcome
@@ -162,7 +225,11 @@ class Forgetter:
     async def _chains(self, owner: Scope, doom: _Doom) -> dict[str, StoredRow]:
         """Return every version of the chains that go, and what may have been derived from them."""
         store, rows = self._services.store, dict[str, StoredRow]()
-        for root in sorted(doom.roots):
+        roots = set(doom.roots)
+        if doom.came_from is not None:
+            # Whole chains are read, to see what of them stays.
+            roots |= {m.root for m in map(decode, await self._all_rows()) if doom.takes(m)}
+        for root in sorted(roots):
             rows |= {row.id: row for row in await store.history(owner, root)}
         parents = [*rows]
         while parents:
@@ -178,6 +245,19 @@ class Forgetter:
             return {id for scope, id in await derived(owner) if scope == owner}
         found = [await derived(owner, parent) for parent in parents]
         return {id for children in found for scope, id in children if scope == owner}
+
+    async def _elsewhere(
+        self, owner: Scope, doom: _Doom, chains: Mapping[str, StoredRow]
+    ) -> Mapping[str, Sequence[tuple[Scope, str]]]:
+        """Return the copies that other owners have of what may go, by the id of the original."""
+        derived = self._services.store.derived
+        if doom.came_from is None or all(scope == owner for scope, _ in await derived(owner)):
+            return {}
+        found = {id: await derived(owner, id) for id in chains}
+        return {
+            id: [(scope, child) for scope, child in children if scope != owner]
+            for id, children in found.items()
+        }
 
     async def _told(
         self,
@@ -250,6 +330,8 @@ class _Forgetting:
         chains: Versions that go, and those derived from any memory of the owner.
         told: What the trail said when it was read.
         work: What is on its way to other owners: of what goes it is to come to nothing.
+        elsewhere: What copies other owners have, by the id of the original.
+        copies: Those of them that go, after :meth:`decide`.
         expected: Where the owner has to stand still, as the trail was read then; None if it may
             have moved on.
     """
@@ -263,6 +345,8 @@ class _Forgetting:
     told: Sequence[_Told]
     expected: Head | None = None
     work: Sequence[PendingOutbox] = ()
+    elsewhere: Mapping[str, Sequence[tuple[Scope, str]]] = field(default_factory=dict)
+    copies: Sequence[tuple[Scope, str]] = ()
     outcome: Outcome | None = None
     withdrawn: tuple[str, ...] = ()
 
@@ -274,29 +358,43 @@ class _Forgetting:
         scribe = Scribe(self.services, self.principal, snapshot)
         versions = {row.id: decode(row) for row in (*self.chains.values(), *snapshot.rows)}
         named = [memory.id for memory in versions.values() if self.doom.takes(memory)]
-        doomed = with_derived(versions.values(), named, promoted=False)
-        gone = [versions[id] for id in doomed]
-        buried = tombstones(gone, keys=self.doom.by_key)
+        by_source = self.doom.came_from is not None
+        doomed = with_derived(versions.values(), named, promoted=by_source)
+        gone, went = [versions[id] for id in doomed], frozenset(doomed)
+        again = standing_again(versions, went, scribe.moment) if by_source else ()
+        stays = [m for m in (*versions.values(), *again) if m.id not in went and m.status.is_live]
+        kept = tombstones(stays, keys=True) if by_source else ()
+        buried = tuple(sorted({*tombstones(gone, keys=self.doom.by_key)}.difference(kept)))
         released = [held for held in self.held if self._is_copy(held, buried)]
         if not doomed and not released:
             self.outcome = NOT_FOUND
             return None
         derived = len(doomed) - len(set(named))
+        copies = [copy for id in doomed for copy in self.elsewhere.get(id, ())]
         counted = {"count": len(doomed), "held": len(released), "derived": derived}
+        counted |= {"elsewhere": len(copies), "revived": len(again)}
         reasons = tuple(f"{what}:{n}" for what, n in counted.items() if n or what == "count")
+        if self.doom.dry_run:
+            self.outcome = Outcome(OutcomeKind.DROPPED, None, ("dry_run", *reasons))
+            return None
+        self.copies = copies
+        if again:
+            ids = tuple(memory.id for memory in again)
+            scribe.record(EventType.UNDONE, self.doom.place, subjects=ids, reasons=(REVIVED,))
         scribe.record(EventType.FORGOTTEN, self.doom.place, subjects=doomed, reasons=reasons)
         self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, scribe.events)
         overtaken = [each for each in self.work if _carries(each, doomed)]
         self.withdrawn = tuple(each.item.id for each in overtaken)
         return Change(
             known_at=scribe.moment.known_at,
+            restated=(*again, *(renumbered(versions, went, scribe.moment) if by_source else ())),
             forgotten=doomed,
             tombstones=buried,
             released=tuple(held.id for held in released),
             events=scribe.events,
             blanked=self._blanked(gone, released),
             unjournaled=(DIGEST,),
-            outbox=told_to_others(scribe.moment.new_id, overtaken),
+            outbox=told_to_others(scribe.moment.new_id, overtaken, copies),
         )
 
     def _blanked(
@@ -319,6 +417,30 @@ class _Forgetting:
         candidate = decode_candidate(held.body)
         said = not set(buried).isdisjoint(marks_of(candidate))
         return said or self.doom.takes(candidate)
+
+
+def _as_memory(candidate: Candidate, now: datetime) -> Memory:
+    """Return what waits as filters see it."""
+    return Memory.of(
+        scope=candidate.scope,
+        kind=candidate.kind,
+        category=candidate.category,
+        key=candidate.key,
+        source=candidate.source,
+        trust=candidate.label.trust,
+        sensitivity=candidate.sensitivity,
+        confidence=candidate.confidence,
+        importance=candidate.importance,
+        tags=candidate.tags,
+        metadata=candidate.metadata,
+        speaker=candidate.speaker,
+        origin=candidate.origin,
+        pinned=candidate.pinned,
+        status=Status.HELD,
+        created_at=now,
+        updated_at=now,
+        valid_from=candidate.valid_from,
+    )
 
 
 def _carries(pending: PendingOutbox, gone: Collection[str]) -> bool:
