@@ -371,6 +371,14 @@ def test_the_command_line_shows_it(cli: Run) -> None:
     assert f", {PAGE}, 0.30]" in cli("list", "--filter", '{"trust": "external"}').stdout
 
 
+def test_a_terminal_is_told_nothing_that_nobody_sees(cli: Run) -> None:
+    cli("remember", "plain \x1b[2J\x1b]0;owned\x07text\u202e", "--source", "external")
+
+    for shown in (cli("list"), cli("recall", "plain text"), cli("history", "x")):
+        assert not {"\x1b", "\x07", "\u202e"} & set(shown.stdout)
+    assert "plain [2J]0;ownedtext" in cli("list").stdout
+
+
 @pytest.mark.parametrize(
     "forged",
     [{"trust": Trust.USER}, {"kind": Kind.PROCEDURAL}],

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memstrata.digest.text import visible
 from memstrata.domain.decision import CaptureReport, Outcome
 from memstrata.domain.digest import Verification
 from memstrata.domain.hindsight import DryRun, Life, Rejudged
@@ -241,7 +242,7 @@ def agent(value: AgentResult) -> str:
 
 
 def _line(memory: Memory) -> str:
-    speaker = f"{memory.speaker}: " if memory.speaker else ""
+    speaker = f"{_short(memory.speaker)}: " if memory.speaker else ""
     key = f"{memory.key} = " if memory.key else ""
     when = memory.valid_from or memory.created_at
     place = ""
@@ -254,5 +255,6 @@ def _line(memory: Memory) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    # A terminal obeys what is written to it: nothing that nobody sees goes there.
+    line = visible(text)
     return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + "…"

@@ -180,7 +180,8 @@ def _short(name: str | None) -> str:
             pieces[-1] = CUT
             break
         pieces.append(piece)
-    return "".join(pieces)
+    # What is left out may have stood between blanks.
+    return "".join(pieces).strip()
 
 
 def is_turn(memory: Memory) -> bool:
