@@ -185,3 +185,23 @@ def test_from_the_command_line(cli: Run) -> None:
     assert json.loads(done.stdout)["reasons"] == ["count:1"]
     assert cli("forget", "--origin", PAGE).returncode == 1
     assert "Ana likes tea" in cli("list").stdout
+
+
+def test_a_chain_goes_on_after_it_has_lost_a_version_that_never_stood(
+    world: World, ana: MemoryManager
+) -> None:
+    """Whoever takes it: a forgetting of what it was derived from, or its owner's erasure."""
+    guess = stored(ana.remember("The region may be far", source="agent_inferred"))
+    ana.remember("us-east-1", key="region")
+    told(ana, Draft("eu-west-1", key="region", parents=(guess.id,), confidence=0.5))
+    ana.remember("us-east-1", key="region", scope="org")
+    ana.promote(stored(ana.remember("eu-west-2", key="region", confidence=0.9)).id, "org")
+    admin = world.strata.admin(by="root")
+
+    ana.forget(guess.id)
+
+    assert stored(ana.remember("us-west-1", key="region")).content == "us-west-1"
+    ana.erase()
+    admin.remember(Draft("us-west-2", key="region"), scope="/org/default/")
+    ben = world.strata.manager(user="ben")
+    assert [memory.content for memory in ben.list()] == ["us-west-2"]

@@ -134,7 +134,7 @@ def explanation(value: Explanation) -> str:
 def fields(value: Mapping[str, Any]) -> str:
     """Return a line for each field that is set."""
     shown = {name: plain(inner) for name, inner in value.items() if inner not in (None, "", [])}
-    return "\n".join(f"{name:<18} {inner}" for name, inner in shown.items())
+    return "\n".join(f"{name:<18} {_lines(inner)}" for name, inner in shown.items())
 
 
 def imported(values: Sequence[ImportedTurn]) -> str:
@@ -252,6 +252,10 @@ def _line(memory: Memory) -> str:
     name = "" if memory.origin.name is None else f", {_short(memory.origin.name)}"
     origin = f"{memory.source}{trust}, {when:%Y-%m-%d}{place}{name}, {memory.confidence:.2f}"
     return f"{speaker}{key}{_short(memory.content)}  [{origin}]"
+
+
+def _lines(value: Any) -> Any:
+    return "\n".join(map(visible, value.split("\n"))) if isinstance(value, str) else value
 
 
 def _short(text: str) -> str:

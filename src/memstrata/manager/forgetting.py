@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from memstrata.capture.drafts import MAX_NAME_BYTES, target_scope
@@ -24,12 +23,13 @@ from memstrata.domain.decision import Candidate, Outcome, OutcomeKind
 from memstrata.domain.errors import InvalidInput, ScopeDenied
 from memstrata.domain.event import EventType
 from memstrata.domain.filters import Filter
-from memstrata.domain.memory import Memory, Place, Status
+from memstrata.domain.memory import Memory, Place
 from memstrata.domain.scope import Principal, Scope
 from memstrata.language.normalise import check_text, content_hash
 from memstrata.longterm.forgetting import renumbered, standing_again, tombstones, with_derived
 from memstrata.manager.cascading import told_to_others
 from memstrata.manager.changes import NOT_FOUND
+from memstrata.manager.doom import Doom, as_memory
 from memstrata.manager.journal import DIGEST
 from memstrata.manager.outbox import Promotion, unpacked
 from memstrata.manager.promotion import deliver
@@ -48,38 +48,6 @@ REVIVED = "source_removed"
 MANY = 32
 """Memories of which what was derived is asked one by one. Chosen: all of an owner at once takes as
 long as some tens of single questions."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Doom:
-    """What is to go.
-
-    Attributes:
-        place: Where.
-        roots: Chains that go, whatever is added to them meanwhile.
-        came_from: What single versions go, by where they came from; their promoted copies go too,
-            wherever these lie. None where chains go.
-        by_key: Whether their keys are blocked too.
-        everything: Whether all of the place goes, what is added or held back there included.
-        hears: Whether the principal's agent belongs to an audience: another's is not its to remove.
-        dry_run: Whether to count only.
-    """
-
-    place: Scope
-    roots: frozenset[str]
-    by_key: bool
-    everything: bool
-    hears: Callable[[Memory | Candidate], bool]
-    came_from: Callable[[Memory | Candidate], bool] | None = None
-    dry_run: bool = False
-
-    def takes(self, one: Memory | Candidate) -> bool:
-        """Whether a version, or a candidate that waits, goes."""
-        if self.came_from is not None:
-            return self.came_from(one) and self.hears(one)
-        if isinstance(one, Memory) and one.root in self.roots:
-            return True
-        return self.everything and one.scope == self.place and self.hears(one)
 
 
 class Forgetter:
@@ -110,7 +78,7 @@ class Forgetter:
         if by_source and wanted is not None and id is None and key is None:
             came_from = self._came_from(wanted, None if scope is None else place)
             return await self._forgotten(
-                _Doom(
+                Doom(
                     place,
                     frozenset(),
                     by_key=False,
@@ -126,7 +94,7 @@ class Forgetter:
             return NOT_FOUND
         roots = frozenset(memory.root for memory in targets)
         return await self._forgotten(
-            _Doom(
+            Doom(
                 place,
                 roots,
                 by_key=key is not None,
@@ -150,7 +118,7 @@ class Forgetter:
             return scope == home or (scope.task is not None and scope.owner == home)
 
         def came_from(one: Memory | Candidate) -> bool:
-            memory = one if isinstance(one, Memory) else _as_memory(one, self._reader.now)
+            memory = one if isinstance(one, Memory) else as_memory(one, self._reader.now)
             return lies_here(one.scope) and holds(wanted, memory)
 
         return came_from
@@ -166,7 +134,7 @@ class Forgetter:
             )
         return place
 
-    async def _forgotten(self, doom: _Doom) -> Outcome:
+    async def _forgotten(self, doom: Doom) -> Outcome:
         while (outcome := await self._forget_chains(doom)) is None:
             continue
         return outcome
@@ -178,7 +146,7 @@ class Forgetter:
         place = self._principal.home
         hears = self._reader.hears
         return await self._forgotten(
-            _Doom(place, roots, by_key=False, everything=False, hears=hears)
+            Doom(place, roots, by_key=False, everything=False, hears=hears)
         )
 
     async def retract(self, what: str) -> Outcome:
@@ -197,7 +165,7 @@ class Forgetter:
             return NOT_FOUND
         return await self.forget(id=alike[0].id, key=None, scope=None, wanted=None)
 
-    async def _forget_chains(self, doom: _Doom) -> Outcome | None:
+    async def _forget_chains(self, doom: Doom) -> Outcome | None:
         """Forget chains as they stand; None if rows went away between reading and the turn."""
         owner, store = self._principal.home.owner, self._services.store
         await self._services.journal.flush(owner)  # receipts of what goes are to go too
@@ -222,21 +190,25 @@ class Forgetter:
         self._services.indexes.of(owner).refresh(await store.snapshot(owner))
         return turn.outcome
 
-    async def _chains(self, owner: Scope, doom: _Doom) -> dict[str, StoredRow]:
-        """Return every version of the chains that go, and what may have been derived from them."""
-        store, rows = self._services.store, dict[str, StoredRow]()
+    async def _chains(self, owner: Scope, doom: Doom) -> dict[str, StoredRow]:
+        """Return every version of the chains of what goes, and of what may have been derived from
+        it: to see what of them stays.
+        """
+        rows = dict[str, StoredRow]()
         roots = set(doom.roots)
         if doom.came_from is not None:
-            # Whole chains are read, to see what of them stays.
             roots |= {m.root for m in map(decode, await self._all_rows()) if doom.takes(m)}
-        for root in sorted(roots):
-            rows |= {row.id: row for row in await store.history(owner, root)}
-        parents = [*rows]
-        while parents:
-            children = [id for id in await self._children(owner, parents) if id not in rows]
-            rows |= {row.id: row for row in await store.get(owner, children)}
-            parents = [id for id in children if id in rows]
+        while roots:
+            fresh = await self._versions(owner, roots)
+            rows |= fresh
+            children = [id for id in await self._children(owner, [*fresh]) if id not in rows]
+            found = await self._services.store.get(owner, children)
+            roots = {memory.root for memory in map(decode, found)}
         return rows
+
+    async def _versions(self, owner: Scope, roots: Collection[str]) -> dict[str, StoredRow]:
+        histories = [await self._services.store.history(owner, root) for root in sorted(roots)]
+        return {row.id: row for rows in histories for row in rows}
 
     async def _children(self, owner: Scope, parents: Sequence[str]) -> set[str]:
         """Return ids of this owner's that were derived from some memories, and maybe others."""
@@ -247,7 +219,7 @@ class Forgetter:
         return {id for children in found for scope, id in children if scope == owner}
 
     async def _elsewhere(
-        self, owner: Scope, doom: _Doom, chains: Mapping[str, StoredRow]
+        self, owner: Scope, doom: Doom, chains: Mapping[str, StoredRow]
     ) -> Mapping[str, Sequence[tuple[Scope, str]]]:
         """Return the copies that other owners have of what may go, by the id of the original."""
         derived = self._services.store.derived
@@ -338,7 +310,7 @@ class _Forgetting:
 
     services: Services
     principal: Principal
-    doom: _Doom
+    doom: Doom
     chains: Mapping[str, StoredRow]
     held: Sequence[HeldCandidate]
     head: Head | None
@@ -387,7 +359,7 @@ class _Forgetting:
         self.withdrawn = tuple(each.item.id for each in overtaken)
         return Change(
             known_at=scribe.moment.known_at,
-            restated=(*again, *(renumbered(versions, went, scribe.moment) if by_source else ())),
+            restated=(*again, *renumbered(versions, went, scribe.moment)),
             forgotten=doomed,
             tombstones=buried,
             released=tuple(held.id for held in released),
@@ -417,30 +389,6 @@ class _Forgetting:
         candidate = decode_candidate(held.body)
         said = not set(buried).isdisjoint(marks_of(candidate))
         return said or self.doom.takes(candidate)
-
-
-def _as_memory(candidate: Candidate, now: datetime) -> Memory:
-    """Return what waits as filters see it."""
-    return Memory.of(
-        scope=candidate.scope,
-        kind=candidate.kind,
-        category=candidate.category,
-        key=candidate.key,
-        source=candidate.source,
-        trust=candidate.label.trust,
-        sensitivity=candidate.sensitivity,
-        confidence=candidate.confidence,
-        importance=candidate.importance,
-        tags=candidate.tags,
-        metadata=candidate.metadata,
-        speaker=candidate.speaker,
-        origin=candidate.origin,
-        pinned=candidate.pinned,
-        status=Status.HELD,
-        created_at=now,
-        updated_at=now,
-        valid_from=candidate.valid_from,
-    )
 
 
 def _carries(pending: PendingOutbox, gone: Collection[str]) -> bool:
