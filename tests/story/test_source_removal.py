@@ -194,14 +194,18 @@ def test_a_chain_goes_on_after_it_has_lost_a_version_that_never_stood(
     guess = stored(ana.remember("The region may be far", source="agent_inferred"))
     ana.remember("us-east-1", key="region")
     told(ana, Draft("eu-west-1", key="region", parents=(guess.id,), confidence=0.5))
-    ana.remember("us-east-1", key="region", scope="org")
-    ana.promote(stored(ana.remember("eu-west-2", key="region", confidence=0.9)).id, "org")
+    ana.remember("zone a", key="zone", scope="org")
+    weaker = stored(ana.remember("zone b", key="zone", confidence=0.9))
+    assert ana.promote(weaker.id, "org").kind == "touched"
     admin = world.strata.admin(by="root")
 
     ana.forget(guess.id)
 
     assert stored(ana.remember("us-west-1", key="region")).content == "us-west-1"
     ana.erase()
-    admin.remember(Draft("us-west-2", key="region"), scope="/org/default/")
+    admin.remember(Draft("zone c", key="zone"), scope="/org/default/")
     ben = world.strata.manager(user="ben")
-    assert [memory.content for memory in ben.list()] == ["us-west-2"]
+    assert [memory.content for memory in ben.history("zone", scopes=["org"])] == [
+        "zone a",
+        "zone c",
+    ]
