@@ -166,12 +166,12 @@ def test_a_scope_and_a_filter_narrow_it(world: World, ana: MemoryManager) -> Non
     assert texts(task) == {"Three"}
 
 
-@pytest.mark.parametrize("origin", ["", " ", "a\0b", "x" * 2049, 7], ids=ascii)
-def test_a_name_that_cannot_be_is_refused(ana: MemoryManager, origin: object) -> None:
-    with pytest.raises(InvalidInput, match="origin"):
-        ana.forget(origin=origin)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="origin"):
-        ana.remember("x", origin=origin)  # type: ignore[arg-type]
+def test_a_name_that_cannot_be_is_refused(ana: MemoryManager) -> None:
+    for origin in ("", " ", "a\0b", "x" * 2049, 7):
+        with pytest.raises(InvalidInput, match="origin"):
+            ana.forget(origin=origin)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="origin"):
+            ana.remember("x", origin=origin)  # type: ignore[arg-type]
 
 
 def test_from_the_command_line(cli: Run) -> None:
