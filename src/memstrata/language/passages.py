@@ -22,6 +22,10 @@ LEAST = 3
 """Words of the shortest sentence that is known again as a whole; chosen: values such as "yes" or
 "Berlin Mitte" come from anywhere."""
 
+MOST = 16_384
+"""Words of a text that are looked up; chosen: as many as 64 KiB of ordinary ones, so that a text of
+nothing but short ones takes no longer."""
+
 _ARTICLES = frozenset({"a", "an", "the"})
 _END = "\x01"
 _ENDS: dict[int, str | None] = {ord(_END): None} | {
@@ -101,7 +105,7 @@ class Passages:
         It does if it is one of its sentences, or if runs of :data:`RUN` words that they have in
         common make up half of it. Of several the one with most of them is named.
         """
-        words = words_of(text)
+        words = words_of(text)[:MOST]
         if len(words) < LEAST:
             return None
         whole = self._filed.get(hash(words))
