@@ -19,18 +19,14 @@ RUN = 5
 by chance, and a sentence worth keeping has them."""
 
 LEAST = 3
-"""Words of the shortest sentence that is known again as a whole; chosen: values such as "yes" or
-"Berlin Mitte" come from anywhere."""
+"""Words of the shortest text that is known again, if all of them stand in a row in another; chosen:
+values such as "yes" or "Berlin Mitte" come from anywhere."""
 
 MOST = 16_384
 """Words of a text that are looked up; chosen: as many as 64 KiB of ordinary ones, so that a text of
 nothing but short ones takes no longer."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
-_END = "\x01"
-_ENDS: dict[int, str | None] = {ord(_END): None} | {
-    ord(char): f" {_END} " for char in ".!?;:\n。！？"
-}
 
 
 class _Plain(dict[int, str | None]):
@@ -43,9 +39,7 @@ class _Plain(dict[int, str | None]):
         char = chr(code)
         category = unicodedata.category(char)
         made: str | None = " "
-        if char == _END:
-            made = char
-        elif category[0] == "M" or (category in ("Cf", "Cc") and not char.isspace()):
+        if category[0] == "M" or (category in ("Cf", "Cc") and not char.isspace()):
             made = None
         elif is_cjk(char):
             made = f" {char} "
@@ -60,19 +54,14 @@ _PLAIN = _Plain()
 
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text as they are compared; linear in the text."""
-    return tuple(word for word in _words(text) if word != _END)
-
-
-def _words(text: str) -> list[str]:
-    """Return the words, and :data:`_END` between sentences."""
-    words = normalise(text.translate(_ENDS)).translate(_PLAIN).split()
-    return [word for word in words if word not in _ARTICLES]
+    words = normalise(text).translate(_PLAIN).split()
+    return tuple(word for word in words if word not in _ARTICLES)
 
 
 class Passages:
     """Texts by their passages, so that one that comes again is known.
 
-    Costs some 100 bytes for each word that is filed.
+    Costs some 300 bytes for each word that is filed.
     """
 
     def __init__(self) -> None:
@@ -89,29 +78,22 @@ class Passages:
     def add(self, id: str, text: str) -> None:
         """File a text; a passage that others have too goes by the last of them."""
         self._ids.add(id)
-        parted = _words(text)
-        words = tuple(word for word in parted if word != _END)
-        for run in _runs(words):
-            self._filed[run] = id
-        # A longer sentence is known by its runs.
-        short = (sentence for sentence in _sentences(parted) if len(sentence) < RUN)
-        for sentence in (words, *short):
-            if len(sentence) >= LEAST:
-                self._filed[hash(sentence)] = id
+        words = words_of(text)
+        for size in range(LEAST, RUN + 1):
+            self._filed.update(dict.fromkeys(_runs(words, size), id))
 
     def find(self, text: str) -> str | None:
         """Return the text that this one says again, or None.
 
-        It does if it is one of its sentences, or if runs of :data:`RUN` words that they have in
-        common make up half of it. Of several the one with most of them is named.
+        It does if runs of :data:`RUN` words that both have make up half of it, or if it is shorter
+        than that and stands there whole. Of several the one with most of them is named.
         """
         words = words_of(text)[:MOST]
         if len(words) < LEAST:
             return None
-        whole = self._filed.get(hash(words))
-        if whole is not None:
-            return whole
-        found = [(place, self._filed.get(run)) for place, run in enumerate(_runs(words))]
+        if len(words) < RUN:
+            return self._filed.get(hash(words))
+        found = [(place, self._filed.get(run)) for place, run in enumerate(_runs(words, RUN))]
         known = [(place, id) for place, id in found if id is not None]
         covered, end = 0, 0
         for place, _ in known:
@@ -123,14 +105,5 @@ class Passages:
         return min(counted, key=lambda each: (-counted[each], each))
 
 
-def _runs(words: Sequence[str]) -> Iterator[int]:
-    return map(hash, zip(*(words[start:] for start in range(RUN)), strict=False))
-
-
-def _sentences(parted: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    start = 0
-    for place, word in enumerate(parted):
-        if word == _END:
-            yield tuple(parted[start:place])
-            start = place + 1
-    yield tuple(parted[start:])
+def _runs(words: Sequence[str], size: int) -> Iterator[int]:
+    return map(hash, zip(*(words[start:] for start in range(size)), strict=False))
