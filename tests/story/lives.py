@@ -142,7 +142,13 @@ class Shelf:
 
     def _repeated(self, known: Fact, new: Fact) -> str:
         known.said = new.made
-        if TRUST[new.source] < TRUST[known.source]:
+        if known.source == "external" != new.source and TRUST[new.source] == TRUST["user_stated"]:
+            # What its user says himself is a version of his own.
+            known.versions, known.verified, known.marked = known.versions + 1, True, None
+            known.source, known.confidence = new.source, new.confidence
+            known.expires, known.soft, known.made = new.expires, new.soft, new.made
+            return "superseded"
+        if known.source == "external" or TRUST[new.source] < TRUST[known.source]:
             known.expires = max(known.expires, new.expires)
             both = known.soft is not None and new.soft is not None
             known.soft = max(known.soft, new.soft) if both else None

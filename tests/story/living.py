@@ -25,7 +25,7 @@ from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.wiring import IN_MEMORY, assemble
 
-NAMES = ("region", "language", "Team-2", "a.b")
+NAMES = ("region", "languages", "Team-2", "a.b")
 KEYS = st.sampled_from(NAMES)
 VALUES = st.sampled_from(["one", "two", "ONE ", "three", "vier", "五"])
 SOURCES = st.sampled_from(["user_stated", "agent_inferred", "tool_verified", "external"])

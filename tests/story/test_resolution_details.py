@@ -197,7 +197,8 @@ def test_a_user_correction_vouches_for_what_others_said(ana: MemoryManager) -> N
 
     again = stored(ana.correct(KEY, "us-east-1"))
 
-    assert (again.version, again.trust, again.source) == (1, "user", "user_correction")
+    assert (again.version, again.trust, again.source) == (2, "user", "user_correction")
+    assert (again.content, again.confidence, again.key) == ("us-east-1", 1.0, KEY)
 
 
 # -- what a repetition adds ---------------------------------------------------------------------

@@ -20,6 +20,7 @@ from memstrata.agent.answer import (
 from memstrata.agent.result import AgentResult, AppliedMemory, MemoryState, TraceStep, TurnNote
 from memstrata.capture.intent import model_intent, rule_intent
 from memstrata.digest.applying import Effect
+from memstrata.digest.text import visible
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Outcome, OutcomeKind, Usage
 from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
@@ -307,8 +308,9 @@ class _Run:
         memories = [
             {
                 "key": cited_as(hit),
-                "value": hit.memory.content,
+                "value": visible(hit.memory.content),
                 "scope": _scope_name(hit.memory),
+                "trust": hit.memory.trust.value,
                 "confidence": hit.memory.confidence,
             }
             for hit in self._hits

@@ -25,10 +25,20 @@ class ErasingVerbs:
         scope: str | None = None,
         filter: Mapping[str, Any] | None = None,
         source: str | None = None,
+        origin: str | None = None,
+        dry_run: bool = False,
     ) -> Outcome:
         """See :meth:`memstrata.AsyncMemoryManager.forget`."""
         return self._driver.run(
-            self._manager.forget(id, key=key, scope=scope, filter=filter, source=source)
+            self._manager.forget(
+                id,
+                key=key,
+                scope=scope,
+                filter=filter,
+                source=source,
+                origin=origin,
+                dry_run=dry_run,
+            )
         )
 
     def erase(self, user: str | None = None) -> ErasureReceipt:

@@ -70,6 +70,7 @@ class MemoryManager(
         quote: str | None = None,
         idempotency_key: str | None = None,
         audience: Sequence[str] | None = None,
+        origin: str | None = None,
     ) -> Outcome:
         """See :meth:`memstrata.AsyncMemoryManager.remember`."""
         return self._driver.run(
@@ -92,6 +93,7 @@ class MemoryManager(
                 quote=quote,
                 idempotency_key=idempotency_key,
                 audience=audience,
+                origin=origin,
             )
         )
 

@@ -26,6 +26,9 @@ from memstrata.language.normalise import check_text
 MAX_NAME_BYTES = 512
 """Longest key, tag, category, speaker or idempotency key in UTF-8; chosen, far above use."""
 
+MAX_ORIGIN_BYTES = 2048
+"""Longest name of what a memory was read from; chosen: URLs are rarely longer."""
+
 MAX_TAGS = 64
 MAX_PARENTS = 1000
 MAX_METADATA_DEPTH = 8
@@ -288,7 +291,11 @@ def _category(draft: Draft, kind: Kind, rules: DraftRules) -> str:
 
 def _origin(draft: Draft, principal: Principal) -> Origin:
     session = draft.session if draft.session is not None else principal.session
-    return Origin(session=name_or_none("session", session), turn=turn_number(draft.turn))
+    return Origin(
+        session=name_or_none("session", session),
+        turn=turn_number(draft.turn),
+        name=None if draft.origin is None else check_text("origin", draft.origin, MAX_ORIGIN_BYTES),
+    )
 
 
 def _triple(raw: object) -> Triple | None:

@@ -108,8 +108,9 @@ def anchor(
     The quote is found exactly, or but for case, white space and typographic marks; the candidate
     carries the turn's own characters and where they stand (``metadata["span"]``). The quote must
     bear out the value (:func:`memstrata.capture.support.gaps`). What is not borne out is marked and
-    has an agent's trust, not the user's; so has everything from a turn that is not the user's. What
-    the user says as a repair ("no, it's …") is a correction.
+    has an agent's trust, not the user's; so has everything from a turn of the assistant's, and what
+    a tool or anybody else said is external. What the user says as a repair ("no, it's …") is a
+    correction.
 
     Args:
         item: What the model proposed, as policy's boundary let it through.
@@ -122,7 +123,9 @@ def anchor(
     """
     span = locate(item.quote, turn.text) if item.quote else None
     marks = _marks(item, turn, span)
-    source = Source.AGENT_INFERRED if marks - {TURN_SCOPED} else _said_as(turn, span)
+    source = _said_as(turn, span)
+    if marks - {TURN_SCOPED}:
+        source = Source.AGENT_INFERRED if turn.role is Role.USER else turn.role.source
     place = _place(item.scope, home)
     placed = marks if place is not None else marks | {NO_SUCH_SCOPE}
     return Candidate(

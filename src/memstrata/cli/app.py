@@ -20,6 +20,7 @@ from memstrata.cli import (
     cycles,
     digests,
     erasing,
+    forgetting,
     keys,
     reindexing,
     render,
@@ -131,6 +132,9 @@ def remember(
     scope: Annotated[str | None, typer.Option(help="org, global or a path.")] = None,
     ttl_days: Annotated[float | None, typer.Option(help="Days until it expires.")] = None,
     pinned: Annotated[bool, typer.Option("--pinned", help="Keep before others.")] = False,
+    origin: Annotated[
+        str | None, typer.Option(help="What it was read from: a URL, a document, a tool.")
+    ] = None,
 ) -> None:
     """Store one statement, or say why not."""
     chosen: Options = context.obj
@@ -147,6 +151,7 @@ def remember(
             scope=scope,
             ttl_days=ttl_days,
             pinned=pinned,
+            origin=origin,
         )
     chosen.show(outcome, render.outcome)
     refuse_if(outcome.kind is OutcomeKind.BLOCKED)
@@ -196,6 +201,7 @@ def recall(
 
 
 changing.register(app)
+app.command()(forgetting.forget)
 app.command()(digests.digest)
 app.command()(digests.push)
 app.command()(digests.search)
@@ -290,27 +296,6 @@ def confirm(context: typer.Context, id: Annotated[str, typer.Argument()]) -> Non
         outcome = chosen.manager(strata).confirm(id)
     chosen.show(outcome, render.outcome)
     refuse_if(not outcome.stored)
-
-
-@app.command()
-def forget(
-    context: typer.Context,
-    id: Annotated[str | None, typer.Option(help="One memory.")] = None,
-    key: Key = None,
-    scope: Annotated[
-        str | None, typer.Option(help="Where; alone it means everything there.")
-    ] = None,
-    source: Annotated[str | None, typer.Option(help="Everything of one source.")] = None,
-    filter: Filter = None,
-) -> None:
-    """Delete memories with all their versions and keep them from being learned again."""
-    chosen: Options = context.obj
-    with chosen.open() as strata:
-        outcome = chosen.manager(strata).forget(
-            id, key=key, scope=scope, source=source, filter=json_of("--filter", filter)
-        )
-    chosen.show(outcome, render.outcome)
-    refuse_if(outcome.kind is not OutcomeKind.FORGOTTEN)
 
 
 @app.command()

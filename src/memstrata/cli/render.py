@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memstrata.digest.text import visible
 from memstrata.domain.decision import CaptureReport, Outcome
 from memstrata.domain.digest import Verification
 from memstrata.domain.hindsight import DryRun, Life, Rejudged
@@ -133,7 +134,7 @@ def explanation(value: Explanation) -> str:
 def fields(value: Mapping[str, Any]) -> str:
     """Return a line for each field that is set."""
     shown = {name: plain(inner) for name, inner in value.items() if inner not in (None, "", [])}
-    return "\n".join(f"{name:<18} {inner}" for name, inner in shown.items())
+    return "\n".join(f"{name:<18} {_lines(inner)}" for name, inner in shown.items())
 
 
 def imported(values: Sequence[ImportedTurn]) -> str:
@@ -241,16 +242,23 @@ def agent(value: AgentResult) -> str:
 
 
 def _line(memory: Memory) -> str:
-    speaker = f"{memory.speaker}: " if memory.speaker else ""
+    speaker = f"{_short(memory.speaker)}: " if memory.speaker else ""
     key = f"{memory.key} = " if memory.key else ""
     when = memory.valid_from or memory.created_at
     place = ""
     if memory.origin.session is not None and memory.origin.turn is not None:
         place = f", {memory.origin.session} turn {memory.origin.turn}"
-    origin = f"{memory.source}, {when:%Y-%m-%d}{place}, {memory.confidence:.2f}"
+    trust = "" if memory.trust is memory.source.trust else f", trust {memory.trust}"
+    name = "" if memory.origin.name is None else f", {_short(memory.origin.name)}"
+    origin = f"{memory.source}{trust}, {when:%Y-%m-%d}{place}{name}, {memory.confidence:.2f}"
     return f"{speaker}{key}{_short(memory.content)}  [{origin}]"
 
 
+def _lines(value: Any) -> Any:
+    return "\n".join(map(visible, value.split("\n"))) if isinstance(value, str) else value
+
+
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    # A terminal obeys what is written to it: nothing that nobody sees goes there.
+    line = visible(text)
     return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + "…"

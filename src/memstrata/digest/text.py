@@ -4,12 +4,14 @@ What was remembered was written by others. Whatever it holds, it stays within th
 line: white space is folded, so that it begins no line; quotes and the brackets of the frame are
 written as JSON writes them (``\"``, ``\u003c``), so that it closes neither; what cannot be seen
 (controls, direction marks, tags) is left out, so that nothing is said that a person would not read.
+Of what came from outside nothing at all stands outside quotes: no name that it gave itself, its
+speaker or a part of its triple either (FX-5).
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
@@ -17,8 +19,9 @@ from typing import NamedTuple
 from memstrata.domain.decision import TURN_CATEGORY
 from memstrata.domain.digest import CLOSE, NOTE, OPEN, TITLE
 from memstrata.domain.memory import Kind, Memory, Triple
+from memstrata.domain.trust import Trust
 
-FORMAT = "digest 1"
+FORMAT = "digest 2"
 """Version of the rendering; raised with any change of a byte, receipts name it."""
 
 EMPTY = f"{TITLE}\n(empty: nothing that is remembered bears on this)"
@@ -65,13 +68,14 @@ def page(lines: Sequence[str]) -> str:
 def written(memory: Memory, now: datetime) -> Written:
     """Return a memory made ready to be written as long as there is room."""
     evidence = memory.content
+    name = quoted if memory.trust is Trust.EXTERNAL else named
     if memory.triple is not None:
-        lead = f"{_stated(memory.triple)} — "
+        lead = f"{_stated(memory.triple, name)} — "
         evidence = memory.quote or memory.content
     elif is_turn(memory):
-        lead = f"{named(memory.speaker)}: " if memory.speaker else ""
+        lead = f"{name(memory.speaker)}: " if memory.speaker else ""
     else:
-        lead = f"{named(memory.key)} = " if memory.key else ""
+        lead = f"{name(memory.key)} = " if memory.key else ""
     return Written(f"- [{named(memory.category)}] {lead}", evidence, _attribution(memory, now))
 
 
@@ -145,6 +149,28 @@ def _escaped(text: str) -> Iterator[str]:
 
 def named(name: str | None) -> str:
     """Return a name as it may stand outside quotes, or between quotes if it may not."""
+    shown = _short(name)
+    is_bare = bool(shown) and all(char.isalnum() or char in _BARE for char in shown.rstrip(CUT))
+    return shown if is_bare else f'"{shown}"'
+
+
+def quoted(name: str | None) -> str:
+    """Return a name between quotes."""
+    return f'"{_short(name)}"'
+
+
+def visible(text: str) -> str:
+    """Return a text without what nobody sees, white space folded: for prompts that quote in a way
+    of their own, such as JSON.
+    """
+    folded, shown = " ".join(text.split()), list[str]()
+    for place, char in enumerate(folded):
+        if not _is_hidden(folded, place, shown[-1] if shown else ""):
+            shown.append(char)
+    return "".join(shown)
+
+
+def _short(name: str | None) -> str:
     text = " ".join((name or "").split())
     pieces: list[str] = []
     for piece in escaped(text):
@@ -152,9 +178,8 @@ def named(name: str | None) -> str:
             pieces[-1] = CUT
             break
         pieces.append(piece)
-    shown = "".join(pieces)
-    is_bare = bool(shown) and all(char.isalnum() or char in _BARE for char in shown.rstrip(CUT))
-    return shown if is_bare else f'"{shown}"'
+    # What is left out may have stood between blanks.
+    return "".join(pieces).strip()
 
 
 def is_turn(memory: Memory) -> bool:
@@ -162,16 +187,18 @@ def is_turn(memory: Memory) -> bool:
     return memory.kind is Kind.EPISODIC and memory.category == TURN_CATEGORY
 
 
-def _stated(triple: Triple) -> str:
-    subject = "User" if triple.subject.casefold() == "user" else named(triple.subject)
-    predicate = named(triple.predicate.upper().replace(" ", "_"))
-    return f"{subject} {predicate} {named(triple.object)}"
+def _stated(triple: Triple, name: Callable[[str | None], str]) -> str:
+    subject = name("User" if triple.subject.casefold() == "user" else triple.subject)
+    predicate = name(triple.predicate.upper().replace(" ", "_"))
+    return f"{subject} {predicate} {name(triple.object)}"
 
 
 def _attribution(memory: Memory, now: datetime) -> str:
     said = memory.valid_from or memory.created_at
     source = f"{memory.source.value} {said.date().isoformat()} {memory.confidence:.2f}"
-    return f" ({'; '.join((memory.id, source, *memory.warnings(now)))})"
+    # Whom it came from last does not tell where it came from.
+    trust = () if memory.trust is memory.source.trust else (f"trust {memory.trust.value}",)
+    return f" ({'; '.join((memory.id, source, *trust, *memory.warnings(now)))})"
 
 
 def _is_hidden(text: str, place: int, previous: str) -> bool:

@@ -39,6 +39,8 @@ def encode_candidate(candidate: Candidate) -> bytes:
     for name in ("replaces_root", "timeless"):
         if not fields[name]:
             del fields[name]
+    if fields["origin"]["name"] is None:
+        del fields["origin"]["name"]
     return canonical_json(fields)
 
 

@@ -275,6 +275,11 @@ def status_of(state: bytes) -> Status:
     return STATUS_CODES[state[0]]
 
 
+def trust_of(state: bytes) -> Trust:
+    """Read only the trust of a packed state."""
+    return TRUST_CODES[state[2]]
+
+
 # Hits of one principal lie in a handful of scopes; parsing checks every character of every id.
 _scope = lru_cache(maxsize=4096)(Scope.parse)
 _read_json = json.JSONDecoder().raw_decode
@@ -360,5 +365,6 @@ def _origin_fields(origin: Origin) -> dict[str, Any] | None:
         "tool_call": origin.tool_call,
         "model": origin.model,
         "memory": origin.memory,
+        "name": origin.name,
     }
     return {name: value for name, value in named.items() if value is not None} or None

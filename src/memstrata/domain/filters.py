@@ -20,7 +20,7 @@ from memstrata.domain.errors import InvalidInput
 from memstrata.domain.given import enum_member, moment
 from memstrata.domain.memory import Importance, Kind, Status
 from memstrata.domain.scope import Scope
-from memstrata.domain.trust import Sensitivity, Source
+from memstrata.domain.trust import Sensitivity, Source, Trust
 from memstrata.domain.value import Value, plain, shown
 
 MAX_DEPTH = 8
@@ -136,6 +136,8 @@ _FIELDS: Mapping[str, _Sort | type[StrEnum]] = MappingProxyType(
         "sensitivity": Sensitivity,
         "speaker": _Sort.TEXT,
         "session": _Sort.TEXT,
+        "trust": Trust,
+        "origin": _Sort.TEXT,
         "pinned": _Sort.FLAG,
         "scope": _Sort.SCOPE,
         "created_at": _Sort.TIME,
@@ -147,7 +149,8 @@ _FIELDS: Mapping[str, _Sort | type[StrEnum]] = MappingProxyType(
 )
 FILTER_FIELDS = tuple(_FIELDS)
 """Fields that a filter may name beside ``metadata.…``. ``at`` is when something was said or
-happened: ``valid_from``, or else ``created_at``."""
+happened: ``valid_from``, or else ``created_at``; ``origin`` is the name of what it was read
+from."""
 
 _RANKED = (Importance, Sensitivity)
 _EQUAL = ("$eq", "$ne", "$in", "$nin", "$exists")

@@ -112,6 +112,7 @@ class Origin(Value):
         tool_call: Id of the tool call.
         model: Model that proposed it.
         memory: Id of the memory that it was promoted from.
+        name: What it was read from: the URL of a page, the name of a document or of a tool.
     """
 
     session: str | None = None
@@ -119,6 +120,7 @@ class Origin(Value):
     tool_call: str | None = None
     model: str | None = None
     memory: str | None = None
+    name: str | None = None
 
 
 class Place(NamedTuple):
@@ -322,6 +324,7 @@ class Draft(Value):
         purpose: What it was given for.
         parents: Ids of memories it was derived from.
         timeless: Does not age: it is never stale (HY-4). Its expiry is its category's all the same.
+        origin: What it was read from: the URL of a page, the name of a document or of a tool.
     """
 
     content: str
@@ -350,3 +353,4 @@ class Draft(Value):
     purpose: str | None = None
     parents: tuple[str, ...] = ()
     timeless: bool = False
+    origin: str | None = None

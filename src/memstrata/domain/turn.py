@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from memstrata.domain.memory import Origin
+from memstrata.domain.trust import Source
 from memstrata.domain.value import Value
 
 
@@ -17,6 +18,21 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
     TOOL = "tool"
     OTHER = "other"
+
+    @property
+    def source(self) -> Source:
+        """What a turn of this role counts for (FX-5): people beside the user, and tools whose
+        results nobody verified, are outsiders.
+        """
+        return _SOURCE[self]
+
+
+_SOURCE = {
+    Role.USER: Source.USER_STATED,
+    Role.ASSISTANT: Source.AGENT_INFERRED,
+    Role.TOOL: Source.EXTERNAL,
+    Role.OTHER: Source.EXTERNAL,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,9 @@ from memstrata.ports import OwnerView
 PURPOSES_DIFFER = "purposes_differ"
 """Mark of what was made of memories for different purposes: nobody may read it (FX-15)."""
 
+_BORROWING = frozenset({Trust.AGENT, Trust.TOOL})
+"""Trust of those who pass on what they have read."""
+
 _UNKNOWN = Label(Trust.EXTERNAL)
 """Label of a parent that does not stand in the owner's view: of unknown origin."""
 
@@ -26,12 +29,20 @@ def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate
     A parent that does not stand here (unknown, forgotten, superseded, another owner's) is an
     unknown origin: the result is external. A promoted copy is no derivation and keeps its label.
 
+    What comes in the name of an agent or a tool and says again what stands as external text is
+    derived from that, though nobody says so: it becomes one of its parents. Only the user lends a
+    text his own authority, by stating it.
+
     Args:
         candidate: What is proposed.
         view: What stands, what this turn has resolved so far included.
         now: When: what is left of the parents' confidence counts (LT-7).
     """
-    if not candidate.parents or candidate.origin.memory is not None:
+    if candidate.origin.memory is not None:
+        return candidate
+    if candidate.label.trust in _BORROWING:
+        candidate = _known_again(candidate, view)
+    if not candidate.parents:
         return candidate
     parents = [view.by_id(id) for id in candidate.parents]
     labels = [_UNKNOWN if parent is None else parent.label for parent in parents]
@@ -45,3 +56,12 @@ def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate
         label=join((candidate.label, *labels)),
         confidence=min((candidate.confidence, *seen)),
     )
+
+
+def _known_again(candidate: Candidate, view: OwnerView) -> Candidate:
+    """Return a candidate with the external text that it says again among its parents."""
+    for text in (candidate.content, candidate.quote):
+        source = view.from_outside(text) if text is not None else None
+        if source is not None and source.id not in candidate.parents:
+            return replace(candidate, parents=(*candidate.parents, source.id))
+    return candidate

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from memstrata.domain.decision import TURN_CATEGORY
-from memstrata.domain.memory import Kind, Memory
+from memstrata.domain.memory import Kind, Memory, Status
 from memstrata.domain.scope import Scope
 from memstrata.language.normalise import content_hash
+from memstrata.longterm.versions import Moment
 
 
 def fingerprints(scope: Scope, content: str, key: str | None) -> tuple[bytes, ...]:
@@ -56,6 +58,57 @@ def with_derived(
         if not more:
             return tuple(sorted(gone & standing.keys()))
         gone |= more
+
+
+def standing_again(
+    versions: Mapping[str, Memory], gone: Collection[str], moment: Moment
+) -> tuple[Memory, ...]:
+    """Return the new states of memories that stand again when what replaced them goes.
+
+    What goes is taken as if it had never been: of each chain whose standing version goes, the
+    version that it had replaced stands again, unless that has expired meanwhile.
+
+    Args:
+        versions: Of the chains concerned, all that there are, by id.
+        gone: Ids of those that go.
+        moment: When.
+    """
+    again = []
+    for id in sorted(versions.keys() & gone):
+        before = versions[id] if versions[id].status.is_live else None
+        while before is not None and before.id in gone:
+            before = versions.get(before.supersedes or "")
+        if before is not None and not before.is_expired(moment.now):
+            stands = replace(before, status=Status.ACTIVE, superseded_by=None, valid_to=None)
+            stands = replace(stands, updated_at=moment.now, known_from=moment.now)
+            again.append(replace(stands, versions=_highest_left(stands, versions, gone)))
+    return tuple(again)
+
+
+def renumbered(
+    versions: Mapping[str, Memory], gone: Collection[str], moment: Moment
+) -> tuple[Memory, ...]:
+    """Return the new states of standing memories whose chains lose versions that never stood: the
+    next version follows the highest that is left.
+
+    Args:
+        versions: As for :func:`standing_again`.
+        gone: Likewise.
+        moment: Likewise.
+    """
+    roots = {versions[id].root for id in versions.keys() & gone}
+    stay = (m for m in versions.values() if m.root in roots and m.id not in gone)
+    told = ((m, _highest_left(m, versions, gone)) for m in stay if m.status.is_live)
+    return tuple(
+        replace(memory, versions=highest, known_from=moment.now)
+        for memory, highest in told
+        if memory.versions != highest
+    )
+
+
+def _highest_left(memory: Memory, versions: Mapping[str, Memory], gone: Collection[str]) -> int:
+    chain = (m for m in versions.values() if m.root == memory.root and m.id not in gone)
+    return max(each.version for each in chain)
 
 
 def turn_mark(scope: Scope, session: str, turn: int) -> bytes:

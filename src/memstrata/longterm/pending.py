@@ -12,7 +12,9 @@ from memstrata.domain.decision import TURN_CATEGORY
 from memstrata.domain.gates import Need, Shape
 from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.domain.review import Review
+from memstrata.domain.trust import Trust
 from memstrata.language.normalise import normalise
+from memstrata.language.passages import Passages
 from memstrata.longterm.results import Resolution
 from memstrata.ports import NearTexts, OwnerView
 
@@ -43,6 +45,8 @@ class Pending:
         self._turns: dict[tuple[Place, str, int], str] = {}
         self._slots: dict[tuple[Place, str, str], dict[str, None]] = {}
         self._roots: dict[str, str] = {}
+        self._from_outside: list[Memory] = []
+        self._passages = Passages()
 
     @property
     def added(self) -> tuple[Memory, ...]:
@@ -72,6 +76,8 @@ class Pending:
         for memory in resolution.added:
             self._added[memory.id] = memory
             self._file(memory)
+            if memory.trust is Trust.EXTERNAL:
+                self._from_outside.append(memory)
             if shape is not None and memory.key is None and memory.status.is_live:
                 self.shapes[memory.id] = shape
                 if self._own_texts is not None:
@@ -176,6 +182,17 @@ class Pending:
             found += [(self._added[id], cosine) for id, cosine in own]
         latest = ((self._live(memory), cosine) for memory, cosine in found)
         return tuple((memory, cosine) for memory, cosine in latest if memory is not None)
+
+    def from_outside(self, text: str) -> Memory | None:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        standing = self._standing.from_outside(text)
+        if standing is not None:
+            return standing
+        while self._from_outside:
+            memory = self._from_outside.pop()
+            self._passages.add(memory.id, memory.content)
+        own = self._passages.find(text) if len(self._passages) else None
+        return None if own is None else self._live(self._added[own])
 
     def _both(self, standing: Iterable[Memory], own: Iterable[str]) -> tuple[Memory, ...]:
         stood = map(self._live, standing)

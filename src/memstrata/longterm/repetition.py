@@ -23,8 +23,11 @@ MAX_METADATA_BYTES = 16 * 1024
 
 
 def is_trusted(candidate: Candidate, standing: Memory) -> bool:
-    """Whether a repetition may change what weighs: it is at least as trusted as what stands."""
-    return candidate.label.trust.rank >= standing.trust.rank
+    """Whether a repetition may change what weighs: it is at least as trusted as what stands. What
+    came from outside gains by nobody's repetition but the user's own (FX-5).
+    """
+    least = Trust.USER if standing.trust is Trust.EXTERNAL else standing.trust
+    return candidate.label.trust.rank >= least.rank
 
 
 def said_again(approved: Approved, standing: Memory, moment: Moment) -> Memory:
@@ -87,10 +90,33 @@ def news(candidate: Candidate, standing: Memory) -> tuple[Mapping[str, Any], tup
         changes["sensitivity"] = strict
         reasons.append("stricter_label")
     evidence = _evidence(candidate, standing) if is_trusted(candidate, standing) else {}
-    if evidence:
+    if standing.trust is Trust.EXTERNAL and is_trusted(candidate, standing):
+        changes |= _own_words(candidate)
+        reasons.append("stated_by_user")
+    elif evidence:
         changes |= evidence
         reasons.append("new_evidence")
     return changes, tuple(reasons)
+
+
+def _own_words(candidate: Candidate) -> dict[str, Any]:
+    """Return what belongs to a statement that its user has made his own: what the outside had put
+    beside the words is not his.
+    """
+    return {
+        "quote": candidate.quote,
+        "origin": candidate.origin,
+        "speaker": candidate.speaker,
+        "triple": candidate.triple,
+        "metadata": candidate.metadata,
+        "parents": candidate.parents,
+        "tags": tuple(sorted(set(candidate.tags))),
+        "importance": candidate.importance,
+        "pinned": candidate.pinned,
+        "source": candidate.source,
+        "trust": candidate.label.trust,
+        "confidence": candidate.confidence,
+    }
 
 
 def _evidence(candidate: Candidate, standing: Memory) -> dict[str, Any]:

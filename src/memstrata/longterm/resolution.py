@@ -25,6 +25,7 @@ from memstrata.language.normalise import content_hash, normalise
 from memstrata.language.sameness import are_the_same, read
 from memstrata.longterm.conflict import contend, contend_with_all, oppose, weigh
 from memstrata.longterm.near import NEAR_TEXT, NOTHING_NEAR, look_around, no_news
+from memstrata.longterm.repetition import is_trusted
 from memstrata.longterm.results import Resolution, create, repeat, supersede
 from memstrata.longterm.versions import Moment
 from memstrata.ports import OwnerView
@@ -107,7 +108,7 @@ def _named_anew(approved: Approved, view: OwnerView, moment: Moment) -> Resoluti
     """Give a key to free text that says the same, unless the one who names it is less trusted."""
     candidate = approved.candidate
     for standing in _alike(candidate, view):
-        if standing.key is None and candidate.label.trust.rank >= standing.trust.rank:
+        if standing.key is None and is_trusted(candidate, standing):
             return repeat(approved, standing, moment, "same_text")
     return None
 

@@ -70,20 +70,27 @@ class Asker:
         told = {"by": principal.name, "agent": principal.agent, "scope": scope.path, "verb": verb}
         return JournalEntry(self._services.clock.now_us(), GRANTED_READ, canonical_json(told))
 
-    def filter(self, raw: Mapping[str, Any] | None, *, source: str | None = None) -> Filter | None:
+    def filter(
+        self,
+        raw: Mapping[str, Any] | None,
+        *,
+        source: str | None = None,
+        origin: str | None = None,
+    ) -> Filter | None:
         """Return a filter as a tree, None where nothing is asked; scopes may go by their names.
 
         Args:
             raw: The filter as data.
             source: What the source must be besides.
+            origin: What it must have been read from besides.
 
         Raises:
             InvalidInput: Saying where in the filter, and what is allowed.
         """
         wanted = parse_filter(raw, lambda named: target_scope(named, self._principal))
-        if source is None:
-            return wanted
-        return both(wanted, OneOf("source", (enum_member(Source, "source", source),)))
+        if source is not None:
+            wanted = both(wanted, OneOf("source", (enum_member(Source, "source", source),)))
+        return wanted if origin is None else both(wanted, OneOf("origin", (origin,)))
 
     async def cue(
         self,

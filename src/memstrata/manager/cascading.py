@@ -26,7 +26,7 @@ from memstrata.domain.codec import canonical_json, decode
 from memstrata.domain.decision import Outcome, OutcomeKind
 from memstrata.domain.event import EventType
 from memstrata.domain.scope import Principal, Scope
-from memstrata.longterm.forgetting import with_derived
+from memstrata.longterm.forgetting import renumbered, with_derived
 from memstrata.manager.outbox import Cascade, packed_cascade, unpacked
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -82,7 +82,10 @@ async def cascaded(services: Services, pending: PendingOutbox, cascade: Cascade)
     while True:
         (head,) = await store.heads([target])
         children = [child for owner, child in await store.derived(target) if owner == target]
-        rows = await store.get(target, [*sorted(asked), *children])
+        found = await store.get(target, [*sorted(asked), *children])
+        # Whole chains: what stays of one has to go on from the highest version that is left.
+        roots = sorted({memory.root for memory in map(decode, found)})
+        rows = [row for root in roots for row in await store.history(target, root)]
         turn = _Removal(services, target, cascade, asked, rows, head)
         await store.commit(target, turn.request, turn.decide)
         if turn.outcome is not None:
@@ -101,7 +104,8 @@ class _Removal:
 
     Attributes:
         asked: Ids of the copies, and after :meth:`decide` those that promotions wrote meanwhile.
-        rows: Of them and of everything that was derived from any memory of this owner.
+        rows: Of their chains, and of the chains of everything that was derived from any memory of
+            this owner.
         outcome: What came of it, or None if it has to be tried again.
     """
 
@@ -127,7 +131,8 @@ class _Removal:
             self.asked |= written
             return None
         rows = {row.id: row for row in (*self.rows, *snapshot.rows)}
-        doomed = with_derived(map(decode, rows.values()), self.asked, promoted=True)
+        versions = {id: decode(row) for id, row in rows.items()}
+        doomed = with_derived(versions.values(), self.asked, promoted=True)
         scribe = Scribe(self.services, ERASER, snapshot)
         reasons = ("cascade", f"count:{len(doomed)}")
         if doomed:
@@ -135,6 +140,7 @@ class _Removal:
         self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, scribe.events)
         change = Change(
             known_at=scribe.moment.known_at,
+            restated=renumbered(versions, frozenset(doomed), scribe.moment),
             forgotten=doomed,
             events=scribe.events,
             idempotency=self._taken(snapshot.idempotent),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memstrata.capture.drafts import MAX_ORIGIN_BYTES, flag
 from memstrata.domain.decision import Outcome
 from memstrata.domain.erasure import ErasureReceipt
 from memstrata.domain.scope import Principal, Scope
+from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker
 from memstrata.manager.erasing import Eraser
 from memstrata.manager.forgetting import Forgetter
@@ -32,6 +34,8 @@ class AsyncErasingVerbs:
         scope: str | None = None,
         filter: Mapping[str, Any] | None = None,
         source: str | None = None,
+        origin: str | None = None,
+        dry_run: bool = False,
     ) -> Outcome:
         """Delete memories of this principal with all their versions (LT-10).
 
@@ -40,6 +44,11 @@ class AsyncErasingVerbs:
         but for promoted copies. A tombstone without content keeps it from being learned again; the
         trail keeps ids and time.
 
+        What came from a source or an origin goes with everything that was derived from it,
+        wherever that lies: here, in one's tasks, and in copies that were promoted and what others
+        made of those. Only the versions that came from there go: what they had replaced stands
+        again, and what the user has stated himself stays.
+
         Args:
             id: One memory.
             key: The fact under a key; the key is blocked too.
@@ -47,18 +56,31 @@ class AsyncErasingVerbs:
                 None means its own. Alone it means everything there that this agent may see, and
                 every candidate that is held back for it.
             filter: All that match, see :meth:`list`.
-            source: All of one source.
+            source: What came from one source, in this scope and its tasks if no scope is named.
+            origin: Likewise what was read from one document, page or tool, by its name.
+            dry_run: Only count.
 
         Returns:
             ``forgotten``, with ``count:N`` versions, any ``held:N`` candidates, and how many of the
-            versions were ``derived:N``, among the reasons; or ``dropped`` with ``not_found``.
+            versions were ``derived:N``, among the reasons; of a source or an origin also how many
+            copies of other owners go (``elsewhere:N``) and how many memories stand again
+            (``revived:N``). Or ``dropped`` with ``not_found``, or with ``dry_run`` and the counts.
 
         Raises:
             InvalidInput: If nothing was named: forgetting everything is not a default.
             ScopeDenied: If the scope is neither this principal's own nor one of its tasks.
         """
-        wanted = self._asker.filter(filter, source=source)
-        return await self._forgetter.forget(id=id, key=key, scope=scope, wanted=wanted)
+        named = None if origin is None else check_text("origin", origin, MAX_ORIGIN_BYTES)
+        wanted = self._asker.filter(filter, source=source, origin=named)
+        by_source = source is not None or named is not None
+        return await self._forgetter.forget(
+            id=id,
+            key=key,
+            scope=scope,
+            wanted=wanted,
+            by_source=by_source,
+            dry_run=flag("dry_run", dry_run),
+        )
 
     async def erase(self, user: str | None = None) -> ErasureReceipt:
         """Erase a data subject over every layer, and prove it (FX-3); there is no way back.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from memstrata.capture.drafts import MAX_NAME_BYTES, target_scope
@@ -26,9 +26,10 @@ from memstrata.domain.filters import Filter
 from memstrata.domain.memory import Memory, Place
 from memstrata.domain.scope import Principal, Scope
 from memstrata.language.normalise import check_text, content_hash
-from memstrata.longterm.forgetting import tombstones, with_derived
+from memstrata.longterm.forgetting import renumbered, standing_again, tombstones, with_derived
 from memstrata.manager.cascading import told_to_others
 from memstrata.manager.changes import NOT_FOUND
+from memstrata.manager.doom import Doom, as_memory
 from memstrata.manager.journal import DIGEST
 from memstrata.manager.outbox import Promotion, unpacked
 from memstrata.manager.promotion import deliver
@@ -42,34 +43,12 @@ from memstrata.retrieval.filtering import holds
 MAX_OUTBOX = 10_000
 """Undelivered promotions of one owner that forgetting looks at; far above any that can wait."""
 
+REVIVED = "source_removed"
+"""Reason: what had replaced a memory was removed with the source that it came from."""
+
 MANY = 32
 """Memories of which what was derived is asked one by one. Chosen: all of an owner at once takes as
 long as some tens of single questions."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Doom:
-    """What is to go.
-
-    Attributes:
-        place: Where.
-        roots: Chains that go, whatever is added to them meanwhile.
-        by_key: Whether their keys are blocked too.
-        everything: Whether all of the place goes, what is added or held back there included.
-        hears: Whether the principal's agent belongs to an audience: another's is not its to remove.
-    """
-
-    place: Scope
-    roots: frozenset[str]
-    by_key: bool
-    everything: bool
-    hears: Callable[[Memory | Candidate], bool]
-
-    def takes(self, one: Memory | Candidate) -> bool:
-        """Whether a version, or a candidate that waits, goes."""
-        if isinstance(one, Memory) and one.root in self.roots:
-            return True
-        return self.everything and one.scope == self.place and self.hears(one)
 
 
 class Forgetter:
@@ -81,20 +60,69 @@ class Forgetter:
         self._reader = Reader(services, principal)
 
     async def forget(
-        self, *, id: str | None, key: str | None, scope: str | None, wanted: Filter | None
+        self,
+        *,
+        id: str | None,
+        key: str | None,
+        scope: str | None,
+        wanted: Filter | None,
+        by_source: bool = False,
+        dry_run: bool = False,
     ) -> Outcome:
         """See :meth:`memstrata.manager.AsyncMemoryManager.forget`."""
         if id is None and key is None and scope is None and wanted is None:
-            raise InvalidInput("forget", "name an id, a key, a scope, a filter or a source")
+            named = "an id, a key, a scope, a filter, a source or an origin"
+            raise InvalidInput("forget", f"name {named}")
         if id is not None and key is not None:
             raise InvalidInput("forget", "name an id or a key, not both")
         place = self._place(scope)
+        if by_source and wanted is not None and id is None and key is None:
+            came_from = self._came_from(wanted, None if scope is None else place)
+            return await self._forgotten(
+                Doom(
+                    place,
+                    frozenset(),
+                    by_key=False,
+                    everything=False,
+                    hears=self._reader.hears,
+                    came_from=came_from,
+                    dry_run=dry_run,
+                )
+            )
         targets = await self._targets(place, id=id, key=key, wanted=wanted)
         everything = id is None and key is None and wanted is None
         if not targets and not everything:
             return NOT_FOUND
         roots = frozenset(memory.root for memory in targets)
-        return await self._forgotten(place, roots, by_key=key is not None, everything=everything)
+        return await self._forgotten(
+            Doom(
+                place,
+                roots,
+                by_key=key is not None,
+                everything=everything,
+                hears=self._reader.hears,
+                dry_run=dry_run,
+            )
+        )
+
+    def _came_from(
+        self, wanted: Filter, place: Scope | None
+    ) -> Callable[[Memory | Candidate], bool]:
+        """Return whether something came from where it is asked for and lies where the principal
+        may forget: in one place if that is named, else at home and in its tasks.
+        """
+        home = self._principal.home
+
+        def lies_here(scope: Scope) -> bool:
+            if place is not None:
+                return scope == place
+            return scope == home or (scope.task is not None and scope.owner == home)
+
+        def came_from(one: Memory | Candidate) -> bool:
+            memory = one if isinstance(one, Memory) else as_memory(one, self._reader.now)
+            return lies_here(one.scope) and holds(wanted, memory)
+
+        return came_from
 
     def _place(self, named: str | None) -> Scope:
         """Return the scope that is meant, if the principal may forget there (SC-3): a task's
@@ -107,10 +135,7 @@ class Forgetter:
             )
         return place
 
-    async def _forgotten(
-        self, place: Scope, roots: frozenset[str], *, by_key: bool, everything: bool
-    ) -> Outcome:
-        doom = _Doom(place, roots, by_key=by_key, everything=everything, hears=self._reader.hears)
+    async def _forgotten(self, doom: Doom) -> Outcome:
         while (outcome := await self._forget_chains(doom)) is None:
             continue
         return outcome
@@ -120,7 +145,10 @@ class Forgetter:
         hear them; their keys are not blocked.
         """
         place = self._principal.home
-        return await self._forgotten(place, roots, by_key=False, everything=False)
+        hears = self._reader.hears
+        return await self._forgotten(
+            Doom(place, roots, by_key=False, everything=False, hears=hears)
+        )
 
     async def retract(self, what: str) -> Outcome:
         """Forget what a user asked to have forgotten: a key, or else a statement as it was
@@ -138,7 +166,7 @@ class Forgetter:
             return NOT_FOUND
         return await self.forget(id=alike[0].id, key=None, scope=None, wanted=None)
 
-    async def _forget_chains(self, doom: _Doom) -> Outcome | None:
+    async def _forget_chains(self, doom: Doom) -> Outcome | None:
         """Forget chains as they stand; None if rows went away between reading and the turn."""
         owner, store = self._principal.home.owner, self._services.store
         await self._services.journal.flush(owner)  # receipts of what goes are to go too
@@ -150,27 +178,38 @@ class Forgetter:
             told = await self._told(owner, chains.values(), held)
             turn = _Forgetting(self._services, self._principal, doom, chains, held, head, told)
             turn.expected = seen[0]
+            # In this order: a promotion that is settled in between is seen as derived, too.
             turn.work = await store.outbox(source=owner, limit=MAX_OUTBOX)
+            turn.elsewhere = await self._elsewhere(owner, doom, chains)
             await store.commit(owner, TurnRequest(since=head), turn.decide)
             if turn.outcome is not None:
                 break
         if turn.withdrawn:
             await store.settle(owner, turn.withdrawn)
+        if turn.withdrawn or turn.copies:
             await deliver(self._services, owner)
         self._services.indexes.of(owner).refresh(await store.snapshot(owner))
         return turn.outcome
 
-    async def _chains(self, owner: Scope, doom: _Doom) -> dict[str, StoredRow]:
-        """Return every version of the chains that go, and what may have been derived from them."""
-        store, rows = self._services.store, dict[str, StoredRow]()
-        for root in sorted(doom.roots):
-            rows |= {row.id: row for row in await store.history(owner, root)}
-        parents = [*rows]
-        while parents:
-            children = [id for id in await self._children(owner, parents) if id not in rows]
-            rows |= {row.id: row for row in await store.get(owner, children)}
-            parents = [id for id in children if id in rows]
+    async def _chains(self, owner: Scope, doom: Doom) -> dict[str, StoredRow]:
+        """Return every version of the chains of what goes, and of what may have been derived from
+        it: to see what of them stays.
+        """
+        rows = dict[str, StoredRow]()
+        roots = set(doom.roots)
+        if doom.came_from is not None:
+            roots |= {m.root for m in map(decode, await self._all_rows()) if doom.takes(m)}
+        while roots:
+            fresh = await self._versions(owner, roots)
+            rows |= fresh
+            children = [id for id in await self._children(owner, [*fresh]) if id not in rows]
+            found = await self._services.store.get(owner, children)
+            roots = {memory.root for memory in map(decode, found)}
         return rows
+
+    async def _versions(self, owner: Scope, roots: Collection[str]) -> dict[str, StoredRow]:
+        histories = [await self._services.store.history(owner, root) for root in sorted(roots)]
+        return {row.id: row for rows in histories for row in rows}
 
     async def _children(self, owner: Scope, parents: Sequence[str]) -> set[str]:
         """Return ids of this owner's that were derived from some memories, and maybe others."""
@@ -179,6 +218,19 @@ class Forgetter:
             return {id for scope, id in await derived(owner) if scope == owner}
         found = [await derived(owner, parent) for parent in parents]
         return {id for children in found for scope, id in children if scope == owner}
+
+    async def _elsewhere(
+        self, owner: Scope, doom: Doom, chains: Mapping[str, StoredRow]
+    ) -> Mapping[str, Sequence[tuple[Scope, str]]]:
+        """Return the copies that other owners have of what may go, by the id of the original."""
+        derived = self._services.store.derived
+        if doom.came_from is None or all(scope == owner for scope, _ in await derived(owner)):
+            return {}
+        found = {id: await derived(owner, id) for id in chains}
+        return {
+            id: [(scope, child) for scope, child in children if scope != owner]
+            for id, children in found.items()
+        }
 
     async def _told(
         self,
@@ -251,19 +303,23 @@ class _Forgetting:
         chains: Versions that go, and those derived from any memory of the owner.
         told: What the trail said when it was read.
         work: What is on its way to other owners: of what goes it is to come to nothing.
+        elsewhere: What copies other owners have, by the id of the original.
+        copies: Those of them that go, after :meth:`decide`.
         expected: Where the owner has to stand still, as the trail was read then; None if it may
             have moved on.
     """
 
     services: Services
     principal: Principal
-    doom: _Doom
+    doom: Doom
     chains: Mapping[str, StoredRow]
     held: Sequence[HeldCandidate]
     head: Head | None
     told: Sequence[_Told]
     expected: Head | None = None
     work: Sequence[PendingOutbox] = ()
+    elsewhere: Mapping[str, Sequence[tuple[Scope, str]]] = field(default_factory=dict)
+    copies: Sequence[tuple[Scope, str]] = ()
     outcome: Outcome | None = None
     withdrawn: tuple[str, ...] = ()
 
@@ -275,29 +331,43 @@ class _Forgetting:
         scribe = Scribe(self.services, self.principal, snapshot)
         versions = {row.id: decode(row) for row in (*self.chains.values(), *snapshot.rows)}
         named = [memory.id for memory in versions.values() if self.doom.takes(memory)]
-        doomed = with_derived(versions.values(), named, promoted=False)
-        gone = [versions[id] for id in doomed]
-        buried = tombstones(gone, keys=self.doom.by_key)
+        by_source = self.doom.came_from is not None
+        doomed = with_derived(versions.values(), named, promoted=by_source)
+        gone, went = [versions[id] for id in doomed], frozenset(doomed)
+        again = standing_again(versions, went, scribe.moment) if by_source else ()
+        stays = [m for m in (*versions.values(), *again) if m.id not in went and m.status.is_live]
+        kept = tombstones(stays, keys=True) if by_source else ()
+        buried = tuple(sorted({*tombstones(gone, keys=self.doom.by_key)}.difference(kept)))
         released = [held for held in self.held if self._is_copy(held, buried)]
         if not doomed and not released:
             self.outcome = NOT_FOUND
             return None
         derived = len(doomed) - len(set(named))
+        copies = [copy for id in doomed for copy in self.elsewhere.get(id, ())]
         counted = {"count": len(doomed), "held": len(released), "derived": derived}
+        counted |= {"elsewhere": len(copies), "revived": len(again)}
         reasons = tuple(f"{what}:{n}" for what, n in counted.items() if n or what == "count")
+        if self.doom.dry_run:
+            self.outcome = Outcome(OutcomeKind.DROPPED, None, ("dry_run", *reasons))
+            return None
+        self.copies = copies
+        if again:
+            ids = tuple(memory.id for memory in again)
+            scribe.record(EventType.UNDONE, self.doom.place, subjects=ids, reasons=(REVIVED,))
         scribe.record(EventType.FORGOTTEN, self.doom.place, subjects=doomed, reasons=reasons)
         self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, scribe.events)
         overtaken = [each for each in self.work if _carries(each, doomed)]
         self.withdrawn = tuple(each.item.id for each in overtaken)
         return Change(
             known_at=scribe.moment.known_at,
+            restated=(*again, *renumbered(versions, went, scribe.moment)),
             forgotten=doomed,
             tombstones=buried,
             released=tuple(held.id for held in released),
             events=scribe.events,
             blanked=self._blanked(gone, released),
             unjournaled=(DIGEST, ECHO),
-            outbox=told_to_others(scribe.moment.new_id, overtaken),
+            outbox=told_to_others(scribe.moment.new_id, overtaken, copies),
         )
 
     def _blanked(

@@ -85,6 +85,7 @@ class AsyncMemoryManager(
         quote: str | None = None,
         idempotency_key: str | None = None,
         audience: Sequence[str] | None = None,
+        origin: str | None = None,
     ) -> Outcome:
         """Store one statement, or say why not; each argument is described at :class:`Draft`.
 
@@ -114,6 +115,7 @@ class AsyncMemoryManager(
             quote=quote,
             idempotency_key=idempotency_key,
             audience=None if audience is None else sequence("audience", audience),
+            origin=origin,
         )
         (outcome,) = await self.remember_many([draft])
         return fitting(outcome)

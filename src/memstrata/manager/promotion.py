@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from memstrata.capture.drafts import target_scope
 from memstrata.domain.ageing import confidence_at
 from memstrata.domain.change import Change, OutboxItem, PendingOutbox, Snapshot, TurnRequest
+from memstrata.domain.codec import decode
 from memstrata.domain.decision import Candidate, Outcome, Proposer
 from memstrata.domain.errors import InvalidScope, MemstrataError
 from memstrata.domain.event import EventType
@@ -136,18 +137,27 @@ async def _carry_out(services: Services, pending: PendingOutbox) -> Outcome:
     writer = Writer(services, sender)
     judgement = writer.judge(candidate)
     (outcome,) = await writer.write_turn(candidate.scope.owner, [judgement])
-    edges = _edges(candidate, outcome)
+    edges = await _edges(services, candidate, outcome)
     await services.store.settle(pending.source, [pending.item.id], edges=edges)
     return outcome
 
 
-def _edges(candidate: Candidate, outcome: Outcome) -> tuple[tuple[str, Scope, str], ...]:
-    """What the source's owner is to know of the copy; one that already stood there is no child."""
-    child = outcome.memory
-    if child is None:
+async def _edges(
+    services: Services, candidate: Candidate, outcome: Outcome
+) -> tuple[tuple[str, Scope, str], ...]:
+    """Return what the source's owner is to know of the copy, which may be in the history of what
+    stands there; a memory that already stood there is no child.
+    """
+    if outcome.memory is None:
         return ()
-    kin = [parent for parent in candidate.parents if parent in child.parents]
-    return tuple((parent, child.scope.owner, child.id) for parent in kin)
+    owner = candidate.scope.owner
+    chain = map(decode, await services.store.history(owner, outcome.memory.root))
+    return tuple(
+        (parent, owner, version.id)
+        for version in chain
+        for parent in candidate.parents
+        if parent in version.parents
+    )
 
 
 def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
@@ -172,7 +182,7 @@ def promoted(memory: Memory, target: Scope, now: datetime) -> Candidate:
         metadata=memory.metadata,
         triple=memory.triple,
         quote=memory.quote,
-        origin=Origin(session=memory.origin.session, memory=memory.id),
+        origin=Origin(session=memory.origin.session, memory=memory.id, name=memory.origin.name),
         speaker=memory.speaker,
         parents=(memory.id,),
         purpose=memory.purpose,

@@ -9,9 +9,10 @@ from typing import Any
 from memstrata.capture.drafts import DEFAULT_RULES
 from memstrata.domain.change import ReviewRecord
 from memstrata.domain.event import EventType
-from memstrata.domain.memory import Memory
+from memstrata.domain.memory import Kind, Memory
 from memstrata.domain.review import decode_review
 from memstrata.domain.scope import Scope
+from memstrata.domain.trust import Trust
 
 MOST_VERSIONS = 2**31
 MOST_TURNS = 2**31
@@ -51,6 +52,7 @@ def check_memory(memory: Memory) -> None:
     if type(memory.version) is not int or not 1 <= memory.version < MOST_VERSIONS:
         raise ValueError(f"version of memory {memory.id} must be a whole number from 1")
     _check_origin(memory)
+    _check_label(memory)
     if len(memory.content.encode()) > DEFAULT_RULES.content_bytes:
         raise ValueError(f"memory {memory.id} has a longer content than can be written")
     named = (*memory.parents, *(memory.audience or ()), *memory.tags)
@@ -58,6 +60,14 @@ def check_memory(memory: Memory) -> None:
         raise ValueError(f"parents, audience and tags of memory {memory.id} must be texts")
     if not isinstance(dict(memory.metadata), dict) or type(memory.timeless) is not bool:
         raise ValueError(f"metadata or timeless of memory {memory.id} is of another kind")
+
+
+def _check_label(memory: Memory) -> None:
+    """Check that a memory claims no more than its source can give, as no write can (FX-5)."""
+    if memory.trust.rank > memory.source.trust.rank:
+        raise ValueError(f"memory {memory.id} claims more trust than its source has")
+    if memory.trust is Trust.EXTERNAL and memory.kind is Kind.PROCEDURAL:
+        raise ValueError(f"memory {memory.id} is external and claims to be a rule")
 
 
 class Chains:
@@ -97,7 +107,7 @@ class Chains:
 
 def _check_origin(memory: Memory) -> None:
     named = memory.origin
-    texts = (named.session, named.tool_call, named.model, named.memory)
+    texts = (named.session, named.tool_call, named.model, named.memory, named.name)
     if not all(text is None or isinstance(text, str) for text in texts):
         raise ValueError(f"the origin of memory {memory.id} must be named by texts")
     if named.turn is not None and (type(named.turn) is not int or not 0 <= named.turn < MOST_TURNS):

@@ -14,6 +14,9 @@ talk a guard out of its answer. Reasons of a refusal:
     The user had this forgotten; only a caller brings it back, and no turn comes back (FX-3).
 ``external_never_directive``
     External text never becomes a rule, preference, constraint or guard (FX-5).
+``external_never_user_fact``
+    Nor a fact about the user: it stands under no key that the policy lists for what he is and
+    wants, and in no triple that is about him (FX-5).
 ``trust_above_source``
     The label claims more trust than the source can give (FX-5).
 ``key_not_allowed``
@@ -36,10 +39,14 @@ from memstrata.domain.memory import Kind
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Right, Scope, ScopeLevel
 from memstrata.domain.trust import Trust
 from memstrata.language import patterns
+from memstrata.language.normalise import normalise
 from memstrata.policy.rules import Policy
 
 CONSENT_REFUSED = "consent_refused"
 HYGIENE_BLOCKED = "hygiene_blocked"
+
+ABOUT_USER = "entity_fact"
+"""Category of those keys that say who somebody is (LT-5)."""
 
 
 def approve(
@@ -164,9 +171,24 @@ def _against_trust(candidate: Candidate, policy: Policy) -> str | None:
     trust = candidate.label.trust
     if trust.rank > candidate.source.trust.rank:
         return "trust_above_source"
-    category = policy.category(candidate.category)
-    directive = candidate.kind is Kind.PROCEDURAL or (category is not None and category.directive)
-    return "external_never_directive" if trust is Trust.EXTERNAL and directive else None
+    if trust is not Trust.EXTERNAL:
+        return None
+    if candidate.kind is Kind.PROCEDURAL or _is_directive(candidate.category, policy):
+        return "external_never_directive"
+    return "external_never_user_fact" if _is_about_user(candidate, policy) else None
+
+
+def _is_directive(name: str, policy: Policy) -> bool:
+    category = policy.category(name)
+    return category is not None and category.directive
+
+
+def _is_about_user(candidate: Candidate, policy: Policy) -> bool:
+    triple, key = candidate.triple, candidate.key
+    if triple is not None and normalise(triple.subject) == "user":
+        return True
+    listed = None if key is None else policy.category_of_key(key)
+    return listed is not None and (listed == ABOUT_USER or _is_directive(listed, policy))
 
 
 def _against_tombstone(candidate: Candidate, *, tombstoned: bool) -> str | None:

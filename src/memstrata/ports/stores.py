@@ -403,6 +403,12 @@ class OwnerView(Protocol):
         need is met by very many, the oldest of them may be left out.
         """
 
+    def from_outside(self, text: str) -> Memory | None:
+        """Return a memory with the trust ``external``, wherever in the owner it stands and whatever
+        its kind and key, that a text says again whole or in passages; verbatim turns are among
+        them. See :mod:`memstrata.language.passages`.
+        """
+
 
 class NearTexts(Protocol):
     """Ids of texts by what they are near to; as :class:`OwnerView` orders them."""

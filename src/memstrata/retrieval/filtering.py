@@ -22,6 +22,7 @@ from memstrata.domain.codec import (
     SENSITIVITY_CODES,
     SOURCE_CODES,
     STATUS_CODES,
+    TRUST_CODES,
     code_of,
     decode,
 )
@@ -173,6 +174,7 @@ _COLUMNS: Mapping[str, _Column] = {
         lambda c: c.entry["sensitivity"], lambda level: code_of(SENSITIVITY_CODES, level)
     ),
     "source": _Column(lambda c: c.state["source"], lambda name: code_of(SOURCE_CODES, name)),
+    "trust": _Column(lambda c: c.state["trust"], lambda label: code_of(TRUST_CODES, label)),
     "status": _Column(
         lambda c: ageing.status(c.state, c.now_us, c.endures),
         lambda name: code_of(STATUS_CODES, name),
@@ -233,6 +235,8 @@ def _value(memory: Memory, field: str) -> Any:
     match field:
         case "session":
             return memory.origin.session
+        case "origin":
+            return memory.origin.name
         case "at":
             return memory.valid_from or memory.created_at
         case _:

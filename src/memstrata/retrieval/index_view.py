@@ -60,3 +60,7 @@ class IndexView:
     ) -> tuple[tuple[Memory, float], ...]:
         """See :class:`~memstrata.ports.OwnerView`."""
         return self._index.nearest(place, kind, shape, above, self._now)
+
+    def from_outside(self, text: str) -> Memory | None:
+        """See :class:`~memstrata.ports.OwnerView`."""
+        return self._index.from_outside(text)

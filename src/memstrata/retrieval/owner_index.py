@@ -28,12 +28,13 @@ from memstrata.domain.scope import Scope
 from memstrata.retrieval.entry import scope_tag, slot_of
 from memstrata.retrieval.filing import Filing
 from memstrata.retrieval.nearness import NearTexts
+from memstrata.retrieval.outside import OutsideTexts
 from memstrata.retrieval.refusing import refused_in
 from memstrata.retrieval.segment import Segment
 
-# A small owner is built anew whenever it changed: at 512 rows that costs about 0.5 ms, what a
-# second segment would cost a few queries. A larger one has a tail, merged when it has outgrown its
-# share: a merge of n rows then costs each write less than 8 rows' worth of work.
+# A small owner is built anew whenever it changed: 0.5 ms at 512 rows, a second segment would cost a
+# few queries as much. A larger one's tail is merged when it has outgrown its share: a merge of n
+# rows then costs each write less than 8 rows' worth of work.
 SMALL_OWNER = 512
 BASE_BYTES = 2_000
 """An index without a row; measured, so that owners who never write are let go of too."""
@@ -95,6 +96,8 @@ class OwnerIndex:
         self._rows: dict[str, StoredRow] = {}
         self._filing: Filing | None = None
         self._texts: NearTexts | None = None
+        self._outside: OutsideTexts | None = None
+        self._following: list[NearTexts | OutsideTexts] = []
         self._main: Segment | None = None
         self._main_places: dict[str, int] | None = None
         self._tail: Segment | None = None
@@ -109,16 +112,14 @@ class OwnerIndex:
     def nbytes(self) -> int:
         """Memory held, roughly, in bytes."""
         with self._lock:
-            columns = (self._main, self._tail, self._texts)
+            columns = (self._main, self._tail, *self._following)
             built = sum(each.nbytes for each in columns if each is not None)
             # A row not yet in columns: its blobs and its places in the maps, measured ~1.2 kB.
             return BASE_BYTES + built + 1200 * max(len(self._rows) - len(self._main or ()), 0)
 
     def refresh(self, snapshot: Snapshot) -> None:
-        """Take in what a store returned for a head that this index has had.
-
-        Threads fetch side by side: a snapshot that the index has already gone past changes
-        nothing, for going back would lose what lies between.
+        """Take in what a store returned for a head that this index has had; threads fetch side by
+        side, and one that the index has gone past changes nothing: to go back would lose rows.
         """
         with self._lock:
             if self._has_passed(snapshot.head) or not self._continues(snapshot):
@@ -229,8 +230,8 @@ class OwnerIndex:
         self._tail = None
         if self._filing is not None:
             self._filing.add(row)
-        if self._texts is not None:
-            self._texts.file(row)
+        for texts in self._following:
+            texts.file(row)
 
     def _remove(self, id: str) -> None:
         row = self._rows.pop(id, None)
@@ -241,8 +242,8 @@ class OwnerIndex:
             self.bare.discard(id)
         if self._filing is not None:
             self._filing.remove(row)
-        if self._texts is not None:
-            self._texts.remove(row)
+        for texts in self._following:
+            texts.remove(row)
         if self._main is not None and id in self._places_in(self._main):
             self._dead.add(id)
         if self._tail_rows.pop(id, None) is not None:
@@ -394,7 +395,16 @@ class OwnerIndex:
     def _shelved(self) -> NearTexts:
         if self._texts is None:
             self._texts = NearTexts(self._rows.values())
+            self._following.append(self._texts)
         return self._texts
+
+    def from_outside(self, text: str) -> Memory | None:
+        """See :meth:`memstrata.ports.OwnerView.from_outside`."""
+        with self._lock:
+            if self._outside is None:
+                self._outside = OutsideTexts(self._rows)
+                self._following.append(self._outside)
+            return self._open(self._outside.find(text), None)
 
     def holds(self, id: str) -> bool:
         """Whether a memory stands, expired or refused though it be."""

@@ -18,7 +18,6 @@ from typing import Any, TypeAlias
 from memstrata.domain.decision import TURN_CATEGORY, Outcome
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.memory import Draft, Kind
-from memstrata.domain.trust import Source
 from memstrata.domain.turn import Role
 from memstrata.domain.value import Value
 
@@ -27,16 +26,6 @@ BATCH = 500
 
 MAX_LINE_CHARS = 1_000_000
 """Longest line that is looked at; far above the longest turn that can be stored."""
-
-# A transcript records that something was said, which is certain; by whom decides what it counts
-# for (FX-5). People beside the user, and tools whose results nobody verified, are outsiders.
-_SOURCE = {
-    Role.USER: Source.USER_STATED,
-    Role.ASSISTANT: Source.AGENT_INFERRED,
-    Role.TOOL: Source.EXTERNAL,
-    Role.OTHER: Source.EXTERNAL,
-}
-
 
 # What a draft calls otherwise than a line.
 _FIELDS = {"content": "text", "session": "session_id", "at": "timestamp"}
@@ -133,7 +122,8 @@ def _numbered(lines: Iterable[str], counted: Counter[str]) -> Iterator[NumberedD
                 _text(number, fields, "text"),
                 kind=Kind.EPISODIC,
                 category=TURN_CATEGORY,
-                source=_SOURCE[role],
+                source=role.source,
+                # A transcript records that something was said, which is certain.
                 confidence=1.0,
                 session=session,
                 turn=place,
