@@ -116,6 +116,17 @@ class StaleEntries(DictStore):
         return await super().commit(owner, request, without_entries)
 
 
+class DeafToStates(DictStore):
+    """Writes new states only where whole memories tell them."""
+
+    async def commit(self, owner, request, decide):
+        def without_states(snapshot):
+            change = decide(snapshot)
+            return None if change is None else replace(change, states=())
+
+        return await super().commit(owner, request, without_states)
+
+
 class BlindRenewals(DictStore):
     """Writes an entry made anew though its memory has changed since."""
 
@@ -309,6 +320,7 @@ BROKEN = (
     Amnesiac,
     BlindCondensing,
     BlindRenewals,
+    DeafToStates,
     EternalLeases,
     ForgetfulCondensing,
     SharedLeases,

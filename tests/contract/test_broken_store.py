@@ -18,6 +18,7 @@ SEEN_BY = {
     "BlindRenewals": "test_an_entry_is_made_anew_only_of_what_still_stands",
     "NewsOfRenewals": "test_an_entry_made_anew_changes_nothing_else",
     "ChildlessSettling": "test_who_settles_tells_what_was_derived_elsewhere",
+    "DeafToStates": "test_many_states_may_be_told_without_their_memories",
     "DeafToForgetting": "test_forgetting_erases_payloads_and_the_chain_verifies",
     "ErasesForAll": "test_erasing_an_owner_leaves_others_as_they_were",
     "ErasesTombstones": "test_an_erased_owner_keeps_codes_and_tombstones_and_nothing_else",

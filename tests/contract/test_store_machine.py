@@ -25,11 +25,12 @@ from memstrata.domain.change import (
     Change,
     IdempotencyRecord,
     JournalEntry,
+    NewState,
     PolicyRecord,
     Renewed,
     TurnRequest,
 )
-from memstrata.domain.codec import decode
+from memstrata.domain.codec import decode, encode_state
 from memstrata.domain.memory import Status
 from memstrata.domain.scope import Grant, Right, Scope
 from memstrata.testing import ALICE, BOB, Samples
@@ -133,8 +134,10 @@ class StoresInStep(RuleBasedStateMachine):
         standing = self.standing(owner)
         memories = [standing.get(id, self.make.memory(id=id, scope=owner)) for id in wanted]
         restated = [replace(m, status=status, confidence=confidence) for m in memories]
+        whole, told = restated[: len(wanted) // 2], restated[len(wanted) // 2 :]
+        states = tuple(NewState(memory.id, encode_state(memory)) for memory in told)
 
-        self.commit(owner, self.make.change(restated=restated))
+        self.commit(owner, self.make.change(restated=whole, states=states))
 
     @rule(
         owner=owners,

@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from conftest import World
 from memstrata import Draft, GcReport, InvalidScope, NotReplayable, Status
-from memstrata.domain.collecting import Rule
+from memstrata.domain.collecting import Rule, code_of_ids
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import from_us
+from memstrata.manager import collecting
 from memstrata.manager.collecting import LEASE, LEASE_US
 from memstrata.manager.journal import ACCESS, DIGEST, FEEDBACK
 from memstrata.manager.reindexing import RECIPE
@@ -342,6 +343,41 @@ def test_old_receipts_go_and_floors_and_recipes_stay(world: World) -> None:
     assert len(ana.receipts()) == 2
 
 
+def test_one_event_tells_of_all_that_one_rule_did_in_a_turn(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each state that began then is of its rule, and the event tells which memories they are;
+    what it tells stays when one of them is forgotten."""
+    monkeypatch.setattr(collecting, "TURN_ROWS", 3)
+    ana, store = world.strata.manager(user="ana"), world.strata.services.store
+    builds = [stored(world, f"Build {n} is green", **TOOL) for n in range(4)]
+    ports = [stored(world, f"Port {n} is open", **FACT) for n in range(2)]
+    world.clock.advance(days=350)
+    first = len(drive(store, store.links(ANA)))
+
+    ana.gc()
+
+    ana.forget(builds[0])
+    links = drive(store, store.links(ANA, after=first))
+    found = [json.loads(link.payload) for link in links if link.payload is not None]
+    told = [
+        (event["type"], event["reasons"], event["details"], event["subjects"])
+        for event in found[:-1]
+    ]
+    assert told == [
+        (type, [rule], {"count": len(ids), "memories": code_of_ids(ids)}, [])
+        for type, rule, ids in (
+            ("evicted", "hard_expired", builds[:3]),
+            ("evicted", "hard_expired", builds[3:]),
+            ("stale_marked", "queued", ports),
+        )
+    ]
+    begun = {id: drive(store, store.states(ANA, id))[-1].known_from for id in (*builds, *ports)[1:]}
+    times = [datetime.fromisoformat(event["at"]) for event in found[:-1]]
+    assert list(begun.values()) == [times[0]] * 2 + [times[1]] + [times[2]] * 2
+    assert world.strata.verify_audit().ok
+
+
 def test_one_worker_at_a_time_and_a_dead_ones_lease_runs_out(world: World) -> None:
     ana, id = world.strata.manager(user="ana"), stored(world, "The build is green", **TOOL)
     world.clock.advance(days=7)
@@ -358,7 +394,10 @@ def test_one_worker_at_a_time_and_a_dead_ones_lease_runs_out(world: World) -> No
     assert drive(store, store.lease(ANA, LEASE, "next", now=world.clock.now_us(), until=2**50))
 
 
-def test_what_changes_while_it_is_collected_is_left_alone(world: World) -> None:
+def test_what_changes_while_it_is_collected_is_left_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "TURN_ROWS", 100)
     ana = world.strata.manager(user="ana")
     ids = [stored(world, f"Port {n} is open", **FACT) for n in range(250)]
     world.clock.advance(days=350)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from memstrata.adapters.store_columns import next_head
+from memstrata.adapters.store_columns import new_states, next_head
 from memstrata.adapters.store_rules import (
     check_chains,
     check_change,
@@ -38,7 +38,6 @@ from memstrata.domain.change import (
 from memstrata.domain.codec import encode_body, encode_state, status_of
 from memstrata.domain.consent import About, Consent
 from memstrata.domain.event import CHAIN_START, Event, Link
-from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
 
 
@@ -216,8 +215,8 @@ class Shelf:
         written = [_kept(new, self.digest, head) for new in change.added]
         entries = {new.memory.id: new for new in change.reindexed}
         written += [
-            self.kept[memory.id].restated(_state(memory, head), entries.get(memory.id))
-            for memory in change.restated
+            self.kept[id].restated(_state(state, head), entries.get(id))
+            for id, state in new_states(change)
         ]
         written.sort()
         linked = link_events(change.events, self.digest, before.seq, self.mac)
@@ -286,7 +285,7 @@ class Shelf:
         keys = [made.key for made in change.idempotency]
         _check_new("idempotency key", keys, self._done_under(keys))
         _check_new("outbox item", [item.id for item in change.outbox], self.outbox)
-        for id in (*(memory.id for memory in change.restated), *change.forgotten):
+        for id in (*change.restated_ids, *change.forgotten):
             if id not in self.kept:
                 raise ValueError(f"memory {id} does not exist; it cannot be restated or forgotten")
 
@@ -354,7 +353,7 @@ def _kept(new: NewVersion, owner: bytes, head: Head) -> Kept:
     memory = new.memory
     if not is_storable(memory.id):
         raise ValueError(f"memory {memory.id!r} has an id that has no UTF-8")
-    body, states = encode_body(memory), (_state(memory, head),)
+    body, states = encode_body(memory), (_state(encode_state(memory), head),)
     return Kept(
         memory.id,
         memory.root,
@@ -370,8 +369,8 @@ def _kept(new: NewVersion, owner: bytes, head: Head) -> Kept:
     )
 
 
-def _state(memory: Memory, head: Head) -> State:
-    return State(head.revision, encode_state(memory), head.known_at, None)
+def _state(state: bytes, head: Head) -> State:
+    return State(head.revision, state, head.known_at, None)
 
 
 def grant_name(grant: Grant) -> GrantName:

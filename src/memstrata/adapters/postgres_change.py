@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from memstrata.adapters.postgres_pool import Statement
 from memstrata.adapters.postgres_rows import is_text
-from memstrata.adapters.store_columns import CODEC, next_head, state_columns
+from memstrata.adapters.store_columns import CODEC, new_states, next_head, state_columns
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import check_chains, check_change, content_code, link_events
 from memstrata.adapters.store_tags import (
@@ -28,6 +28,7 @@ from memstrata.domain.change import (
     Head,
     HeldCandidate,
     JournalEntry,
+    NewState,
     NewVersion,
     Renewed,
     ReviewRecord,
@@ -37,7 +38,6 @@ from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.consent import Consent
 from memstrata.domain.consent_codec import encode_consent
 from memstrata.domain.event import CHAIN_START
-from memstrata.domain.memory import Memory
 from memstrata.domain.moving import PARTS
 from memstrata.domain.scope import Grant, Scope
 from memstrata.domain.value import to_us
@@ -83,7 +83,7 @@ def write_change(owner: Owner, before: Head | None, mac: bytes, change: Change) 
         *_erased(change),
         *_moved_on(added, list(_forgotten(owner, change)), moved),
         *_reindexed(change.reindexed),
-        *_restated(head, change.restated),
+        *_restated(head, new_states(change)),
         *_derived(owner, change.added),
         *_bans(owner, change),
         *_consents(owner, change.consents),
@@ -119,8 +119,7 @@ def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _required(change: Change) -> Iterable[Statement]:
     """What must stand to be restated or forgotten, before anything is written."""
-    restated = [memory.id for memory in change.restated]
-    for ids, done in ((restated, "restated"), ([*change.forgotten], "forgotten")):
+    for ids, done in (([*change.restated_ids], "restated"), ([*change.forgotten], "forgotten")):
         if ids:
             yield "require_memories", {"ids": ids, "done": done}
 
@@ -212,12 +211,9 @@ def noted(notes: Mapping[str, Sequence[JournalEntry]]) -> list[Statement]:
     return sent
 
 
-def _restated(head: Head, memories: Sequence[Memory]) -> Iterable[Statement]:
-    if memories:
-        rows = [
-            {"id": memory.id, **state_columns(memory, encode_state(memory), head)}
-            for memory in memories
-        ]
+def _restated(head: Head, states: Sequence[NewState]) -> Iterable[Statement]:
+    if states:
+        rows = [{"id": id, **state_columns(state, head)} for id, state in states]
         yield "restate", _columns(rows)
 
 
@@ -237,7 +233,7 @@ def _added(
             "embedder": new.embedder,
             "entry": new.entry,
             **memory_tags(owner.tag, memory)._asdict(),
-            **state_columns(memory, state, head),
+            **state_columns(state, head),
         }
         rows.append(columns)
         stored.append(

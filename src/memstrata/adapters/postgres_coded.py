@@ -172,9 +172,8 @@ class CodedPostgresStore(CodedReads):
         sent.append(("code_owner", bound))
         reader = self._keeper.reader(owner, codes)
         restated: list[StoredRow] = []
-        if change.restated:
+        if ids := [*change.restated_ids]:
             # What a restated memory said before was not looked at; now all of it is.
-            ids = [memory.id for memory in change.restated]
             sent.append(("coded_rows_of_ids", {"owner": owner.name, "ids": ids}))
             *_, found = await line.run(*sent, timeout_s=self._pool.timeout_s)
             restated, _ = reader.current(found)

@@ -9,12 +9,11 @@ from memstrata.adapters.postgres_change import Written
 from memstrata.adapters.postgres_pool import Statement
 from memstrata.adapters.store_coded import GRANT
 from memstrata.adapters.store_codes import Codes, Content
-from memstrata.adapters.store_columns import CODEC
+from memstrata.adapters.store_columns import CODEC, new_states
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_tags import memory_tags
 from memstrata.adapters.store_watch import Mark, content_half
 from memstrata.domain.change import Change, Head
-from memstrata.domain.codec import encode_state
 
 
 class Coding(NamedTuple):
@@ -61,11 +60,11 @@ def coding_of(
         coding.pasts[id] = codes.past(state, previous)
         coding.marks[id] = Mark(content + state, head.revision)
 
-    for memory in change.restated:
+    for id, state in new_states(change):
         # One that does not exist is refused by the database.
-        if memory.id in old:
-            mark = old[memory.id]
-            note(memory.id, content_half(mark.mac), encode_state(memory), mark.revision)
+        if id in old:
+            mark = old[id]
+            note(id, content_half(mark.mac), state, mark.revision)
     for new, row in zip(change.added, made.rows, strict=True):
         tags = memory_tags(owner.tag, new.memory)
         fixed = (new.memory.version, CODEC, tags.scope_tag, tags.chain_tag, tags.key_tag)

@@ -8,8 +8,15 @@ import apsw
 
 from memstrata.adapters.sql import parameters
 from memstrata.adapters.sqlite_erasure import erase_rows
+from memstrata.adapters.sqlite_rows import each_of
 from memstrata.adapters.sqlite_schema import SQL
-from memstrata.adapters.store_columns import CODEC, next_head, state_columns
+from memstrata.adapters.store_columns import (
+    CODEC,
+    new_states,
+    next_head,
+    state_columns,
+    stored_rows,
+)
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import (
     check_chains,
@@ -30,10 +37,17 @@ from memstrata.adapters.store_tags import (
     subject_tag,
     tombstone_tag,
 )
-from memstrata.domain.change import Change, Head, JournalEntry, NewVersion, Renewed, StoredRow
+from memstrata.domain.change import (
+    Change,
+    Head,
+    JournalEntry,
+    NewState,
+    NewVersion,
+    Renewed,
+    StoredRow,
+)
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.consent_codec import encode_consent
-from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import to_us
 
@@ -82,6 +96,10 @@ class Writing(NamedTuple):
         found: tuple[Any, ...] | None = cursor.fetchone()
         return found
 
+    def all_of(self, name: str, ids: Iterable[str]) -> apsw.Cursor:
+        """Run a named statement that looks at one memory for those of some ids that exist."""
+        return each_of(self.connection, name, self.owner, ids)
+
     def changed(self) -> bool:
         """Whether the last statement changed a row."""
         return self.connection.changes() > 0
@@ -119,8 +137,7 @@ def write_change(
         erase_rows(connection, owner.digest)
     _forget(writing, change.forgotten)
     _erase_traces(writing, change)
-    entries = {new.memory.id: new for new in change.reindexed}
-    rows = [_restate(writing, memory, entries.get(memory.id)) for memory in change.restated]
+    rows = _restate(writing, new_states(change), change.reindexed)
     added, lookups = _add(writing, change.added)
     rows += added
     _derive(writing, change.added)
@@ -189,7 +206,7 @@ def _add(
     for new in added:
         memory, body, state = new.memory, encode_body(new.memory), encode_state(new.memory)
         id, tags = memory.id, memory_tags(writing.tag, memory)
-        columns = state_columns(memory, state, writing.head)
+        columns = state_columns(state, writing.head)
         writing.run(
             "add_memory",
             id=id,
@@ -228,21 +245,29 @@ def _derive(writing: Writing, added: Iterable[NewVersion]) -> None:
     )
 
 
-def _restate(writing: Writing, memory: Memory, reindexed: NewVersion | None) -> StoredRow:
-    head, state = writing.head, encode_state(memory)
-    columns = state_columns(memory, state, head)
-    found = writing.one("row", id=memory.id)
-    if found is None:
-        raise ValueError(f"memory {memory.id} does not exist and cannot be restated")
-    old = StoredRow._make(found)
-    writing.run("end_state", revision=old.revision, id=memory.id, known_to=head.known_at)
-    writing.run("restate_memory", id=memory.id, **columns)
-    writing.run("add_state", id=memory.id, previous=old.revision, **columns)
-    entry = old.entry
-    if reindexed is not None:
-        entry = reindexed.entry
-        writing.run("put_index_row", **_index_row(reindexed))
-    return old._replace(revision=head.revision, state=state, entry=entry, known_from=head.known_at)
+def _restate(
+    writing: Writing, states: Sequence[NewState], reindexed: Sequence[NewVersion]
+) -> list[StoredRow]:
+    """Give what stands new states, table by table; return the rows."""
+    head, rows = writing.head, list[StoredRow]()
+    stood = {row.id: row for row in stored_rows(writing.all_of("row", [id for id, _ in states]))}
+    entries = {new.memory.id: new.entry for new in reindexed}
+    ended, current, begun = [], [], []
+    for id, state in states:
+        old = stood.get(id)
+        if old is None:
+            raise ValueError(f"memory {id} does not exist and cannot be restated")
+        columns = state_columns(state, head)
+        ended.append({"id": id, "revision": old.revision, "known_to": head.known_at})
+        current.append({"id": id, **columns})
+        begun.append({"id": id, "previous": old.revision, **columns})
+        entry = entries.get(id, old.entry)
+        rows.append(StoredRow(id, head.revision, old.body, state, entry, head.known_at, None))
+    writing.run_all("end_state", ended)
+    writing.run_all("restate_memory", current)
+    writing.run_all("add_state", begun)
+    writing.run_all("put_index_row", map(_index_row, reindexed))
+    return rows
 
 
 def _index_row(new: NewVersion) -> dict[str, Any]:
@@ -255,11 +280,11 @@ def _forget(writing: Writing, ids: Sequence[str]) -> None:
     if not ids:
         return
     states, lookups = [], []
+    stood = {id: traces for id, *traces in writing.all_of("traces", ids)}
     for id in ids:
-        traces = writing.one("traces", id=id)
-        if traces is None:
+        if id not in stood:
             raise ValueError(f"memory {id} does not exist and cannot be forgotten")
-        version, revision, chain, key = traces
+        version, revision, chain, key = stood[id]
         states.append({"id": id, "revision": revision})
         lookups.append({"tag": chain, "place": version, "id": id})
         if key is not None:

@@ -298,7 +298,7 @@ class CodedSqliteStore(CodedReads):
         (writing,) = begun
         if writing.move is None:
             raise AssertionError("a change moves its owner")
-        restated = {memory.id for memory in change.restated}
+        restated = frozenset(change.restated_ids)
         reader = self._keeper.reader(owner, codes)
         # What a restated memory said before was not looked at; now all of it is.
         read = [

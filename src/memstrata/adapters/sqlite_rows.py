@@ -1,6 +1,6 @@
 """Reading an owner's rows over one connection; every function runs inside a transaction."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
@@ -121,12 +121,21 @@ def fetch_as_of(
     return rows
 
 
-def fetch_by_ids(connection: apsw.Connection, owner: bytes, ids: Sequence[str]) -> list[StoredRow]:
+def fetch_by_ids(connection: apsw.Connection, owner: bytes, ids: Iterable[str]) -> list[StoredRow]:
     """Return the rows of the ids that exist, in the order asked."""
-    rows = []
-    for id in filter(is_storable, dict.fromkeys(ids)):
-        rows += _rows(connection, "row", {"owner": owner, "id": id})
-    return rows
+    return stored_rows(each_of(connection, "row", owner, ids))
+
+
+def each_of(
+    connection: apsw.Connection, name: str, owner: bytes, ids: Iterable[str]
+) -> apsw.Cursor:
+    """Run a named statement of ``:owner`` and ``:id``, in that order, for those of some ids that
+    can be any; each once, in the order asked.
+
+    The loop is apsw's own: half the time of one of Python's.
+    """
+    asked = [(owner, id) for id in filter(is_storable, dict.fromkeys(ids))]
+    return connection.executemany(SQL[name], asked)
 
 
 def fetch_by_tag(connection: apsw.Connection, owner: bytes, tag: bytes) -> list[StoredRow]:

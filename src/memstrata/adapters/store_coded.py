@@ -374,7 +374,7 @@ def _bytes(cell: object) -> bytes:
 
 def touched(change: Change) -> list[str]:
     """Return the ids of memories that stood before and are another then."""
-    return [*(memory.id for memory in change.restated), *change.forgotten]
+    return [*change.restated_ids, *change.forgotten]
 
 
 def with_codes(codes: Codes, change: Change) -> Change:

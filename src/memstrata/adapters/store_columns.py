@@ -8,14 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.adapters.store_rules import in_consent_order, in_grant_order
-from memstrata.domain.change import Change, Head, StoredRow
-from memstrata.domain.codec import STATUS_CODES, code_of
+from memstrata.domain.change import Change, Head, NewState, StoredRow
+from memstrata.domain.codec import STATUS_CODES, code_of, encode_state, first_end
 from memstrata.domain.consent import Consent
 from memstrata.domain.consent_codec import decode_consent
 from memstrata.domain.errors import InvalidScope
-from memstrata.domain.memory import Memory, Status
+from memstrata.domain.memory import Status
 from memstrata.domain.scope import Grant, Right, Scope
-from memstrata.domain.value import to_us
 
 # How body and state are written (``domain.codec``); another number when that changes.
 CODEC = 1
@@ -42,16 +41,20 @@ def next_head(before: Head | None, change: Change) -> Head:
     )
 
 
-def state_columns(memory: Memory, state: bytes, head: Head) -> dict[str, Any]:
-    """Return the columns that a state has in ``memories`` and in ``states``."""
-    ends = [end for end in (memory.soft_expires_at, memory.hard_expires_at) if end is not None]
+def state_columns(state: bytes, head: Head) -> dict[str, Any]:
+    """Return the columns that a packed state has in ``memories`` and in ``states``."""
     return {
         "revision": head.revision,
-        "status": code_of(STATUS_CODES, memory.status),
+        "status": state[0],
         "known_from": head.known_at,
-        "due_at": to_us(min(ends)) if ends else None,
+        "due_at": first_end(state),
         "state": state,
     }
+
+
+def new_states(change: Change) -> list[NewState]:
+    """Return every new state that a change gives to what stands, however it tells it."""
+    return [*(NewState(each.id, encode_state(each)) for each in change.restated), *change.states]
 
 
 _new_row: Callable[[Iterable[Any]], StoredRow] = partial(tuple.__new__, StoredRow)

@@ -83,13 +83,14 @@ def check_change(owner: Scope, head: Head | None, change: Change) -> None:
     if change.erased:
         _check_erasure(change)
     added = [new.memory.id for new in change.added]
-    ids = [*added, *(memory.id for memory in change.restated), *change.forgotten]
+    restated = change.restated_ids
+    ids = [*added, *restated, *change.forgotten]
     if "" in ids:
         raise ValueError("a memory has an empty id")
     if len(set(ids)) < len(ids):
         twice = sorted(id for id, times in Counter(ids).items() if times > 1)
         raise ValueError(f"named twice in one change: {', '.join(twice)}")
-    unstated = {new.memory.id for new in change.reindexed} - {m.id for m in change.restated}
+    unstated = {new.memory.id for new in change.reindexed}.difference(restated)
     if unstated:
         raise ValueError(f"reindexed but not restated: {', '.join(sorted(unstated))}")
     for new in change.added:

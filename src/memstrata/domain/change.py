@@ -222,6 +222,18 @@ class Snapshot:
     consents: tuple[Consent, ...] = ()
 
 
+class NewState(NamedTuple):
+    """Another state of a memory, told without opening it.
+
+    Attributes:
+        id: Of the memory.
+        state: As :mod:`memstrata.domain.codec` packs it.
+    """
+
+    id: str
+    state: bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """Everything that one turn writes.
@@ -230,6 +242,7 @@ class Change:
         known_at: System time of the change, µs; larger than the head's.
         added: New content versions; all of one chain number without gaps.
         restated: Memories that get a new state from ``known_at`` on; content as it was.
+        states: New states of other memories, likewise: for who changes many and opens none.
         reindexed: Those of the restated that get another index entry with it, because what they
             are found by has changed: their tags.
         forgotten: Ids whose rows, states, index and event payloads are physically removed.
@@ -273,6 +286,12 @@ class Change:
     erased: bool = False
     reviews: tuple[ReviewRecord, ...] = ()
     consents: tuple[Consent, ...] = ()
+    states: tuple[NewState, ...] = ()
+
+    @property
+    def restated_ids(self) -> tuple[str, ...]:
+        """Ids of all memories that get a new state."""
+        return (*(memory.id for memory in self.restated), *(each.id for each in self.states))
 
     @property
     def raises_epoch(self) -> bool:

@@ -37,6 +37,9 @@ STATE = struct.Struct("<6B2xIIdqqqqq")
 since 1970 (0 for none), confidence, then the times updated, soft expiry, hard expiry, verified and
 valid_to in µs; 64 bytes. A JSON tail with tags and superseded_by follows where there are any."""
 
+_READ = 7  # place of the last read among those fields
+_ENDS = struct.Struct("<32xqq")  # soft and hard expiry only
+
 MINUTE_US = 60_000_000
 
 # Places in these tuples are written to disk: append, never reorder.
@@ -169,6 +172,23 @@ def encode_state(memory: Memory) -> bytes:
     if memory.superseded_by:
         tail["superseded_by"] = memory.superseded_by
     return fixed + canonical_json(tail) if tail else fixed
+
+
+def with_status(state: bytes, status: Status) -> bytes:
+    """Return a packed state with another status."""
+    return bytes((code_of(STATUS_CODES, status),)) + state[1:]
+
+
+def with_read(state: bytes, at: datetime | None) -> bytes:
+    """Return a packed state whose last read is not before a time, cut to the minute."""
+    fixed = list(STATE.unpack_from(state))
+    fixed[_READ] = max(fixed[_READ], 0 if at is None else to_us(at) // MINUTE_US)
+    return STATE.pack(*fixed) + state[STATE.size :]
+
+
+def first_end(state: bytes) -> int | None:
+    """Read only the earlier of soft and hard expiry of a packed state, µs; None for neither."""
+    return min([end for end in _ENDS.unpack_from(state) if end != NEVER], default=None)
 
 
 _UNREADABLE = (

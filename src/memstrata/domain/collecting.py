@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -43,6 +44,16 @@ class Rule(StrEnum):
     def evicts(self) -> bool:
         """Whether it is not recalled any more from then on."""
         return self in (Rule.HARD_EXPIRED, Rule.SOFT_EXPIRED, Rule.STALE_EVICTED)
+
+
+def code_of_ids(ids: Iterable[str]) -> str:
+    """Return what an event says of which memories were collected together (HY-7): SHA-256, as hex,
+    of their ids, sorted, each ended by a line feed.
+
+    Their states begin at the time of the event, so who has the rows can compare. It tells no id to
+    who does not know all of them.
+    """
+    return hashlib.sha256("".join(f"{id}\n" for id in sorted(ids)).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

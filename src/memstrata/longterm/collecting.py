@@ -12,11 +12,11 @@ from memstrata.domain.ageing import (
     stale_from,
     staleness,
 )
+from memstrata.domain.codec import with_read, with_status
 from memstrata.domain.collecting import GcRules, Rule
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.trust import Trust
 from memstrata.domain.value import to_us
-from memstrata.longterm.versions import Moment
 
 FORESEEN = timedelta(days=7)
 """How long before it would count as stale the state of a memory that is read notes it. Chosen: a
@@ -92,26 +92,19 @@ def _is_worth_noting(memory: Memory, now: datetime, access: Access) -> bool:
     return to_us(read) + MONTH_US > max(since, to_us(now))
 
 
-def restated(memory: Memory, rule: Rule, access: Access, moment: Moment) -> Memory:
-    """Return the state of a memory after a rule was applied to it.
+def restated(state: bytes, rule: Rule, access: Access) -> bytes:
+    """Return the packed state of a memory after a rule was applied to it.
 
     When it was last said stays what it was: nobody has said anything.
     """
-    changes: dict[str, object] = {"known_from": moment.now}
     match rule:
         case Rule.HARD_EXPIRED | Rule.SOFT_EXPIRED | Rule.STALE_EVICTED:
-            changes["status"] = Status.EVICTED
+            return with_status(state, Status.EVICTED)
         case Rule.STALE_MARKED | Rule.QUEUED:
-            changes["status"] = Status.STALE
+            return with_status(state, Status.STALE)
         case Rule.RESTORED:
-            changes |= {"status": Status.ACTIVE, "last_accessed_at": _newest(memory, access)}
+            return with_read(with_status(state, Status.ACTIVE), access.last)
         case Rule.READ_NOTED:
-            changes["last_accessed_at"] = _newest(memory, access)
+            return with_read(state, access.last)
         case Rule.IN_REVIEW | Rule.SUPERSEDED_OLD | Rule.EVICTED_OLD:
             raise ValueError(f"{rule} leaves no state")
-    return Memory.of(**{**memory.__dict__, **changes})
-
-
-def _newest(memory: Memory, access: Access) -> datetime | None:
-    known = [at for at in (last_read(access), memory.last_accessed_at) if at is not None]
-    return max(known, default=None)

@@ -9,16 +9,23 @@ killed has done some turns and not others, and the next goes on from what stands
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeAlias
 
-from memstrata.domain.change import Change, Head, JournalEntry, Snapshot, StoredRow, TurnRequest
+from memstrata.domain.change import (
+    Change,
+    Head,
+    JournalEntry,
+    NewState,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
 from memstrata.domain.codec import decode
-from memstrata.domain.collecting import GcReport, GcRules, Rule
+from memstrata.domain.collecting import GcReport, GcRules, Rule, code_of_ids
 from memstrata.domain.event import EventType
-from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.longterm.collecting import FORESEEN, due, restated
@@ -37,10 +44,13 @@ LEASE_US = 300_000_000
 """How long a worker that says nothing keeps it. Chosen: thousands of turns, and a dead one's work
 is taken up again in minutes."""
 
+RENEWED_US = LEASE_US // 10
+"""How often a worker says that it lives: each time is a write as durable as a turn."""
+
 PAGE_ROWS = 2_000
 """Rows that are looked at in one go. Chosen: some 10 MB."""
 
-TURN_ROWS = 100
+TURN_ROWS = 250
 """Memories that are restated in one turn; measured: about 15 ms in a file."""
 
 PURGED_ROWS = 500
@@ -63,12 +73,19 @@ EVENTS: Mapping[Rule, EventType] = {
 
 
 class Due(NamedTuple):
-    """A memory that a rule applies to, as it stood when it was looked at."""
+    """A memory that a rule applies to, as it stood when it was looked at.
+
+    Attributes:
+        id: Of the memory.
+        revision: Of its row.
+        rule: Which.
+        root: Of its chain; None for the first version of one.
+    """
 
     id: str
     revision: int
-    root: str
     rule: Rule
+    root: str | None = None
 
 
 class Plan(NamedTuple):
@@ -86,10 +103,18 @@ class Plan(NamedTuple):
     due: Sequence[Due]
     ids: frozenset[str]
 
-    def of(self, *, purged: bool) -> list[Due]:
-        """Return what is to be purged, or what is to be restated."""
-        work = [each for each in self.due if each.rule is not Rule.IN_REVIEW]
-        return [each for each in work if each.rule.purges is purged]
+    @property
+    def restated(self) -> Iterator[list[Due]]:
+        """What is to be restated, in turns: each of one rule, so that one event tells of it all."""
+        for rule in EVENTS:
+            if not rule.purges:
+                work = [each for each in self.due if each.rule is rule]
+                yield from _parts(work, TURN_ROWS)
+
+    @property
+    def purged(self) -> list[Due]:
+        """What is to be purged, by id."""
+        return [each for each in self.due if each.rule.purges]
 
 
 class Collector:
@@ -180,7 +205,7 @@ class Collector:
         for rule in Rule:
             applied = [each for each in plan.due if each.rule is rule]
             if rule.purges:
-                applied = await self._purgeable(owner, applied, plan)
+                applied = await self._purgeable(owner, applied)
             report = report.counted(rule, len(applied))
         old = await drop_old(services.store, owner, self._horizon(plan), dry_run=True)
         return replace(report, receipts_old=old)
@@ -191,17 +216,18 @@ class Collector:
         plan = await self._plan(owner, folded, from_us(now_us))
         report = _begun(plan, dry_run=False)
         report = report.counted(Rule.IN_REVIEW, _count(plan.due, Rule.IN_REVIEW))
-        for purged, size in ((False, TURN_ROWS), (True, PURGED_ROWS)):
-            work = plan.of(purged=purged)
-            if purged:
-                work = await self._purgeable(owner, work, plan)
-            for first in range(0, len(work), size):
+        purged = await self._purgeable(owner, plan.purged)
+        said = now_us
+        for work in (*plan.restated, *_parts(purged, PURGED_ROWS)):
+            now_us = services.clock.now_us()
+            if now_us - said >= RENEWED_US:
                 if not await self._holds(owner, holder):
                     # Somebody took over because this worker said nothing for minutes.
                     return replace(report, busy=1)
-                report = await self._turn(owner, work[first : first + size], plan, report)
-                if tell is not None:
-                    tell(replace(report, owners=0))
+                said = now_us
+            report = await self._turn(owner, work, plan, report)
+            if tell is not None:
+                tell(replace(report, owners=0))
         await keep_only(services.store, owner, folded, plan.ids, now_us)
         old = await drop_old(services.store, owner, self._horizon(plan), dry_run=False)
         return replace(report, receipts_old=old)
@@ -232,6 +258,10 @@ class Collector:
             ids.update(row.id for row in rows)
             look = screened(rows, recipe, now, rules, FORESEEN)
             summaries += look.summaries
+            found += [
+                Due(rows[place].id, rows[place].revision, rule)
+                for place, rule in look.certain.items()
+            ]
             named = {summary.id for summary in look.summaries}
             for row in (rows[place] for place in look.due):
                 if row.id in named:
@@ -243,24 +273,27 @@ class Collector:
         lasting = set(latest.values())
         for row in unsure:
             found += _due(row, folded, now, rules, endures=row.id in lasting)
-        return Plan(now, folded, sorted(found), frozenset(ids))
+        found.sort(key=lambda each: each.id)
+        return Plan(now, folded, found, frozenset(ids))
 
-    async def _purgeable(self, owner: Scope, work: Sequence[Due], plan: Plan) -> list[Due]:
+    async def _purgeable(self, owner: Scope, work: Sequence[Due]) -> list[Due]:
         """Return those of some old rows that may go.
 
-        The last version of a chain stays as long as any: versions are numbered on from it. So does
-        one that something was derived from, until that is gone: forgetting goes by it (FX-3).
+        The last version of a chain stays as long as any: versions are numbered on from it. (A
+        first one may always go: it is the last only where it is the only one.) So does one that
+        something was derived from, until that is gone: forgetting goes by it (FX-3).
         """
         store, going = self._services.store, {each.id for each in work}
+        has_children = bool(work) and bool(await store.derived(owner))
         tops: dict[str, str | None] = {}
         purged = []
         for each in work:
-            if each.root not in tops:
+            if each.root is not None and each.root not in tops:
                 chain = [row.id for row in await store.history(owner, each.root)]
                 tops[each.root] = None if going.issuperset(chain) else chain[-1]
-            if each.id == tops[each.root]:
+            if each.root is not None and each.id == tops[each.root]:
                 continue
-            children = await store.derived(owner, each.id)
+            children = await store.derived(owner, each.id) if has_children else ()
             if all(scope == owner and child in going for scope, child in children):
                 purged.append(each)
         return purged
@@ -288,7 +321,9 @@ class Collector:
 
 @dataclass(slots=True)
 class _Turn:
-    """A few memories to be collected under the owner's turn, as far as they stand as read."""
+    """A few memories to be collected under the owner's turn, as far as they stand as read: all by
+    one rule, or all to be purged.
+    """
 
     services: Services
     principal: Principal
@@ -304,27 +339,25 @@ class _Turn:
         if not self.done:
             return None
         scribe = Scribe(self.services, self.principal, snapshot)
-        memories: list[Memory] = []
-        for each in self.done:
-            if not each.rule.purges:
-                memory = decode(self.rows[each.id])
-                access = self.plan.folded.access(each.id, to_us(self.plan.now))
-                memories.append(restated(memory, each.rule, access, scribe.moment))
-                scribe.record(
-                    EVENTS[each.rule], memory.scope, subjects=(each.id,), reasons=(each.rule,)
-                )
-        gone = [each for each in self.done if each.rule.purges]
+        states = tuple(self._state(each) for each in self.done if not each.rule.purges)
         for rule in Rule:
-            if count := _count(gone, rule):
-                # Without their ids: nothing would erase those once the memories are forgotten.
-                details = {"count": count}
+            if ids := [each.id for each in self.done if each.rule is rule]:
+                details: dict[str, object] = {"count": len(ids)}
+                if not rule.purges:
+                    details["memories"] = code_of_ids(ids)
+                # Without their ids: nothing would erase those of what is purged, and forgetting
+                # one of many would erase what the trail says of the others.
                 scribe.record(EVENTS[rule], self.owner, reasons=(rule,), details=details)
         return Change(
             known_at=scribe.moment.known_at,
-            restated=tuple(memories),
-            forgotten=tuple(each.id for each in gone),
+            states=states,
+            forgotten=tuple(each.id for each in self.done if each.rule.purges),
             events=scribe.events,
         )
+
+    def _state(self, each: Due) -> NewState:
+        access = self.plan.folded.access(each.id, to_us(self.plan.now))
+        return NewState(each.id, restated(self.rows[each.id].state, each.rule, access))
 
     def _unchanged(self, snapshot: Snapshot) -> list[Due]:
         changed = {row.id: row.revision for row in snapshot.rows}
@@ -336,7 +369,12 @@ def _due(
 ) -> list[Due]:
     memory = decode(row)
     rule = due(memory, now, folded.access(row.id, to_us(now)), rules, endures=endures)
-    return [] if rule is None else [Due(row.id, row.revision, memory.root, rule)]
+    root = None if memory.root == memory.id else memory.root
+    return [] if rule is None else [Due(row.id, row.revision, rule, root)]
+
+
+def _parts(work: Sequence[Due], size: int) -> Iterator[list[Due]]:
+    return (list(work[first : first + size]) for first in range(0, len(work), size))
 
 
 def _begun(plan: Plan, *, dry_run: bool) -> GcReport:

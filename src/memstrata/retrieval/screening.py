@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memstrata.domain.ageing import DAY_US, SUMMARY_CATEGORY
+from memstrata.domain.ageing import SUMMARY_CATEGORY
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import NEVER, STATE, STATUS_CODES, code_of, decode, status_of
-from memstrata.domain.collecting import GcRules
+from memstrata.domain.collecting import GcRules, Rule
 from memstrata.domain.memory import Status
 from memstrata.domain.value import to_us
 from memstrata.retrieval import ageing
@@ -20,7 +21,11 @@ from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, place
 from memstrata.retrieval.segment import RECALLED
 
 _STALE = code_of(STATUS_CODES, Status.STALE)
-_OLD = np.array([status in (Status.SUPERSEDED, Status.EVICTED) for status in STATUS_CODES])
+_OLD = {
+    code_of(STATUS_CODES, Status.SUPERSEDED): Rule.SUPERSEDED_OLD,
+    code_of(STATUS_CODES, Status.EVICTED): Rule.EVICTED_OLD,
+}
+_IS_OLD = np.array([code in _OLD for code in range(len(STATUS_CODES))])
 
 
 class Summary(NamedTuple):
@@ -43,16 +48,19 @@ class Screened(NamedTuple):
     Attributes:
         due: Places of the rows that have to be opened.
         summaries: The session summaries that stand.
+        certain: The rules of rows of which columns tell all, by place. What is to be purged among
+            them is the first version of its chain.
     """
 
     due: list[int]
     summaries: list[Summary]
+    certain: Mapping[int, Rule] = MappingProxyType({})
 
 
 def screened(
     rows: Sequence[StoredRow], recipe: int, now: datetime, rules: GcRules, foreseen: timedelta
 ) -> Screened:
-    """Return which rows some rule of collecting may apply to, and a few more.
+    """Return which rows some rule of collecting applies to, may apply to, and a few more.
 
     Args:
         rows: In any order.
@@ -66,7 +74,7 @@ def screened(
     others = sorted(set(range(len(rows))) - set(known))
     found = _told(rows, known, now, rules, foreseen) if known else Screened([], [])
     summaries = [s for place in others if (s := _summary(rows[place])) is not None]
-    return Screened(sorted([*found.due, *others]), [*found.summaries, *summaries])
+    return Screened(sorted([*found.due, *others]), [*found.summaries, *summaries], found.certain)
 
 
 def _told(
@@ -79,17 +87,24 @@ def _told(
     state = np.frombuffer(b"".join([rows[n].state[: STATE.size] for n in known]), STATE_COLUMNS)
     entry = np.frombuffer(b"".join([rows[n].entry[: ENTRY.size] for n in known]), ENTRY_COLUMNS)
     live = RECALLED[state["status"]]
-    mask = live & _ageing(entry, state, now, rules, foreseen)
-    gone = np.flatnonzero(_OLD[state["status"]])
-    horizon = to_us(now) - int(rules.history_days * DAY_US)
+    expired = live & (state["hard"] != NEVER) & (state["hard"] <= to_us(now))
+    mask = live & ~expired & _ageing(entry, state, now, rules, foreseen)
     due = [known[place] for place in np.flatnonzero(mask).tolist()]
-    due += [known[n] for n in gone.tolist() if rows[known[n]].known_from <= horizon]
+    certain = dict.fromkeys([known[n] for n in np.flatnonzero(expired)], Rule.HARD_EXPIRED)
+    horizon = to_us(now - timedelta(days=rules.history_days))
+    for n in np.flatnonzero(_IS_OLD[state["status"]]).tolist():
+        if rows[known[n]].known_from > horizon:
+            continue
+        if entry["root"][n]:
+            due.append(known[n])
+        else:
+            certain[known[n]] = _OLD[rows[known[n]].state[0]]
     places = ageing.summaries(entry, state)
     standing = [
         Summary(int(entry["place"][n]), int(entry["created"][n]), rows[known[n]].id)
         for n in places[live[places]].tolist()
     ]
-    return Screened(due, standing)
+    return Screened(due, standing, certain)
 
 
 def _ageing(
@@ -99,10 +114,11 @@ def _ageing(
     rules: GcRules,
     foreseen: timedelta,
 ) -> NDArray[np.bool_]:
-    """Whether a standing row has expired, is doubtful, marked, or about to be stale unread."""
+    """Whether a standing row is past its soft expiry, doubtful, marked, or about to be stale
+    unread.
+    """
     clock = to_us(now)
-    found = (state["hard"] != NEVER) & (state["hard"] <= clock)
-    found |= (state["soft"] != NEVER) & (state["soft"] <= clock)
+    found = (state["soft"] != NEVER) & (state["soft"] <= clock)
     found |= state["status"] == _STALE
     doubtful = ageing.confidence(entry, state, clock) < rules.doubtful_below
     found |= doubtful & (state["verified"] == NEVER)

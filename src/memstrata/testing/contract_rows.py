@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
 
-from memstrata.domain.change import NewVersion
-from memstrata.domain.codec import decode
+from memstrata.domain.change import NewState, NewVersion
+from memstrata.domain.codec import decode, encode_state
 from memstrata.domain.memory import Importance, Kind, Memory, Origin, Status, Triple
 from memstrata.domain.scope import Scope
 from memstrata.domain.trust import Sensitivity, Source, Trust
@@ -224,6 +224,38 @@ class RowsContract(ContractBase):
         assert after.known_from == self.make.clock.now_us()
         assert decode(after).pinned
         assert drive(store, store.get(ALICE, (memory.id,))) == (after,)
+
+    def test_many_states_may_be_told_without_their_memories(self, store: MemoryStore) -> None:
+        """As restating tells them, beside restated memories, in their order or not."""
+        one, two, three, other = (self.make.memory(tags=("t",)) for _ in range(4))
+        self.add(store, one, two, three, other)
+        before = {row.id: row for row in drive(store, store.rows(ALICE))}
+        told = [
+            NewState(m.id, encode_state(replace(m, status=Status.EVICTED))) for m in (three, one)
+        ]
+        pinned = replace(two, pinned=True)
+
+        committed = self.write(store, self.make.change(restated=(pinned,), states=tuple(told)))
+
+        head = committed.head
+        assert head is not None
+        wanted = dict(told) | {two.id: encode_state(pinned)}
+        assert {row.id: row.state for row in committed.rows} == wanted
+        for row in committed.rows:
+            stood = before[row.id]
+            assert (row.body, row.entry, row.known_to) == (stood.body, stood.entry, None)
+            assert (row.revision, row.known_from) == (head.revision, head.known_at)
+        assert drive(store, store.get(ALICE, sorted(wanted))) == committed.rows
+        assert drive(store, store.get(ALICE, (other.id,))) == (before[other.id],)
+        last, now = drive(store, store.states(ALICE, one.id))
+        assert (last.status, now.status) == (Status.ACTIVE, Status.EVICTED)
+        assert last.known_to == now.known_from
+        assert now.tags == ("t",)
+        live = drive(store, store.as_of(ALICE, head.known_at - 1))
+        assert [row.id for row in live] == sorted(before)
+        assert [row.id for row in drive(store, store.as_of(ALICE, head.known_at))] == sorted(
+            (two.id, other.id)
+        )
 
     def test_the_past_is_shown_as_it_stood(self, store: MemoryStore) -> None:
         old = self.make.memory()

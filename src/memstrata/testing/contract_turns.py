@@ -18,11 +18,12 @@ from memstrata.domain.change import (
     Committed,
     Decide,
     IdempotencyRecord,
+    NewState,
     NewVersion,
     Snapshot,
     TurnRequest,
 )
-from memstrata.domain.codec import decode
+from memstrata.domain.codec import decode, encode_state
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.memory import Memory
 from memstrata.ports import Capability, MemoryStore
@@ -151,12 +152,19 @@ class TurnsContract(ContractBase):
         skipping = replace(make.successor(standing), version=3)
         nan = make.event(details=MappingProxyType({"x": float("nan")}))
         unsayable = make.memory("a lone \ud800 surrogate")
+        state = encode_state(standing)
         return {
             "known_at of the head": make.change(new, known_at=now_us),
             "known_at before the head": make.change(new, known_at=now_us - 1),
             "existing id": make.change(new, replace(standing, root=standing.id)),
             "id added twice": make.change(new, new),
             "unknown id restated": make.change(new, restated=(standing, make.memory())),
+            "state of an unknown id": make.change(new, states=(NewState("unknown", state),)),
+            "state of an unsayable id": make.change(new, states=(NewState("\ud800", state),)),
+            "id restated and its state told": make.change(
+                new, restated=(standing,), states=(NewState(standing.id, state),)
+            ),
+            "state told twice": make.change(new, states=(NewState(standing.id, state),) * 2),
             "unknown id forgotten": make.change(new, forgotten=(standing.id, "unknown")),
             "id added and forgotten": make.change(new, forgotten=(new.id,)),
             "reindexed but not restated": make.change(

@@ -186,7 +186,7 @@ UNION SELECT l.id FROM lookups AS l WHERE l.owner = :owner AND l.id <> '' AND NO
 
 -- name: traces
 -- What has to be known of a memory to remove everything that points at it.
-SELECT version, revision, chain_tag, key_tag FROM memories WHERE owner = :owner AND id = :id;
+SELECT id, version, revision, chain_tag, key_tag FROM memories WHERE owner = :owner AND id = :id;
 
 -- name: drop_states
 -- The same walk as in states_of.
