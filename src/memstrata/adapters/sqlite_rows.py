@@ -295,8 +295,6 @@ def _idempotent(
 def _tombstoned(
     connection: apsw.Connection, owner: bytes, tag: Tag, fingerprints: Sequence[bytes]
 ) -> frozenset[bytes]:
-    def stands(fingerprint: bytes) -> bool:
-        bound = {"owner": owner, "tag": tombstone_tag(tag, fingerprint)}
-        return connection.execute(SQL["is_tombstone"], bound).fetchone() is not None
-
-    return frozenset(filter(stands, fingerprints))
+    tags = {tombstone_tag(tag, fingerprint): fingerprint for fingerprint in fingerprints}
+    found = connection.executemany(SQL["tombstone"], [(owner, tagged) for tagged in tags])
+    return frozenset(tags[tagged] for (tagged,) in found)
