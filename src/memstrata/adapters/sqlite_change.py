@@ -1,6 +1,6 @@
 """Writing one change in the transaction that is open; whoever calls rolls back on any error."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -96,7 +96,7 @@ class Writing(NamedTuple):
         found: tuple[Any, ...] | None = cursor.fetchone()
         return found
 
-    def all_of(self, name: str, ids: Iterable[str]) -> apsw.Cursor:
+    def all_of(self, name: str, ids: Iterable[str]) -> Iterator[tuple[Any, ...]]:
         """Run a named statement that looks at one memory for those of some ids that exist."""
         return each_of(self.connection, name, self.owner, ids)
 
