@@ -1,13 +1,17 @@
 """What collecting costs: a run over one owner, beside reading the owner's rows.
 
-    python benchmarks/collecting.py [--rows 10000] [--rounds 5] [--url postgresql://…]
+    python benchmarks/collecting.py [--rows 10000] [--rounds 5] [--postgres]
 
 Each round reads all rows of an owner through the store, page by page, and then collects it, so that
 both meet the same machine; the medians are told. Time is the script's own.
 
 nothing due     every memory is a fact that the user stated a week ago
 one in a hundred    1 % of them have expired since; in each round as many others
-all             every memory has expired; once, on a store of its own
+all evicted     every memory has expired; once, of an owner of its own
+all purged      the same, once they were evicted longer ago than time travel reaches
+
+In parentheses is the processor's time of this process for each memory, which other work on the
+machine changes less. ``--postgres`` starts a server (see postgres.py).
 """
 
 from __future__ import annotations
@@ -18,14 +22,15 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent / "peers"))
 
 from workload import sentence
 
-from memstrata import Draft, Settings
+from memstrata import Draft, GcReport, Settings
 from memstrata.blocking import Strata
 from memstrata.domain.scope import Scope
 from memstrata.manager.collecting import PAGE_ROWS
@@ -40,6 +45,19 @@ def spent(call: Callable[[], object]) -> float:
     begin = time.perf_counter()
     call()
     return 1000 * (time.perf_counter() - begin)
+
+
+@contextmanager
+def target(*, postgres: bool) -> Iterator[str]:
+    """Yield where a store is to be."""
+    if not postgres:
+        with tempfile.TemporaryDirectory() as place:
+            yield str(Path(place) / "m.db")
+        return
+    from postgres import APP, served
+
+    with served() as (server, database):
+        yield server.url(APP, database)
 
 
 def opened(target: str, clock: ManualClock) -> Strata:
@@ -68,10 +86,23 @@ def read(strata: Strata, user: str) -> int:
         after = rows[-1].id
 
 
-def told(name: str, reading: list[float], collecting: list[float], writing: float = 0) -> None:
+def told(name: str, reading: list[float], collecting: list[float], extra: str = "") -> None:
     one, other = statistics.median(reading), statistics.median(collecting)
-    extra = f"   {1000 * writing:5.0f} µs a memory written" if writing else ""
     print(f"  {name:<18} read {one:7.1f} ms   gc {other:7.1f} ms   × {other / one:5.2f}{extra}")
+
+
+def all_due(strata: Strata, user: str, rows: int, name: str) -> None:
+    """Time both, once: every memory is due."""
+    manager, reading = strata.manager(user=user), [spent(lambda: read(strata, user))]
+    busy = time.process_time()
+    collecting = spent(lambda: check(manager.gc(), rows))
+    busy = 1e6 * (time.process_time() - busy) / rows
+    told(name, reading, [collecting], f"   {1000 * collecting / rows:.0f} µs a memory ({busy:.0f})")
+
+
+def check(report: GcReport, wanted: int) -> None:
+    if sum(report.counts.values()) != wanted:
+        sys.exit(f"{report.counts} were due instead of {wanted}: nothing is measured")
 
 
 def some_due(strata: Strata, clock: ManualClock, user: str, rounds: int, wanted: int) -> None:
@@ -81,11 +112,7 @@ def some_due(strata: Strata, clock: ManualClock, user: str, rounds: int, wanted:
     for _ in range(rounds):
         clock.advance(days=1)
         reading.append(spent(lambda: read(strata, user)))
-        begin = time.perf_counter()
-        report = manager.gc()
-        collecting.append(1000 * (time.perf_counter() - begin))
-        if sum(report.counts.values()) != wanted:
-            sys.exit(f"{report.counts} were due instead of {wanted}: nothing is measured")
+        collecting.append(spent(lambda: check(manager.gc(), wanted)))
     name = "nothing due" if wanted == 0 else "one in a hundred"
     told(name, reading, collecting)
 
@@ -94,11 +121,11 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     asked.add_argument("--rows", type=int, default=10_000)
     asked.add_argument("--rounds", type=int, default=5)
-    asked.add_argument("--url", help="a PostgreSQL database that was prepared and is empty")
+    asked.add_argument("--postgres", action="store_true")
     given = asked.parse_args()
-    with tempfile.TemporaryDirectory() as place:
+    with target(postgres=given.postgres) as place:
         clock = ManualClock()
-        with opened(given.url or str(Path(place) / "m.db"), clock) as strata:
+        with opened(place, clock) as strata:
             print(f"{given.rows:,} memories in {strata.services.store.location}")
             fill(strata, "ana", given.rows, lambda n: None)
             some_due(strata, clock, "ana", given.rounds, 0)
@@ -109,9 +136,9 @@ def main() -> None:
             some_due(strata, clock, "ben", given.rounds, share)
             fill(strata, "cem", given.rows, lambda n: 0.5)
             clock.advance(days=1)
-            reading = [spent(lambda: read(strata, "cem"))]
-            collecting = [spent(lambda: strata.manager(user="cem").gc())]
-            told("all", reading, collecting, collecting[0] / given.rows)
+            all_due(strata, "cem", given.rows, "all evicted")
+            clock.advance(days=91)
+            all_due(strata, "cem", given.rows, "all purged")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Writing one change in the transaction that is open; whoever calls rolls back on any error."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -99,7 +99,7 @@ class Writing(NamedTuple):
         found: tuple[Any, ...] | None = cursor.fetchone()
         return found
 
-    def all_of(self, name: str, ids: Iterable[str]) -> apsw.Cursor:
+    def all_of(self, name: str, ids: Iterable[str]) -> Iterator[tuple[Any, ...]]:
         """Run a named statement that looks at one memory for those of some ids that exist."""
         return each_of(self.connection, name, self.owner, ids)
 
@@ -201,29 +201,28 @@ def _top_version(writing: Writing, root: str) -> int:
 def _add(
     writing: Writing, added: Iterable[NewVersion]
 ) -> tuple[list[StoredRow], list[dict[str, Any]]]:
-    """Add versions, one by one, and what goes with them, table by table.
+    """Add versions and what goes with them, table by table.
 
     Returns:
         Their rows, and what they are to be looked up by.
     """
-    rows, states, entries = list[StoredRow](), [], []
+    rows, memories, states, entries = list[StoredRow](), [], [], []
     lookups = list[dict[str, Any]]()
     for new in added:
         memory, body, state = new.memory, encode_body(new.memory), encode_state(new.memory)
         id, tags = memory.id, memory_tags(writing.tag, memory)
         columns = state_columns(state, writing.head)
-        writing.run(
-            "add_memory",
-            id=id,
-            version=memory.version,
-            codec=CODEC,
-            mac=content_code(writing.owner, id, memory.version, body),
-            body=body,
-            **tags._asdict(),
-            **columns,
+        memories.append(
+            {
+                "id": id,
+                "version": memory.version,
+                "codec": CODEC,
+                "mac": content_code(writing.owner, id, memory.version, body),
+                "body": body,
+                **tags._asdict(),
+                **columns,
+            }
         )
-        if not writing.changed():
-            raise ValueError(f"memory {id} exists")
         states.append({"id": id, "previous": None, **columns})
         lookups.append({"tag": tags.chain_tag, "place": memory.version, "id": id})
         if tags.key_tag is not None:
@@ -232,9 +231,19 @@ def _add(
             entries.append(_index_row(new))
         known_from = writing.head.known_at
         rows.append(StoredRow(id, writing.head.revision, body, state, new.entry, known_from, None))
+    before = writing.connection.total_changes()
+    writing.run_all("add_memory", memories)
+    if writing.connection.total_changes() - before < len(memories):
+        raise ValueError(f"memory {_taken(writing, rows)} exists")
     writing.run_all("add_state", states)
     writing.run_all("add_index_row", entries)
     return rows, lookups
+
+
+def _taken(writing: Writing, rows: Iterable[StoredRow]) -> str:
+    """Return which of some memories were there before the change added the others."""
+    found = stored_rows(writing.all_of("row", [row.id for row in rows]))
+    return ", ".join(row.id for row in found if row.revision != writing.head.revision)
 
 
 def _derive(writing: Writing, added: Iterable[NewVersion]) -> None:
@@ -256,6 +265,8 @@ def _restate(
     """Give what stands new states, table by table; return the rows, and how many of them were live
     before.
     """
+    if not states:
+        return [], 0
     head, rows = writing.head, list[StoredRow]()
     stood = {row.id: row for row in stored_rows(writing.all_of("row", [id for id, _ in states]))}
     entries = {new.memory.id: new.entry for new in reindexed}

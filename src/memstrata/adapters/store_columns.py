@@ -54,7 +54,8 @@ def state_columns(state: bytes, head: Head) -> dict[str, Any]:
 
 def new_states(change: Change) -> list[NewState]:
     """Return every new state that a change gives to what stands, however it tells it."""
-    return [*(NewState(each.id, encode_state(each)) for each in change.restated), *change.states]
+    restated = [NewState(memory.id, encode_state(memory)) for memory in change.restated]
+    return [*restated, *change.states]
 
 
 _new_row: Callable[[Iterable[Any]], StoredRow] = partial(tuple.__new__, StoredRow)

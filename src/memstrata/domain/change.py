@@ -291,7 +291,7 @@ class Change:
     @property
     def restated_ids(self) -> tuple[str, ...]:
         """Ids of all memories that get a new state."""
-        return (*(memory.id for memory in self.restated), *(each.id for each in self.states))
+        return (*[memory.id for memory in self.restated], *[each.id for each in self.states])
 
     @property
     def raises_epoch(self) -> bool:

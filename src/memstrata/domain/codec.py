@@ -49,6 +49,7 @@ a check sum (:mod:`memstrata.domain.checks`)."""
 _READ = 7  # place of the last read among those fields
 _ENDS = struct.Struct("<32xqq")  # soft and hard expiry only
 
+
 MINUTE_US = 60_000_000
 
 # Places in these tuples are written to disk: append, never reorder.

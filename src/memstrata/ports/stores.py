@@ -92,7 +92,9 @@ class MemoryStore(Protocol):
         with ``forgotten`` ids or ``consents``, or that erases, raises the epoch too. Events are
         linked in order; a link's payload is the canonical JSON of the event. States: a restated
         memory's open state ends at ``known_at`` and the new one begins there; its body stays as it
-        was, and so does its index entry unless the change brings another (``reindexed``).
+        was, and so does its index entry unless the change brings another (``reindexed``). States
+        that are told without their memories (``states``) are written as they come, and what is
+        said of restated memories holds of theirs.
 
         Forgetting erases salt and payload of the events so far that have the id among their
         subjects; the change's own events stay. What a change lifts (``revived``, ``revoked``,

@@ -121,26 +121,37 @@ SELECT head_seq, head_mac FROM memstrata.owners WHERE owner = %(owner)s;
 
 -- name: live_rows
 -- All rows of these three statuses. Sorted by the caller: a sort in here would carry the blobs.
+-- A full join, which no nested loop can do: of an owner that statistics do not know the planner
+-- expects one row, and would look through all entries again for each memory. The last condition
+-- leaves out entries without a memory; said as `IS NOT NULL` it would make it a left join.
 SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
-FROM memstrata.memories AS m
-LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = m.id
-WHERE m.owner = %(owner)s
-    AND m.status IN (%(live_1)s::smallint, %(live_2)s::smallint, %(live_3)s::smallint);
+FROM (SELECT * FROM memstrata.memories WHERE owner = %(owner)s
+    AND status IN (%(live_1)s::smallint, %(live_2)s::smallint, %(live_3)s::smallint)) AS m
+FULL JOIN (SELECT * FROM memstrata.index_rows WHERE owner = %(owner)s) AS i ON i.id = m.id
+WHERE coalesce(m.id, '') <> '';
 
 -- name: changed_rows
--- The open states begun after a revision are the rows changed since.
+-- The open states begun after a revision are the rows changed since. What is looked up for each row
+-- is fenced off by OFFSET 0, here and below: else, where statistics do not know the owner, the
+-- planner would look through all of its rows for each.
 SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
 FROM memstrata.states AS s
-JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = s.id
-LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = s.id
+JOIN LATERAL (SELECT * FROM memstrata.memories WHERE owner = %(owner)s AND id = s.id OFFSET 0)
+    AS m ON true
+LEFT JOIN LATERAL (
+    SELECT entry FROM memstrata.index_rows WHERE owner = %(owner)s AND id = s.id OFFSET 0
+) AS i ON true
 WHERE s.owner = %(owner)s AND s.revision > %(revision)s AND s.known_to IS NULL
 ORDER BY s.revision, s.id;
 
 -- name: rows_as_of
 SELECT m.id, s.revision, m.body, s.state, coalesce(i.entry, ''), s.known_from, s.known_to
 FROM memstrata.states AS s
-JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = s.id
-LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = s.id
+JOIN LATERAL (SELECT * FROM memstrata.memories WHERE owner = %(owner)s AND id = s.id OFFSET 0)
+    AS m ON true
+LEFT JOIN LATERAL (
+    SELECT entry FROM memstrata.index_rows WHERE owner = %(owner)s AND id = s.id OFFSET 0
+) AS i ON true
 WHERE s.owner = %(owner)s AND s.known_from <= %(known_at)s
     AND (s.known_to IS NULL OR s.known_to > %(known_at)s)
     AND s.status IN (%(live_1)s, %(live_2)s, %(live_3)s, %(given_way)s);
@@ -148,21 +159,28 @@ WHERE s.owner = %(owner)s AND s.known_from <= %(known_at)s
 -- name: rows_of_ids
 SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
 FROM memstrata.memories AS m
-LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = m.id
+LEFT JOIN LATERAL (
+    SELECT entry FROM memstrata.index_rows WHERE owner = %(owner)s AND id = m.id OFFSET 0
+) AS i ON true
 WHERE m.owner = %(owner)s AND m.id = ANY (%(ids)s::text[]);
 
 -- name: rows_page
 SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
 FROM memstrata.memories AS m
-LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = m.id
+LEFT JOIN LATERAL (
+    SELECT entry FROM memstrata.index_rows WHERE owner = %(owner)s AND id = m.id OFFSET 0
+) AS i ON true
 WHERE m.owner = %(owner)s AND m.id > %(after)s
 ORDER BY m.id LIMIT %(limit)s;
 
 -- name: rows_by_tag
 SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
 FROM memstrata.lookups AS l
-JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = l.id
-LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = l.id
+JOIN LATERAL (SELECT * FROM memstrata.memories WHERE owner = %(owner)s AND id = l.id OFFSET 0)
+    AS m ON true
+LEFT JOIN LATERAL (
+    SELECT entry FROM memstrata.index_rows WHERE owner = %(owner)s AND id = l.id OFFSET 0
+) AS i ON true
 WHERE l.owner = %(owner)s AND l.tag = %(tag)s
 ORDER BY l.place, l.id;
 
@@ -210,9 +228,10 @@ SELECT m.owner, m.id, r.analyser, r.embedder, r.entry
 FROM unnest(%(ids)s::text[], %(revisions)s::bigint[], %(befores)s::bytea[],
     %(analysers)s::text[], %(embedders)s::text[], %(entries)s::bytea[])
     AS r (id, revision, before, analyser, embedder, entry)
-JOIN memstrata.memories AS m
-ON m.owner = %(owner)s AND m.id = r.id AND m.revision = r.revision
+JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = r.id AND m.revision = r.revision
+    AND m.id = ANY (%(ids)s::text[])
 LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = r.id
+    AND i.id = ANY (%(ids)s::text[])
 WHERE coalesce(i.entry, '') = r.before
 ON CONFLICT (owner, id) DO UPDATE SET analyser = excluded.analyser,
     embedder = excluded.embedder, entry = excluded.entry
@@ -220,16 +239,21 @@ RETURNING id;
 
 -- name: restate
 -- The open states end, new ones follow them, and memories repeat those. All parts of a statement
--- see what stood before it.
+-- see what stood before it. That ids are among those given is said for each table, as a table that
+-- is changed cannot be fenced off: where statistics do not know the owner, the planner would look
+-- through all of its rows for each.
 WITH restated AS MATERIALIZED (
     SELECT r.*, m.revision AS previous FROM unnest(
         %(id)s::text[], %(revision)s::bigint[], %(status)s::smallint[], %(known_from)s::bigint[],
         %(due_at)s::bigint[], %(state)s::bytea[])
     AS r (id, revision, status, known_from, due_at, state)
-    JOIN memstrata.memories AS m ON m.owner = %(owner)s AND m.id = r.id
+    JOIN LATERAL (
+        SELECT revision FROM memstrata.memories WHERE owner = %(owner)s AND id = r.id OFFSET 0
+    ) AS m ON true
 ), ended AS (
     UPDATE memstrata.states AS s SET known_to = r.known_from FROM restated AS r
     WHERE s.owner = %(owner)s AND s.revision = r.previous AND s.id = r.id
+        AND s.id = ANY (%(id)s::text[])
 ), begun AS (
     INSERT INTO memstrata.states (owner, revision, id, previous, status, known_from, state)
     SELECT %(owner)s, revision, id, previous, status, known_from, state FROM restated
@@ -238,8 +262,10 @@ UPDATE memstrata.memories AS m
 SET revision = r.revision, status = r.status, known_from = r.known_from, due_at = r.due_at,
     state = r.state
 FROM restated AS r
-LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = r.id
-WHERE m.owner = %(owner)s AND m.id = r.id
+LEFT JOIN LATERAL (
+    SELECT entry FROM memstrata.index_rows WHERE owner = %(owner)s AND id = r.id OFFSET 0
+) AS i ON true
+WHERE m.owner = %(owner)s AND m.id = r.id AND m.id = ANY (%(id)s::text[])
 RETURNING m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint;
 
 -- name: add_derivations
@@ -280,34 +306,41 @@ WHERE l.owner = %(owner)s AND l.id <> '' AND NOT EXISTS (
 
 -- name: drop_states
 -- The same walk as in states_of.
-WITH RECURSIVE story (id, revision, previous) AS (
-    SELECT s.id, s.revision, s.previous
-    FROM memstrata.memories AS m JOIN memstrata.states AS s
-    ON s.owner = %(owner)s AND s.revision = m.revision AND s.id = m.id
+WITH RECURSIVE story (id, previous, place) AS (
+    SELECT m.id, s.previous, s.place
+    FROM memstrata.memories AS m JOIN LATERAL (
+        SELECT previous, ctid AS place FROM memstrata.states
+        WHERE owner = %(owner)s AND revision = m.revision AND id = m.id OFFSET 0
+    ) AS s ON true
     WHERE m.owner = %(owner)s AND m.id = ANY (%(ids)s::text[])
     UNION ALL
-    SELECT s.id, s.revision, s.previous FROM story JOIN memstrata.states AS s
-    ON s.owner = %(owner)s AND s.revision = story.previous AND s.id = story.id
+    SELECT story.id, s.previous, s.place
+    FROM story JOIN LATERAL (
+        SELECT previous, ctid AS place FROM memstrata.states
+        WHERE owner = %(owner)s AND revision = story.previous AND id = story.id OFFSET 0
+    ) AS s ON true
 )
-DELETE FROM memstrata.states AS s USING story
-WHERE s.owner = %(owner)s AND s.revision = story.revision AND s.id = story.id;
+DELETE FROM memstrata.states
+WHERE owner = %(owner)s AND ctid = ANY (ARRAY(SELECT place FROM story));
 
 -- name: drop_lookups
 -- By chain and by key.
-DELETE FROM memstrata.lookups AS l USING (
-    SELECT chain_tag AS tag, version AS place, id FROM memstrata.memories
-    WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[])
-    UNION ALL
-    SELECT key_tag, 0, id FROM memstrata.memories
-    WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[]) AND key_tag IS NOT NULL
-) AS gone
-WHERE l.owner = %(owner)s AND l.tag = gone.tag AND l.place = gone.place AND l.id = gone.id;
+DELETE FROM memstrata.lookups
+WHERE owner = %(owner)s AND ctid = ANY (ARRAY(
+    SELECT l.place FROM memstrata.memories AS m
+    CROSS JOIN LATERAL (VALUES (m.chain_tag, m.version), (m.key_tag, 0)) AS named (tag, place)
+    JOIN LATERAL (
+        SELECT ctid AS place FROM memstrata.lookups
+        WHERE owner = %(owner)s AND tag = named.tag AND place = named.place AND id = m.id OFFSET 0
+    ) AS l ON true
+    WHERE m.owner = %(owner)s AND m.id = ANY (%(ids)s::text[])));
 
 -- name: drop_payloads
 -- Salt and payload of every event about some subjects; commitment and code stay.
-DELETE FROM memstrata.event_payloads AS p USING memstrata.lookups AS l
-WHERE p.owner = %(owner)s AND p.seq = l.place
-    AND l.owner = %(owner)s AND l.tag = ANY (%(tags)s::bytea[]);
+DELETE FROM memstrata.event_payloads
+WHERE owner = %(owner)s AND seq = ANY (ARRAY(
+    SELECT place FROM memstrata.lookups
+    WHERE owner = %(owner)s AND tag = ANY (%(tags)s::bytea[])));
 
 -- name: drop_subjects
 DELETE FROM memstrata.lookups WHERE owner = %(owner)s AND tag = ANY (%(tags)s::bytea[]);
@@ -645,9 +678,9 @@ ON CONFLICT (owner, tag) DO UPDATE SET at = excluded.at, body = excluded.body;
 -- name: size
 SELECT count(*),
     coalesce(sum(length(m.body) + length(m.state) + coalesce(length(i.entry), 0)), 0)::bigint
-FROM memstrata.memories AS m
-LEFT JOIN memstrata.index_rows AS i ON i.owner = %(owner)s AND i.id = m.id
-WHERE m.owner = %(owner)s;
+FROM (SELECT * FROM memstrata.memories WHERE owner = %(owner)s) AS m
+FULL JOIN (SELECT * FROM memstrata.index_rows WHERE owner = %(owner)s) AS i ON i.id = m.id
+WHERE coalesce(m.id, '') <> '';
 
 -- name: count_memories
 SELECT count(*) FROM memstrata.memories WHERE owner = %(owner)s;

@@ -244,8 +244,8 @@ SELECT seq, commitment, mac, salt, payload FROM events
 WHERE owner = :owner AND seq > :after
 ORDER BY seq LIMIT :limit;
 
--- name: is_tombstone
-SELECT 1 FROM tombstones WHERE owner = :owner AND tag = :tag;
+-- name: tombstone
+SELECT tag FROM tombstones WHERE owner = :owner AND tag = :tag;
 
 -- name: add_tombstone
 INSERT INTO tombstones (owner, tag) VALUES (:owner, :tag) ON CONFLICT DO NOTHING;
