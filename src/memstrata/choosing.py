@@ -225,12 +225,9 @@ def choose_vault(
 
 def _vault_of_servers(url: str) -> KeyVault:
     try:
-        import psycopg
+        from memstrata.adapters.vault_postgres import PostgresVault
     except ImportError as error:
         raise MissingExtra("postgres", "a key vault in PostgreSQL") from error
-    del psycopg
-    from memstrata.adapters.vault_postgres import PostgresVault
-
     return PostgresVault(url)
 
 

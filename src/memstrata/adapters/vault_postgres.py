@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, TypeVar
 
 import psycopg
@@ -110,7 +111,10 @@ class PostgresVault:
         self._lock = threading.Lock()
         self._is_closed = False
         self._connection: _Connection | None = None
-        self._asked(self._prepare)
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            self._asked(self._prepare)
+            undo.pop_all()
 
     def __repr__(self) -> str:
         """Say where, not what is in it."""
