@@ -345,3 +345,49 @@ def test_a_journey_from_file_to_database_and_on_in_plain_loses_nothing(database,
         for owner in OWNERS:
             assert contract.shown(there, owner) == contract.shown(start, owner)
             assert contract.shown(end, owner) == contract.shown(start, owner)
+
+
+class Counting:
+    """A vault that counts what it is asked."""
+
+    def __init__(self, vault):
+        self._vault = vault
+        self.asked = 0
+
+    def __getattr__(self, name):
+        self.asked += 1
+        return getattr(self._vault, name)
+
+
+def test_the_vault_is_asked_for_whom_it_was_not_asked_before(database):
+    vault = Counting(FileVault(database.vault))
+    with opened(database, key_vault=vault) as strata:
+        ana = strata.manager(user=ANA)
+        ana.remember("Ana likes tea.")
+        ana.remember("Ana likes tea from Assam.")
+        before = vault.asked
+        ana.remember("Ana takes her tea with milk.")
+        assert contents(ana) >= {"Ana takes her tea with milk."}
+        assert vault.asked == before
+    vault.close()
+
+
+def test_servers_share_a_vault_in_a_database(postgres):
+    name, keys = postgres.new_database(), postgres.new_database(empty=True)
+    url = postgres.url(APP, name)
+    settings = Settings(key_vault=postgres.url("memstrata_owner", keys), gc="manual")
+    with (
+        memstrata.open(url, key_ring=RING, settings=settings) as here,
+        memstrata.open(url, key_ring=RING, settings=settings) as there,
+    ):
+        here.manager(user=BOB).remember("Bob says something.")
+        receipt = there.manager(user=BOB).erase()
+        assert (receipt.state, receipt.waits) == ("complete", ())
+        here.manager(user=BOB).remember("Bob is back.")
+        assert contents(there.manager(user=BOB)) == {"Bob is back."}
+
+    settings = Settings(key_vault=postgres.url("memstrata_owner", name))
+    with pytest.raises(memstrata.ConfigurationError, match="of its own"):
+        memstrata.open(url, key_ring=RING, settings=settings)
+    for made in (name, keys):
+        postgres.drop_database(made)

@@ -23,7 +23,7 @@ from memstrata.adapters.postgres_pool import Connection, Line, MakeLine, Row, St
 from memstrata.adapters.postgres_schema import SQL, read_secrets
 from memstrata.adapters.sqlite_sealing import Sealing as SealingOfAFile
 from memstrata.adapters.store_cells import CODED, Cells, owner_in
-from memstrata.adapters.store_owners import Secrets
+from memstrata.adapters.store_owners import KNOWN_OWNERS, Secrets
 from memstrata.adapters.store_rules import names_one
 from memstrata.adapters.store_seals import Seals, Unopened, Wrapping, index_key_kept, index_key_of
 from memstrata.domain.errors import ConfigurationError, KeyDestroyed, Tampered
@@ -50,6 +50,15 @@ class SealedLine(Line):
 
     Errors beside those of a line: ``Tampered`` if a cell is not what was sealed there,
     ``KeyDestroyed`` if its owner was erased since, ``KeyUnavailable`` if a key is not to be had.
+
+    Args:
+        connection: As of a line, like the next four.
+        location: See there.
+        opening: See there.
+        ends_at: See there.
+        nearness: See there.
+        cells: By which.
+        seen: By owner, the incarnation under which the vault was last asked; shared by all lines.
     """
 
     def __init__(
@@ -61,9 +70,12 @@ class SealedLine(Line):
         nearness: Nearness,
         *,
         cells: Cells,
+        seen: dict[bytes, bytes],
     ) -> None:
         super().__init__(connection, location, opening, ends_at, nearness)
         self._cells = cells
+        self._seen = seen
+        self._stands: tuple[bytes, bytes] | None = None
         self._is_fresh = False
         self._unanswered: list[Statement] = []
 
@@ -111,6 +123,9 @@ class SealedLine(Line):
         sent = map(self._to_send, statements)
         asked, self._unanswered = (*self._unanswered, *statements), []
         found = await super().run(*sent, timeout_s=timeout_s, pausing=pausing)
+        for (name, bound), rows in zip(asked, found, strict=True):
+            if name == "take_turn" and bound is not None and rows:
+                self._stands = bytes.fromhex(bound["owner"]), rows[0][0]
         return [
             self._opened(reading, bound or {}, rows) if rows and reading is not None else rows
             for (reading, bound), rows in zip(
@@ -123,13 +138,26 @@ class SealedLine(Line):
         writings = WRITES.get(name)
         if writings is None or bound is None:
             return statement
-        if not self._is_fresh:
-            # By now the turn is held: whoever erases this owner is done, or waits.
-            self._cells.seals.refresh()
-            self._is_fresh = True
         owner = bytes.fromhex(bound["owner"])
+        if not self._is_fresh:
+            self._freshen(owner)
         made = {each.name: _sealed(self._cells, owner, each, bound) for each in writings}
         return name, bound | made
+
+    def _freshen(self, owner: bytes) -> None:
+        """Make sure of sealing by an owner's newest key, before the first time.
+
+        By now its turn is held: whoever erases it is done, or waits. To erase draws another
+        incarnation, and under one that was seen before the keys are those of then.
+        """
+        stood = self._stands
+        if stood is None or stood[0] != owner or self._seen.get(owner) != stood[1]:
+            self._cells.seals.refresh()
+        if stood is not None:
+            if len(self._seen) >= KNOWN_OWNERS:
+                self._seen.clear()
+            self._seen[stood[0]] = stood[1]
+        self._is_fresh = True
 
     def _opened(
         self, reading: Reading, bound: Mapping[str, Any], found: Sequence[Row]
@@ -273,7 +301,10 @@ class Sealing(Opening):
     @property
     def line(self) -> MakeLine:
         """See :class:`~memstrata.adapters.postgres_opening.Opening`."""
-        return Line if self._cells is None else partial(SealedLine, cells=self._cells)
+        if self._cells is None:
+            return Line
+        # By owner: the incarnation under which its keys were last asked for.
+        return partial(SealedLine, cells=self._cells, seen={})
 
     def begin(
         self,
