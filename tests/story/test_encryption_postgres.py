@@ -391,3 +391,14 @@ def test_servers_share_a_vault_in_a_database(postgres):
         memstrata.open(url, key_ring=RING, settings=settings)
     for made in (name, keys):
         postgres.drop_database(made)
+
+
+def test_a_store_that_has_rows_keeps_its_keys_but_for_how_they_are_wrapped(database):
+    live(database)
+    plain, wrapped = b"k" * 32, b"one\0" + b"w" * 60
+    for name, value in (("tag_key", plain), ("salt", b"s" * 16)):
+        with pytest.raises(Exception, match="stay as they are"):
+            database.run("UPDATE memstrata.meta SET value = %s WHERE name = %s", value, name)
+    ((kept,),) = database.run("SELECT value FROM memstrata.meta WHERE name = 'tag_key'")
+    database.run("UPDATE memstrata.meta SET value = %s WHERE name = 'tag_key'", wrapped)
+    database.run("UPDATE memstrata.meta SET value = %s WHERE name = 'tag_key'", kept)
