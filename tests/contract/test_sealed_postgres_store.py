@@ -77,6 +77,11 @@ class TestMovableSealedPostgresStore(MovableStoreContract):
     def halfway(self):
         return self.databases[2].open(filling=True)
 
+    # By other pages a store in plain is moved likewise.
+    @pytest.mark.parametrize("page", [7])
+    def test_a_journey_there_and_back_loses_nothing(self, store, empty, page):
+        super().test_a_journey_there_and_back_loses_nothing(store, empty, page)
+
     def open_elsewhere(self, store):
         (database,) = (each for each in self.databases if store in each.stores)
         other = sealed_database(database.url, database.vault)
