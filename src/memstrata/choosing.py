@@ -22,8 +22,12 @@ from memstrata.ports import (
 )
 
 if TYPE_CHECKING:
-    from memstrata.adapters.sqlite_sealing import Sealing
+    from memstrata.adapters.postgres_sealing import Sealing as SealingOfADatabase
+    from memstrata.adapters.sqlite_sealing import Sealing as SealingOfAFile
     from memstrata.settings import Settings
+
+POSTGRES = ("postgresql://", "postgres://")
+"""How URLs of servers begin."""
 
 MAX_DIMENSIONS = 1_024
 """Up to here dot products of int8 vectors are exact in float32; see the embedder's port."""
@@ -216,33 +220,59 @@ def choose_vault(
     del cryptography
     if vault is not None:
         return vault
-    from memstrata.adapters.vault_file import FileVault
-
     named = settings.key_vault or beside_store(beside)
     if named is None:
         raise ConfigurationError(
-            "the keys by which a server's store is encrypted lie in a file of their own: name it "
-            "by the setting key_vault (docs/encryption.md)"
+            "the keys by which a server's store is encrypted lie in a file, or a database, of "
+            "their own: name it by the setting key_vault (docs/encryption.md)"
         )
+    if isinstance(named, str) and named.startswith(POSTGRES):
+        return _vault_of_servers(named)
+    from memstrata.adapters.vault_file import FileVault
+
     return FileVault(named)
 
 
+def _vault_of_servers(url: str) -> KeyVault:
+    try:
+        from memstrata.adapters.vault_postgres import PostgresVault
+    except ImportError as error:
+        raise MissingExtra("postgres", "a key vault in PostgreSQL") from error
+    return PostgresVault(url)
+
+
 def choose_sealing(
-    ring: KeyRing, vault: KeyVault | None, *, owns: bool, as_is: bool
-) -> Sealing | None:
-    """Return what opens a file that is encrypted; None where there is no vault.
+    settings: Settings,
+    ring: KeyRing | None,
+    vault: KeyVault | None,
+    beside: Path | None,
+    *,
+    as_is: bool,
+) -> SealingOfAFile | SealingOfADatabase | None:
+    """Return what opens a store that is encrypted, with a vault that is its own unless it was
+    handed in; None where nothing is encrypted.
 
     Args:
-        ring: Master keys.
-        vault: The owners'.
-        owns: Whether the vault is closed with the store.
-        as_is: Whether a store in plain is opened as one, not refused.
-    """
-    if vault is None:
-        return None
-    from memstrata.adapters.sqlite_sealing import Sealing
+        settings: Of the store.
+        ring: The master keys.
+        vault: What was handed in.
+        beside: The store's file; None for a server's.
+        as_is: Whether a store in plain is opened as it is.
 
-    return Sealing(ring, vault, owns_vault=owns, as_is=as_is)
+    Raises:
+        ConfigurationError: See :func:`choose_vault`, like the others.
+    """
+    chosen = choose_vault(settings, vault, beside)
+    if chosen is None or ring is None:
+        return None
+    is_own = vault is None
+    if beside is None:
+        from memstrata.adapters.postgres_sealing import Sealing as SealingOfADatabase
+
+        return SealingOfADatabase(ring, chosen, owns_vault=is_own, as_is=as_is)
+    from memstrata.adapters.sqlite_sealing import Sealing as SealingOfAFile
+
+    return SealingOfAFile(ring, chosen, owns_vault=is_own, as_is=as_is)
 
 
 def beside_store(store: Path | None) -> Path | None:

@@ -74,8 +74,9 @@ class Settings(BaseSettings):
         anchor: File that notes how far owners have come, where the store is not; None for none.
         encrypt: Whether everything is kept encrypted; a store that is not is refused
             (docs/encryption.md).
-        key_vault: File of the owners' keys, by which that is done; None for one beside the store's
-            file. Naming it is as good as ``encrypt``.
+        key_vault: File of the owners' keys, by which that is done, or ``postgresql://…`` of a
+            database of their own; None for a file beside the store's. Naming it is as good as
+            ``encrypt``.
         index_budget_mb: Memory for warm owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
@@ -123,7 +124,7 @@ class Settings(BaseSettings):
     keys_timeout_seconds: float = Field(default=10.0, gt=0)
     anchor: Path | None = None
     encrypt: bool = False
-    key_vault: Path | None = None
+    key_vault: str | Path | None = None
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)

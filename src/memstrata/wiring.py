@@ -22,12 +22,12 @@ from memstrata.adapters.system import (
     on_the_spot,
 )
 from memstrata.choosing import (
+    POSTGRES,
     beside_store,
     choose_anchor,
     choose_keys,
     choose_models,
     choose_sealing,
-    choose_vault,
     hold_to_store,
 )
 from memstrata.domain.collecting import GcRules
@@ -68,7 +68,6 @@ if TYPE_CHECKING:
 
 IN_MEMORY = ":memory:"
 _MIB = 1024 * 1024
-_POSTGRES = ("postgresql://", "postgres://")
 
 
 def assemble(
@@ -277,7 +276,7 @@ def open_store(
         raise ConfigurationError(
             "nothing is encrypted without a key ring; name one too (docs/keys.md)"
         )
-    if isinstance(named, str) and named.startswith(_POSTGRES):
+    if isinstance(named, str) and named.startswith(POSTGRES):
         return _open_postgres(named, settings, keys, filling=filling)
     path = _path_of(named)
     how: dict[str, Any] = {
@@ -288,27 +287,25 @@ def open_store(
     }
     if keys.ring is None:
         return SqliteStore.open(path, **how)
-    with ExitStack() as undo:
-        vault = choose_vault(settings, keys.vault, path)
-        sealing = choose_sealing(keys.ring, vault, owns=keys.vault is None, as_is=keys.as_is)
-        if sealing is not None:
-            undo.callback(sealing.close)
-        coded = partial(CodedSqliteStore.under, path=path, opening=sealing, **how)
-        store = _under_ring(coded, settings, keys, path)
-        undo.pop_all()
-    return store
+    return _under_ring(partial(CodedSqliteStore.under, path=path, **how), settings, keys, path)
 
 
 def _under_ring(
     open_it: Callable[..., S], settings: Settings, keys: Keys, beside: Path | None
 ) -> S:
-    """Open a store under a ring, and with an anchor that is its own unless it was handed in."""
-    anchor = choose_anchor(settings, keys.anchor, beside)
-    is_own = anchor is not None and keys.anchor is None
+    """Open a store under a ring, encrypted if it is to be, and with an anchor that is its own
+    unless it was handed in.
+    """
     with ExitStack() as undo:
+        sealing = choose_sealing(settings, keys.ring, keys.vault, beside, as_is=keys.as_is)
+        if sealing is not None:
+            undo.callback(sealing.close)
+        anchor = choose_anchor(settings, keys.anchor, beside)
+        is_own = anchor is not None and keys.anchor is None
         if anchor is not None and is_own:
             undo.callback(anchor.close)
-        store = open_it(keys.ring, anchor=anchor, owns_anchor=is_own, alarm=keys.alarm)
+        how: dict[str, Any] = {"anchor": anchor, "owns_anchor": is_own, "opening": sealing}
+        store = open_it(keys.ring, alarm=keys.alarm, **how)
         undo.pop_all()
     return store
 
@@ -335,7 +332,7 @@ def init_database(url: str, app_role: str) -> tuple[str, int]:
         MissingExtra: If the driver is not installed.
         StoreError: If the database cannot be reached or holds something else.
     """
-    if not url.startswith(_POSTGRES):
+    if not url.startswith(POSTGRES):
         raise ConfigurationError("only a PostgreSQL database is prepared: postgresql://…")
     _check_postgres()
     from memstrata.adapters import postgres_schema as schema

@@ -46,7 +46,14 @@ ABOUT_NO_OWNER = {
     ),
     # Moving a store here.
     *("arriving", "inhabitants", "lock_opening", "opening", "others", "put_arriving", "put_meta"),
-    *("put_opening", "skip_numbers", "take_role", "log_settings", "not_vacuumed_since"),
+    *(
+        "put_opening",
+        "put_token",
+        "skip_numbers",
+        "take_role",
+        "log_settings",
+        "not_vacuumed_since",
+    ),
 }
 OF_ONE_OWNER = sorted(set(SQL) - ABOUT_NO_OWNER)
 

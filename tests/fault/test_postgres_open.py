@@ -14,6 +14,7 @@ server_of_tests = pytest.importorskip(
 
 APP, OWNER, GUARDED = "memstrata_app", "memstrata_owner", "memstrata_guarded"
 PASSWORD = server_of_tests.PASSWORD
+MIGRATIONS = 2
 
 
 def refused(url, kind, *words):
@@ -186,7 +187,7 @@ class TestInit:
         postgres.drop_database(name)
 
     def test_it_prepares_an_empty_database_and_may_be_repeated(self, postgres, bare):
-        for ran in (1, 0):
+        for ran in (MIGRATIONS, 0):
             done = self.init(postgres, bare)
             assert (done.exit_code, done.output.split()[-1]) == (0, str(ran)), done.output
         with memstrata.open(postgres.url(APP, bare)) as strata:
@@ -202,7 +203,7 @@ class TestInit:
         ran = []
         in_threads([lambda: ran.append(init_database(postgres.url(OWNER, bare), APP)[1])] * 4)
 
-        assert sorted(ran) == [0, 0, 0, 1]
+        assert sorted(ran) == [0, 0, 0, MIGRATIONS]
 
     def test_a_missing_role_is_told_how_to_be_made(self, postgres, bare):
         done = self.init(postgres, bare, role="nobody")

@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
+from memstrata.adapters.sqlite_opening import Opening
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.domain.moving import OwnerFacts, Part, Row, StoreKeys
 from memstrata.ports.backups import Pages
@@ -35,6 +36,7 @@ async def copy_owners(
     tell: Pages,
     *,
     inline: bool,
+    opening: Opening | None = None,
 ) -> Mapping[bytes, OwnerFacts]:
     """Write owners to a new embedded store; return where those stood that have facts.
 
@@ -44,6 +46,7 @@ async def copy_owners(
         owners: Each with how many there are.
         tell: As for :meth:`memstrata.ports.BackupStore.copy_to`.
         inline: Whether the calling thread may be kept waiting.
+        opening: Makes it one that is encrypted; None for one in plain.
 
     Raises:
         OSError: If the file cannot be made.
@@ -51,7 +54,7 @@ async def copy_owners(
     """
     # Made first: what is there is not come over.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    copy = SqliteStore.open(path, filling=True, inline=inline)
+    copy = SqliteStore.open(path, filling=True, inline=inline, opening=opening)
     stood = {}
     behind = of = 0
     try:

@@ -53,7 +53,8 @@ class PostgresBackups(PostgresCarrying):
         self._check_usable()
         async with self._pool.line(CARRY_S) as line:
             keys = await self.keys()
-            return await copy_owners(path, keys, self._leaving(line), tell, inline=False)
+            opening, leaving = self._opening.of_copy(), self._leaving(line)
+            return await copy_owners(path, keys, leaving, tell, inline=False, opening=opening)
 
     async def _leaving(self, line: Line) -> AsyncIterator[tuple[_Owner, int]]:
         limit_s = self._pool.timeout_s

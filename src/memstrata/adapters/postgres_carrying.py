@@ -43,15 +43,23 @@ class _Portrait(PortraitRows):
     """One owner in one transaction that sees one moment."""
 
     def __init__(
-        self, line: Line, owner: Owner, facts: OwnerFacts, memories: int, timeout_s: float
+        self,
+        store: PostgresCarrying,
+        line: Line,
+        owner: Owner,
+        facts: OwnerFacts,
+        memories: int,
     ) -> None:
         super().__init__(owner.digest, facts, memories)
+        self._store = store
         self._line = line
+        self._owner = owner
         self._name = owner.name
-        self._timeout_s = timeout_s
+        self._timeout_s = store._pool.timeout_s
 
     async def page(self, part: Part, after: Row | None, limit: int) -> Sequence[Cells]:
-        return await page_of(self._line, self._name, part, after, limit, self._timeout_s)
+        rows = await page_of(self._line, self._name, part, after, limit, self._timeout_s)
+        return await self._store._carried(self._line, self._owner, part, rows)
 
     async def stories(self, ids: Sequence[str]) -> Mapping[str, Story]:
         asked: list[Statement] = [("states_of", {"owner": self._name, "id": id}) for id in ids]
@@ -63,10 +71,9 @@ class _Portrait(PortraitRows):
             return {}
         digests = {owner.hex(): owner for owner in owners}
         readable = bind([self._name, *digests], timeout_s=self._timeout_s)
-        asked: list[Statement] = [("facts", {"owner": name}) for name in digests]
-        _, *found = await self._line.run(readable, *asked, timeout_s=self._timeout_s)
-        stood = zip(digests.values(), found, strict=True)
-        return {owner: OwnerFacts._make(rows[0]).name for owner, rows in stood if rows}
+        asked: Statement = ("existing", {"owners": [*digests]})
+        _, found = await self._line.run(readable, asked, timeout_s=self._timeout_s)
+        return {digests[name]: path for name, path in found}
 
 
 class PostgresCarrying(PostgresTurns):
@@ -88,7 +95,7 @@ class PostgresCarrying(PostgresTurns):
             if facts is None or facts.is_erased:
                 yield None
                 return
-            shown = _Portrait(line, known, facts, memories, limit_s)
+            shown = _Portrait(self, line, known, facts, memories)
             yield shown
             await shown.close()
 
@@ -107,6 +114,13 @@ class PostgresCarrying(PostgresTurns):
             whole: Statement = ("add_facts", {"owner": known.name, **facts._asdict()})
             await self._put(line, [whole, ("commit", None)])
         return Head(*facts[:5])
+
+    async def _carried(
+        self, line: Line, owner: Owner, part: Part, rows: Sequence[Cells]
+    ) -> Sequence[Cells]:
+        """Return rows as they leave the store."""
+        del line, owner, part
+        return rows
 
     async def _check_unknown(self, line: Line, owner: Owner) -> int:
         """Take the turn of an owner that is not here; return the last number of its journal.

@@ -13,8 +13,9 @@ from typing import Any, Self
 
 from memstrata.adapters import postgres_rows as meaning
 from memstrata.adapters.postgres_change import renewed, write_change
-from memstrata.adapters.postgres_coded_reads import ALL_STATUSES, CodedReads, Look
+from memstrata.adapters.postgres_coded_reads import ALL_STATUSES, Look
 from memstrata.adapters.postgres_coding import coding_of, with_coded_grants
+from memstrata.adapters.postgres_keeping import PostgresKeeping
 from memstrata.adapters.postgres_pool import Line, Row, Statement
 from memstrata.adapters.postgres_recoding import recoded
 from memstrata.adapters.postgres_turns import decided
@@ -39,7 +40,7 @@ from memstrata.domain.scope import Scope
 from memstrata.ports import Alarm, Anchor, Capability, KeyRing
 
 
-class CodedPostgresStore(CodedReads):
+class CodedPostgresStore(PostgresKeeping):
     """A :class:`~memstrata.adapters.store_postgres.PostgresStore` whose rows have codes; see
     :class:`~memstrata.ports.CodedStore`.
     """
@@ -77,6 +78,8 @@ class CodedPostgresStore(CodedReads):
             alarm=alarm,
         )
         store._is_filling = bool(options.get("filling"))
+        if store.is_sealed:
+            store.capabilities = cls.capabilities | {Capability.SEALED}
         return store
 
     @property
@@ -158,6 +161,12 @@ class CodedPostgresStore(CodedReads):
         before, mac = (None, b"") if stood is None else (stood.head, stood.mac)
         old = await self._marks(line, owner, stood, touched(change))
         made = write_change(owner, before, mac, with_codes(codes, change))
+        seals = self._opening.seals if change.erased else None
+        first: list[Statement] = []
+        if seals is not None:
+            # All of the old goes in this transaction; what stays is sealed by a new key.
+            key = {"key_id": seals.renew(owner.digest).hex(), "at": change.known_at}
+            first = [("put_owner_key", {"owner": owner.name, **key})]
         coding = coding_of(owner, codes, change, made, old)
         total = 0 if stood is None else stood.total
         if before is None or before.incarnation != made.head.incarnation:
@@ -167,7 +176,11 @@ class CodedPostgresStore(CodedReads):
         else:
             move = written(codes, before, total, old, made.head, coding.marks)
         sealed = codes.seal(made.head, made.mac, move.total)
-        sent = [*with_coded_grants(codes, made.statements), *coding.statements(owner, made.head)]
+        sent = [
+            *first,
+            *with_coded_grants(codes, made.statements),
+            *coding.statements(owner, made.head),
+        ]
         bound = {"owner": owner.name, "key_id": codes.key_id, "set_sum": sealed}
         sent.append(("code_owner", bound))
         reader = self._keeper.reader(owner, codes)

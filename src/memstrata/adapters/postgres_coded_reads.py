@@ -8,6 +8,7 @@ from typing import NamedTuple
 from memstrata.adapters import postgres_rows as meaning
 from memstrata.adapters.postgres_pool import Line, Row, Statement
 from memstrata.adapters.postgres_recoding import looked_through
+from memstrata.adapters.store_carrying import Cells
 from memstrata.adapters.store_coded import Reader, Stood
 from memstrata.adapters.store_columns import GIVEN_WAY, LIVE
 from memstrata.adapters.store_keeper import Keeper
@@ -23,6 +24,7 @@ from memstrata.domain.change import (
 )
 from memstrata.domain.codec import decode
 from memstrata.domain.memory import Memory
+from memstrata.domain.moving import Part
 from memstrata.domain.scope import Grant, Scope
 
 ALL_STATUSES = {"live_1": -1, "live_2": -1, "live_3": -1}
@@ -194,6 +196,18 @@ class CodedReads(PostgresStore):
                 return ()
             reader = self._keeper.reader(known, stood.codes)
             return await looked_through(line, reader, known, stood, self._pool.timeout_s)
+
+    async def _carried(
+        self, line: Line, owner: Owner, part: Part, rows: Sequence[Cells]
+    ) -> Sequence[Cells]:
+        if part.name not in ("held", "grants") or not rows:
+            return rows
+        asked: Statement = ("coded_head", {"owner": owner.name})
+        (head,) = await line.run(asked, timeout_s=self._pool.timeout_s)
+        stood = await self._stood(owner, head, None, line)
+        if stood is None:
+            return rows
+        return self._keeper.reader(owner, stood.codes).carried(part.name, rows)
 
     def _begin_view(self, owner: Owner) -> tuple[Statement, ...]:
         """Return what begins a view of one owner, and asks where it stands."""

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Self
 
+from memstrata.adapters.postgres_opening import Opening
 from memstrata.adapters.postgres_pool import Pool, Row
 from memstrata.adapters.postgres_schema import Address, check_database
 from memstrata.adapters.store_owners import Owners, Secrets
@@ -29,6 +30,8 @@ class PostgresDatabase:
 
     capabilities = frozenset({Capability.DURABLE})
 
+    _opening: Opening
+
     def __init__(
         self, pool: Pool, secrets: Secrets, operator: str, *, busy_timeout_s: float
     ) -> None:
@@ -51,6 +54,7 @@ class PostgresDatabase:
         timeout_s: float = TIMEOUT_S,
         busy_timeout_s: float = BUSY_TIMEOUT_S,
         filling: bool = False,
+        opening: Opening | None = None,
     ) -> Self:
         """Open the store that ``memstrata db init`` prepared in a database.
 
@@ -61,19 +65,25 @@ class PostgresDatabase:
             busy_timeout_s: Seconds that a write waits for its turn.
             filling: Whether to open it to move owners here, or to go on doing so; over a single
                 connection then, so that all others are somebody else's.
+            opening: What opens it if it is encrypted, closed with the store; None for one in plain.
 
         Raises:
             ConfigurationError: If the URL is none, or database and role were not prepared for
                 each other; it says what to do.
+            KeyUnavailable: If it is encrypted, and it was not told how, or a key is missing.
             StoreCorrupt: If the schema is newer than this program, or not ours.
             StoreUnavailable: If the server cannot be reached or refuses the role, or another store
                 is being moved here.
         """
         address = Address(url, connect_timeout_s=timeout_s)
-        secrets, operator, opening = check_database(address, filling=filling)
+        how = opening or Opening()
+        secrets, operator, token = check_database(address, how.begin, filling=filling)
         size = 1 if filling else pool_size
-        pool = Pool(address, size=size, timeout_s=timeout_s, opening=opening)
-        return cls(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
+        pool = Pool(address, size=size, timeout_s=timeout_s, opening=token)
+        pool.make_line = how.line
+        store = cls(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
+        store._opening = how
+        return store
 
     async def close(self) -> None:
         """Let calls under way end, and close; in a forked child it does nothing."""
@@ -81,6 +91,7 @@ class PostgresDatabase:
             return
         self._closed = True
         await self._pool.close()
+        self._opening.close()
 
     def _check_usable(self) -> None:
         if self._closed:

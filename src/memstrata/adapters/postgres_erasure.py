@@ -6,6 +6,8 @@ do that. Everything behind it is the server's: it is listed, not claimed to be g
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memstrata.adapters.postgres_errors import Translating
 from memstrata.adapters.postgres_parts import TABLES
 from memstrata.adapters.postgres_pool import Connection, Pool
@@ -48,6 +50,26 @@ async def purge(pool: Pool, erased_at: int | None) -> Purged:
     if any(map(_leaves_dead, said)):
         waits.append("old_snapshots")
     return Purged((), tuple(waits), remains)
+
+
+def unreadable(purged: Purged) -> Purged:
+    """Return what was purged of a subject whose key was destroyed: where copies remain they cannot
+    be read (FX-13), and the key may remain with copies of its vault.
+    """
+    told = (
+        "; what it holds of the subject is encrypted by a key that is destroyed, but for digests, "
+        "ids and times"
+    )
+    remains = tuple(replace(each, where=each.where + told) for each in purged.remains)
+    return replace(purged, remains=(*remains, _OF_VAULT))
+
+
+_OF_VAULT = Remainder(
+    "key_vault_copies",
+    "copies of the key vault from before: of its file, or dumps, replicas and the write-ahead log "
+    "of its database; they hold the subject's key, wrapped under a master key",
+    "as long as they are kept, and the ring has that master key",
+)
 
 
 def _leaves_dead(said: str) -> bool:

@@ -75,11 +75,13 @@ class PostgresMoves(PostgresDatabase):
         async with self._writing() as line:
             await self._run(line, ("lock_opening", None))
             if keys != StoreKeys(*self._secrets):
-                await self._adopt(line, keys)
+                await self._take_over(line, keys)
             await self._end(line, ("put_opening", {"token": token}))
         self._pool.opening = token
-        self._secrets = Secrets(*keys)
-        self._owners = Owners(self._secrets)
+        if keys != StoreKeys(*self._secrets):
+            self._secrets = Secrets(*keys)
+            self._owners = Owners(self._secrets)
+            self._opening.follow(self._secrets)
 
     async def begin_arrival(self, owner: bytes, mark: bytes) -> None:
         """See the port."""
@@ -161,7 +163,7 @@ class PostgresMoves(PostgresDatabase):
             "included, then move again",
         )
 
-    async def _adopt(self, line: Line, keys: StoreKeys) -> None:
+    async def _take_over(self, line: Line, keys: StoreKeys) -> None:
         """Let an empty store make its digests with other keys.
 
         Raises:
@@ -176,10 +178,16 @@ class PostgresMoves(PostgresDatabase):
                 "holds rows of another store, and those of two cannot be told apart by one set "
                 "of keys; move to an empty store",
             )
+        await self._keep(line, Secrets(*keys))
+
+    async def _keep(self, line: Line, keys: Secrets) -> None:
+        """Write the keys of the digests into the database."""
+        as_operator: Statement = ("take_role", {"role": self._operator})
         put: list[Statement] = [
-            ("put_meta", {"name": name, "value": value}) for name, value in keys._asdict().items()
+            ("put_meta", {"name": name, "value": value})
+            for name, value in self._opening.kept(keys)._asdict().items()
         ]
-        await self._run(line, *put, ("take_role", {"role": "none"}))
+        await self._run(line, as_operator, *put, ("take_role", {"role": "none"}))
 
     def _is_there(self, name: str | None) -> MoveRefused:
         return MoveRefused(

@@ -11,7 +11,7 @@ under.
 
 import asyncio
 import select
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
 
@@ -173,6 +173,9 @@ class Line:
         shut_down(self._connection)
 
 
+MakeLine: TypeAlias = Callable[[Connection, str, str, float, Nearness], Line]
+
+
 def _is_alive(connection: Connection) -> bool:
     """Whether an idle connection is still there, without asking the server.
 
@@ -197,10 +200,12 @@ class Pool:
 
     Attributes:
         opening: May be set to a later one, by who knows it.
+        make_line: Makes lines of connections; may be set before the first call.
     """
 
     def __init__(self, address: Address, *, size: int, timeout_s: float, opening: str) -> None:
         self.opening = opening
+        self.make_line: MakeLine = Line
         self.location = address.location
         self.timeout_s = timeout_s
         self._address = address
@@ -231,7 +236,7 @@ class Pool:
         limit_s = self.timeout_s if timeout_s is None else timeout_s
         ends_at = asyncio.get_running_loop().time() + limit_s
         connection = await self._taken(pool, min(self.timeout_s, limit_s))
-        line = Line(connection, self.location, self.opening, ends_at, self._nearness)
+        line = self.make_line(connection, self.location, self.opening, ends_at, self._nearness)
         self._nearness.lines += 1
         try:
             yield line

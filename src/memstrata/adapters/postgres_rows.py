@@ -164,7 +164,8 @@ def outbox_in(found: Iterable[Row]) -> tuple[PendingOutbox, ...]:
 def damaged_in(digest: bytes, bereft: Iterable[Row], contents: Iterable[Row]) -> tuple[str, ...]:
     """Return the ids of memories that are not whole or not as they were written."""
     damaged = {id for (id,) in bereft}
-    for id, version, code, body, is_whole in contents:
+    for id, version, code, body, is_whole, _, _, state, in_force in contents:
+        is_whole = is_whole and state == in_force
         if not is_whole or code != content_code(digest, id, version, body):
             damaged.add(id)
     return tuple(sorted(damaged))

@@ -9,10 +9,10 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, LiteralString, NamedTuple
+from typing import Any, LiteralString, NamedTuple, TypeAlias
 
 import psycopg
 from psycopg import sql
@@ -178,16 +178,24 @@ class Opened(NamedTuple):
     opening: str
 
 
-def check_database(address: Address, *, filling: bool = False) -> Opened:
+Begin: TypeAlias = Callable[
+    [psycopg.Connection[tuple[Any, ...]], str, Secrets, str], Secrets | None
+]
+
+
+def check_database(address: Address, begin: Begin, *, filling: bool = False) -> Opened:
     """Look whether a database is a store that this role may be trusted with.
 
     Args:
         address: Where it is.
+        begin: Given a connection, the location, the keys of the digests as they are kept, and the
+            operator's role; returns these keys in plain, or None to have all looked at again.
         filling: Whether a move to it may be under way, because this is to go on with it.
 
     Raises:
         ConfigurationError: If the database was not prepared for this role, or the role is one
             that no policy holds.
+        KeyUnavailable: If it is encrypted, and a key is missing.
         StoreCorrupt: If the schema is newer than this program, or not ours.
         StoreUnavailable: If the server cannot be reached, or another store is being moved here.
     """
@@ -215,8 +223,11 @@ def check_database(address: Address, *, filling: bool = False) -> Opened:
         if arriving is not None and not filling:
             raise StoreUnavailable(address.location, HALF_FILLED)
         # After the token: who reads keys that a move replaces meanwhile has a token of before.
-        secrets = _read_secrets(connection, address.location)
-        return Opened(secrets, role + OPERATOR_SUFFIX, opening)
+        kept, operator = read_secrets(connection, address.location), role + OPERATOR_SUFFIX
+        secrets = begin(connection, address.location, kept, operator)
+    if secrets is None:
+        return check_database(address, begin, filling=filling)
+    return Opened(secrets, operator, opening)
 
 
 def init_database(address: Address, app_role: str) -> int:
@@ -298,7 +309,12 @@ def _check_guards(
         )
 
 
-def _read_secrets(connection: psycopg.Connection[tuple[Any, ...]], location: str) -> Secrets:
+def read_secrets(connection: psycopg.Connection[tuple[Any, ...]], location: str) -> Secrets:
+    """Return the keys of the digests as a database keeps them.
+
+    Raises:
+        StoreCorrupt: If one is missing.
+    """
     named = {name: _one(connection, "meta", name=name)[0] for name in Secrets._fields}
     lost = [name for name, value in named.items() if not isinstance(value, bytes)]
     if lost:

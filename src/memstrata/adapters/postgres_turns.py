@@ -19,7 +19,7 @@ from memstrata.adapters.postgres_errors import Unforeseen
 from memstrata.adapters.postgres_moving import PostgresMoves
 from memstrata.adapters.postgres_pool import Line, Pool, Row, Statement, bind
 from memstrata.adapters.store_columns import LIVE, stored_rows
-from memstrata.adapters.store_owners import KNOWN_OWNERS, Owner, Secrets
+from memstrata.adapters.store_owners import KNOWN_OWNERS, Owner, Secrets, Unnamed
 from memstrata.adapters.store_tags import tombstone_tag
 from memstrata.domain.change import Change, Committed, Decide, Head, Snapshot, TurnRequest
 from memstrata.domain.errors import MemstrataError, StoreUnavailable
@@ -157,7 +157,7 @@ class PostgresTurns(PostgresMoves):
         self._left[owner.name] = left
 
     @asynccontextmanager
-    async def _turn(self, owner: Owner, longer_s: float = 0) -> AsyncIterator[Line]:
+    async def _turn(self, owner: Owner | Unnamed, longer_s: float = 0) -> AsyncIterator[Line]:
         """Stand in this process's line for an owner, then hold a connection, for as long as a turn
         may take, and ``longer_s`` seconds if it is known to.
 
@@ -179,7 +179,12 @@ class PostgresTurns(PostgresMoves):
             queue.leave()
 
     def _begin_turn(
-        self, owner: Owner, *, since: Head | None = None, marks: Sequence[bytes] = (), rows: bool
+        self,
+        owner: Owner | Unnamed,
+        *,
+        since: Head | None = None,
+        marks: Sequence[bytes] = (),
+        rows: bool,
     ) -> list[Statement]:
         """Return what takes a turn, and asks for what stands, with or without the rows."""
         live = [*LIVE.values()] if rows else []
@@ -189,7 +194,7 @@ class PostgresTurns(PostgresMoves):
         ]
 
     def _asked_of_turn(
-        self, owner: Owner, head: Head | None, marks: Sequence[bytes]
+        self, owner: Owner | Unnamed, head: Head | None, marks: Sequence[bytes]
     ) -> dict[str, Any]:
         """Return the values that take a turn: whose, what is known of it, and how long."""
         return {

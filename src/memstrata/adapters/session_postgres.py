@@ -81,7 +81,7 @@ class PostgresSessionStore(PostgresDatabase):
         self._check_usable()
         asked: Statement = ("sessions_due", {"now": now, "limit": max(limit, 0)})
         (found,) = await self._pool.ask_as(self._operator, asked)
-        return tuple(read_sessions(self.location, found))
+        return tuple(read_sessions(self.location, (row[:-1] for row in found)))
 
     async def drop(self, owner: Scope, session: str) -> None:
         """See the port."""

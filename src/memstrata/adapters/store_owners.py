@@ -43,6 +43,21 @@ class Owner:
         return self.digest.hex()
 
 
+class Unnamed(NamedTuple):
+    """An owner of whom no more is known.
+
+    Attributes:
+        digest: 16 bytes.
+    """
+
+    digest: bytes
+
+    @property
+    def name(self) -> str:
+        """As of :class:`Owner`."""
+        return self.digest.hex()
+
+
 class Owners:
     """The owners of one store; any thread may ask."""
 

@@ -195,6 +195,10 @@ class Seals:
         known = self._of(owner)
         return bool(known.destroyed) and not known.left
 
+    def destroyed(self, owner: bytes) -> frozenset[bytes]:
+        """Return the ids of an owner's keys that were destroyed."""
+        return self._of(owner).destroyed
+
     def rewrap(self) -> int:
         """Wrap all keys of the store under the ring's current one; return how many were not."""
 

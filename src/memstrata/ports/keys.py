@@ -156,7 +156,7 @@ class CodedStore(MemoryStore, Protocol):
         """
 
     async def sweep(self, bans: Mapping[bytes, Sequence[bytes]] = ...) -> tuple[bytes, ...]:
-        """Erase what is here of the lost, in one turn, and return their digests.
+        """Erase what is here of the lost, each owner whole, and return their digests.
 
         Args:
             bans: Tombstones to be kept with them, as their rows are, by digest.

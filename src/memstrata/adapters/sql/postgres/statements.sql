@@ -286,9 +286,11 @@ WHERE owner = %(owner)s AND parent = %(parent)s;
 SELECT owner, name FROM memstrata.owners WHERE owner = ANY (%(owners)s::text[]);
 
 -- name: contents
--- Every content with its code, and whether the state repeated beside it is the one in force.
+-- Every content with its code, whether the state in force is open and of this status, and both
+-- copies of it: they are compared by who reads, for each may be encrypted by itself.
 SELECT m.id, m.version, m.mac, m.body, s.id IS NOT NULL AND s.known_to IS NULL
-    AND s.state IS NOT DISTINCT FROM m.state AND s.status IS NOT DISTINCT FROM m.status
+    AND s.status IS NOT DISTINCT FROM m.status AND s.known_from IS NOT DISTINCT FROM m.known_from,
+    m.revision, m.known_from, m.state, s.state
 FROM memstrata.memories AS m
 LEFT JOIN memstrata.states AS s
 ON s.owner = %(owner)s AND s.revision = m.revision AND s.id = m.id
@@ -513,7 +515,7 @@ FROM memstrata.sessions AS s WHERE s.owner = %(owner)s;
 -- For the operator.
 SELECT s.body, s.started_at, s.due_at,
     (SELECT coalesce(max(t.turn_no) + 1, 0) FROM memstrata.turns AS t
-     WHERE t.owner = s.owner AND t.session_tag = s.session_tag)
+     WHERE t.owner = s.owner AND t.session_tag = s.session_tag), s.owner
 FROM memstrata.sessions AS s WHERE s.due_at <= %(now)s
 ORDER BY s.due_at, s.owner, s.session_tag LIMIT %(limit)s;
 
@@ -780,3 +782,46 @@ WHERE o.owner = %(owner)s AND o.id = c.id;
 UPDATE memstrata.grants AS g SET body = c.body
 FROM unnest(%(tags)s::bytea[], %(bodies)s::bytea[]) AS c (tag, body)
 WHERE g.owner = %(owner)s AND g.tag = c.tag;
+
+-- name: kept_entries
+-- Index entries as they lie, for `renew` where they are encrypted.
+SELECT id, entry FROM memstrata.index_rows
+WHERE owner = %(owner)s AND id = ANY (%(ids)s::text[]);
+
+-- name: kept_journal
+-- The bodies that `condense` is about, as they lie.
+SELECT body FROM memstrata.read_journal
+WHERE owner = %(owner)s AND kind = %(kind)s::text
+ORDER BY n LIMIT %(count)s::bigint;
+
+-- name: journal_of_kinds
+-- As they lie, for `drop_journal` where they are encrypted.
+SELECT n, kind, body FROM memstrata.read_journal
+WHERE owner = %(owner)s AND kind = ANY (%(kinds)s::text[]);
+
+-- name: drop_journal_at
+DELETE FROM memstrata.read_journal WHERE owner = %(owner)s AND n = ANY (%(ns)s::bigint[]);
+
+-- name: put_token
+UPDATE memstrata.opening SET token = %(token)s;
+
+-- name: empty_owner
+-- As after an erasure; when that was is not known here.
+UPDATE memstrata.owners
+SET name = '', incarnation = %(incarnation)s, epoch = %(epoch)s, erased_at = last_known_at,
+    key_id = %(key_id)s::text, set_sum = %(set_sum)s::bytea, "rows" = NULL, bytes = NULL,
+    embedder = NULL, analyser = NULL
+WHERE owner = %(owner)s;
+
+-- name: sweep_journal
+-- What was encrypted by some keys; their ids are behind the byte that names the format.
+DELETE FROM memstrata.read_journal
+WHERE owner = %(owner)s AND substring(body FROM 2 FOR 8) = ANY (%(ids)s::bytea[]);
+
+-- name: sweep_sessions
+DELETE FROM memstrata.sessions
+WHERE owner = %(owner)s AND substring(body FROM 2 FOR 8) = ANY (%(ids)s::bytea[]);
+
+-- name: sweep_turns
+DELETE FROM memstrata.turns
+WHERE owner = %(owner)s AND substring(body FROM 2 FOR 8) = ANY (%(ids)s::bytea[]);

@@ -1,0 +1,249 @@
+"""A vault of data keys in a PostgreSQL database of its own, which several servers share.
+
+A key that is destroyed is in no table of that database any more. Its write-ahead log, the archive
+of that, its replicas, dumps and base backups are out of reach: the key is in them, wrapped under a
+master key, for as long as they are kept. Keep them short, or the vault in a file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from memstrata.adapters.postgres_errors import Translating
+from memstrata.adapters.postgres_schema import Address
+from memstrata.domain.errors import ConfigurationError, StoreUnavailable
+from memstrata.ports import DataKey
+
+_Connection = psycopg.Connection[tuple[Any, ...]]
+T = TypeVar("T")
+
+# Whoever makes the tables holds this advisory lock: "mstrkeys" in ASCII.
+_LOCK = 0x6D7374726B657973
+
+# Whoever asks may hold the turn of an owner: a server that is gone is noticed by the system, one
+# that waits for a lock gives up by itself. Chosen: as for the store.
+_LIMITS = {
+    "tcp_user_timeout": "10000",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "options": "-c statement_timeout=10s -c lock_timeout=10s",
+}
+
+_IS_STORE = "SELECT to_regnamespace('memstrata') IS NOT NULL"
+_IS_THERE = "SELECT to_regclass('memstrata_keys.changes') IS NOT NULL"
+_TABLES = """
+CREATE SCHEMA memstrata_keys;
+REVOKE ALL ON SCHEMA memstrata_keys FROM PUBLIC;
+CREATE TABLE memstrata_keys.data_keys (
+    store bytea NOT NULL,
+    owner bytea NOT NULL,
+    n bigint NOT NULL,
+    id bytea NOT NULL,
+    key_id text COLLATE "C" NOT NULL,
+    wrapped bytea,
+    PRIMARY KEY (store, owner, n)
+);
+CREATE TABLE memstrata_keys.changes (n bigint NOT NULL);
+INSERT INTO memstrata_keys.changes VALUES (0)
+"""
+_VERSION = "SELECT n FROM memstrata_keys.changes"
+# Of several who write one does at a time.
+_CHANGE = "UPDATE memstrata_keys.changes SET n = n + 1"
+_KEYS = """
+SELECT id, key_id, wrapped FROM memstrata_keys.data_keys
+WHERE store = %(store)s AND owner = %(owner)s ORDER BY n
+"""
+# Not again, where the answer to the first attempt was lost.
+_ADD = """
+INSERT INTO memstrata_keys.data_keys (store, owner, n, id, key_id, wrapped)
+SELECT %(store)s, %(owner)s, coalesce(max(n), 0) + 1, %(id)s, %(key_id)s, %(wrapped)s
+FROM memstrata_keys.data_keys WHERE store = %(store)s AND owner = %(owner)s
+HAVING count(*) FILTER (WHERE id = %(id)s) = 0
+"""
+_DESTROY = """
+UPDATE memstrata_keys.data_keys SET wrapped = NULL
+WHERE store = %(store)s AND owner = %(owner)s AND wrapped IS NOT NULL AND n < coalesce(
+    (SELECT k.n FROM memstrata_keys.data_keys AS k
+     WHERE k.store = %(store)s AND k.owner = %(owner)s AND k.id = %(until)s), 9223372036854775807)
+"""
+_LEFT = """
+SELECT owner, id, key_id, wrapped FROM memstrata_keys.data_keys
+WHERE store = %(store)s AND wrapped IS NOT NULL
+"""
+_REWRAP = """
+UPDATE memstrata_keys.data_keys SET key_id = %(key_id)s, wrapped = %(wrapped)s
+WHERE store = %(store)s AND owner = %(owner)s AND id = %(id)s
+"""
+# Written anew: what a plain VACUUM frees keeps its bytes until others come over them.
+_EMPTY = "VACUUM (FULL, VERBOSE) memstrata_keys.data_keys"
+_STILL_SEEN = " dead row versions cannot be removed yet"
+
+
+class PostgresVault:
+    """A :class:`~memstrata.ports.KeyVault` in a PostgreSQL database.
+
+    Each call is a round trip on a connection that blocks, :meth:`version` with every write of the
+    store: it lies best near the servers.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Open the vault, or make it in a database in which the role may create a schema.
+
+        Args:
+            url: ``postgresql://user@host:port/database``, of the role that owns the vault.
+
+        Raises:
+            ConfigurationError: If the URL is none, or a store is in that database: its dumps would
+                hold the keys to themselves.
+            StoreError: If the server cannot be reached or refuses.
+        """
+        address = Address(url, connect_timeout_s=10)
+        self.location = address.location
+        self._address = address
+        self._conninfo = make_conninfo(address.conninfo, **_LIMITS)
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._connection: _Connection | None = None
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            self._asked(self._prepare)
+            undo.pop_all()
+
+    def __repr__(self) -> str:
+        """Say where, not what is in it."""
+        return f"PostgresVault({self.location!r})"
+
+    def version(self) -> int:
+        """See the port."""
+
+        def ask(connection: _Connection) -> int:
+            found = connection.execute(_VERSION).fetchone()
+            return 0 if found is None else int(found[0])
+
+        return self._asked(ask)
+
+    def keys(self, store: bytes, owner: bytes) -> tuple[DataKey, ...]:
+        """See the port."""
+        named = {"store": store, "owner": owner}
+        return self._asked(
+            lambda connection: tuple(map(DataKey._make, connection.execute(_KEYS, named)))
+        )
+
+    def add(self, store: bytes, owner: bytes, key: DataKey) -> None:
+        """See the port."""
+
+        def write(connection: _Connection) -> None:
+            with connection.transaction():
+                connection.execute(_CHANGE)
+                connection.execute(_ADD, {"store": store, "owner": owner, **key._asdict()})
+
+        self._asked(write)
+
+    def destroy(self, store: bytes, owner: bytes, until: bytes) -> None:
+        """See the port; what of the server's files is out of reach, the module says.
+
+        Raises:
+            StoreUnavailable: Also if another transaction may still see what was destroyed; do it
+                again when that has ended.
+        """
+
+        def write(connection: _Connection) -> None:
+            with connection.transaction():
+                connection.execute(_CHANGE)
+                named = {"store": store, "owner": owner, "until": until}
+                connection.execute(_DESTROY, named)
+            self._empty(connection)
+
+        self._asked(write)
+
+    def rewrap(self, store: bytes, change: Callable[[bytes, DataKey], DataKey]) -> int:
+        """See the port."""
+
+        def write(connection: _Connection) -> int:
+            done = 0
+            with connection.transaction():
+                connection.execute(_CHANGE)
+                for owner, *fields in connection.execute(_LEFT, {"store": store}).fetchall():
+                    key = DataKey._make(fields)
+                    made = change(owner, key)
+                    if made != key:
+                        again = made._asdict() | {"store": store, "owner": owner, "id": key.id}
+                        connection.execute(_REWRAP, again)
+                        done += 1
+            self._empty(connection)
+            return done
+
+        return self._asked(write)
+
+    def close(self) -> None:
+        """See the port."""
+        with self._lock:
+            self._is_closed = True
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _asked(self, ask: Callable[[_Connection], T]) -> T:
+        """Run a call, once more over a new connection if the server has ended the one at hand."""
+        with self._lock, Translating(self.location):
+            known = self._connection
+            try:
+                return ask(self._connected())
+            except psycopg.OperationalError:
+                if known is None or not known.closed:
+                    raise
+            return ask(self._connected())
+
+    def _connected(self) -> _Connection:
+        if self._is_closed:
+            raise StoreUnavailable(self.location, "the key vault is closed")
+        if self._connection is None or self._connection.closed:
+            try:
+                self._connection = psycopg.connect(
+                    self._conninfo, autocommit=True, prepare_threshold=None
+                )
+            except psycopg.Error as error:
+                raise StoreUnavailable(self.location, self._address.said(error)) from None
+        return self._connection
+
+    def _prepare(self, connection: _Connection) -> None:
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            if _is(connection, _IS_STORE):
+                raise ConfigurationError(
+                    f"key vault {self.location}: a store is in that database, and its dumps would "
+                    "hold the keys to themselves; name a database of its own"
+                )
+            if not _is(connection, _IS_THERE):
+                connection.execute(_TABLES)
+
+    def _empty(self, connection: _Connection) -> None:
+        said: list[str] = []
+
+        def note(told: psycopg.errors.Diagnostic) -> None:
+            said.extend((told.message_detail or "").splitlines())
+
+        connection.add_notice_handler(note)
+        try:
+            connection.execute(_EMPTY)
+        finally:
+            connection.remove_notice_handler(note)
+        seen = [line for line in said if _STILL_SEEN in line]
+        if not seen or any(not line.startswith("0 ") for line in seen):
+            raise StoreUnavailable(
+                self.location,
+                "keys that were destroyed may still be seen by a transaction that is open there; "
+                "end it, then try again",
+            )
+
+
+def _is(connection: _Connection, question: str) -> bool:
+    found = connection.execute(question.encode()).fetchone()
+    return found is not None and bool(found[0])
