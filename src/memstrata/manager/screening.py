@@ -20,7 +20,7 @@ from memstrata.domain.findings import Finding, Severity
 from memstrata.domain.hygiene import STRUCK_OUT, TEXT_FIELDS, Action
 from memstrata.domain.memory import Memory, Triple
 from memstrata.domain.trust import Label, Sensitivity, Trust, join
-from memstrata.hygiene import sensitive
+from memstrata.hygiene import poison, sensitive
 from memstrata.manager.scribe import Scribe
 from memstrata.policy.guards import HYGIENE_BLOCKED
 from memstrata.policy.rules import DEFAULT_POLICY, Policy
@@ -49,7 +49,15 @@ class Detector(NamedTuple):
     binds: Callable[[Trust], bool] | None = None
 
 
-DETECTORS: tuple[Detector, ...] = (Detector(sensitive.find),)
+def is_from_outside(trust: Trust) -> bool:
+    """Whether a statement of this trust was not made by a user, nor by who runs the system."""
+    return trust.rank < Trust.USER.rank
+
+
+DETECTORS: tuple[Detector, ...] = (
+    Detector(sensitive.find),
+    Detector(poison.find, binds=is_from_outside),
+)
 """Every detector, in the order in which their findings are told."""
 
 SHORTEST = 5
