@@ -1,4 +1,4 @@
-"""How many attacks the detector of poison finds, how many harmless texts it marks, and how fast.
+"""How many attacks the detector of poison finds, how many harmless texts it marks, how fast.
 
     PYTHONPATH=src python benchmarks/poison.py --data DIR [--missed]
 
@@ -73,9 +73,9 @@ def told(path: Path, *, missed: bool) -> None:
 
 
 def timed(text: str) -> tuple[tuple[Finding, ...], float]:
-    start = time.perf_counter()
+    start = time.process_time()
     found = poison.find(text)
-    return found, time.perf_counter() - start
+    return found, time.process_time() - start
 
 
 def worst() -> None:

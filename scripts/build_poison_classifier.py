@@ -82,6 +82,11 @@ class Texts:
         parts = [_hashed(shaped_windows[at : at + 4000]) for at in range(0, len(row), 4000)]
         return cls(sp.vstack(parts, format="csr"), np.array(row))
 
+    def only(self, stays: NDArray[np.bool_]) -> "Texts":
+        """Return some of the texts, numbered anew."""
+        inside = np.flatnonzero(stays[self.row])
+        return Texts(self.pieces[inside], (np.cumsum(stays) - 1)[self.row[inside]])
+
     def best(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return for each text the largest sum of any of its windows."""
         found = np.full(self.row[-1] + 1, -np.inf)
@@ -162,25 +167,25 @@ def _build(kept: list[Row], evaluated: dict[str, Evaluation], out: Path) -> None
 
 def _report(every: list[Row], kept: list[Row], evaluated: dict[str, Evaluation]) -> None:
     """Print recall on each family when nothing like it was learnt, and how much leaks otherwise."""
-    _tell("nothing left out", kept, evaluated, by_family=True)
-    _tell("nothing left out, near rows neither", every, evaluated)
-    _tell_fresh(kept, evaluated)
+    texts = Texts.of(row.text for row in kept)
+    _tell_fresh(kept, texts, evaluated)
     for name, source, family in LEFT_OUT:
         # A family goes with what was written for this project in the same languages.
         also = "attacks_languages" if "languages" in name else None
-        learnt = [
-            row
-            for row in kept
-            if not (
-                row.is_attack
-                and (
-                    (row.source == source and family in ("", row.family))
-                    or (also and row.family.startswith(also))
-                )
+        stays = [
+            not row.is_attack
+            or not (
+                (row.source == source and family in ("", row.family))
+                or (also and row.family.startswith(also))
             )
+            for row in kept
         ]
         asked = {"shapes": "", "yanismiraoui": "yanismiraoui/"}.get(source, f"{source}/")
-        _tell(f"without {name}", learnt, evaluated, own=(asked, family))
+        _tell(f"without {name}", kept, texts, np.array(stays), evaluated, own=(asked, family))
+    everything = np.ones(len(kept), np.bool_)
+    _tell("nothing left out", kept, texts, everything, evaluated, by_family=True)
+    near = Texts.of(row.text for row in every)
+    _tell("near rows learnt as well", every, near, np.ones(len(every), np.bool_), evaluated)
 
 
 LEFT_OUT = (
@@ -199,14 +204,15 @@ LEFT_OUT = (
 
 def _tell(
     name: str,
-    learnt: list[Row],
+    given: list[Row],
+    texts: Texts,
+    stays: NDArray[np.bool_],
     evaluated: dict[str, Evaluation],
     *,
     own: tuple[str, str] = ("", ""),
     by_family: bool = False,
 ) -> None:
-    learnt = [*learnt, *planted(learnt)]
-    weights, _ = _trained(Texts.of(row.text for row in learnt), learnt)
+    weights = _trained_on(given, texts, stays)
     told = {part: each.texts.best(weights) for part, each in evaluated.items()}
     marked = {part: (told[part] > _bound(told)) | evaluated[part].by_rule for part in evaluated}
     attacks, found = evaluated["injection"].families, marked["injection"]
@@ -222,16 +228,28 @@ def _tell(
         print(f"    {part}: {marked[part].mean():.4f} marked, {by_rules:.4f} by rules")
 
 
-def _tell_fresh(kept: list[Row], evaluated: dict[str, Evaluation]) -> None:
+def _trained_on(given: list[Row], texts: Texts, stays: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return weights learnt from some of the rows, and what is planted of those."""
+    learnt = [row for row, does in zip(given, stays, strict=True) if does]
+    made = list(planted(learnt))
+    more = Texts.of(row.text for row in made)
+    of_base = texts.only(stays)
+    both = Texts(
+        sp.vstack((of_base.pieces, more.pieces), format="csr"),
+        np.concatenate((of_base.row, more.row + len(learnt))),
+    )
+    return _trained(both, [*learnt, *made])[0]
+
+
+def _tell_fresh(kept: list[Row], texts: Texts, evaluated: dict[str, Evaluation]) -> None:
     """Print recall on a tenth of each open set that nothing near was learnt of."""
     open_sets = ("s-labs", "neuralchemy", "yanismiraoui")
-    is_fresh = [row.source in open_sets and zlib.crc32(row.text.encode()) % 10 == 0 for row in kept]
+    is_fresh = np.array(
+        [row.source in open_sets and zlib.crc32(row.text.encode()) % 10 == 0 for row in kept]
+    )
     fresh = [row for row, is_so in zip(kept, is_fresh, strict=True) if is_so]
-    rest = [row for row, is_so in zip(kept, is_fresh, strict=True) if not is_so]
-    alike = _alike([row.text for row in rest], [row.text for row in fresh])
-    learnt = [row for row, most in zip(rest, alike, strict=True) if most < MOST_ALIKE]
-    learnt += planted(learnt)
-    weights, _ = _trained(Texts.of(row.text for row in learnt), learnt)
+    alike = _alike([row.text for row in kept], [row.text for row in fresh])
+    weights = _trained_on(kept, texts, ~is_fresh & (alike < MOST_ALIKE))
     bound = _bound({part: each.texts.best(weights) for part, each in evaluated.items()})
     asked = Texts.of((row.text for row in fresh), poison.pieces)
     rules = np.array([_by_rule(row.text) for row in fresh])
@@ -262,10 +280,10 @@ def _calibrated(texts: Texts, learnt: list[Row]) -> tuple[float, float]:
     )
     sums = np.zeros(len(learnt))
     for number in range(5):
-        inside = np.flatnonzero(fold[texts.row] != number)
-        mapped = np.cumsum(fold != number) - 1
-        part = Texts(texts.pieces[inside], mapped[texts.row[inside]])
-        weights, _ = _trained(part, [r for r, f in zip(learnt, fold, strict=True) if f != number])
+        weights, _ = _trained(
+            texts.only(fold != number),
+            [r for r, f in zip(learnt, fold, strict=True) if f != number],
+        )
         sums[fold == number] = texts.best(weights)[fold == number]
     attack = np.array([row.is_attack for row in learnt])
     weight = np.where(attack, 0.5 / attack.mean(), 0.5 / (1 - attack.mean()))

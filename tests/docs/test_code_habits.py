@@ -98,7 +98,7 @@ def test_the_guards_do_approve() -> None:
 def test_rooms_know_no_vendor(file: Path) -> None:
     room = name_of(file).split("/")[0].removesuffix(".py")
     allowed = {
-        "numpy": {"retrieval", "adapters", "language"},
+        "numpy": {"retrieval", "adapters"},
         "apsw": {"adapters"},
         "psycopg": {"adapters", "wiring"},
         "psycopg_pool": {"adapters", "wiring"},
@@ -120,8 +120,10 @@ def test_rooms_know_no_vendor(file: Path) -> None:
             continue
         for module in modules:
             top = module.split(".")[0]
-            # A vendor's type in an annotation is no dependency at run time.
-            if top in allowed and not (top == "numpy" and name_of(file) == "ports/models.py"):
+            # A vendor's type in an annotation is no dependency at run time; hashing runs of letters
+            # takes arrays, and nobody above sees one.
+            excused = ("ports/models.py", "language/ngrams.py")
+            if top in allowed and not (top == "numpy" and name_of(file) in excused):
                 assert room in allowed[top], f"{module} is not for {room}"
 
 

@@ -113,3 +113,28 @@ def test_policy_may_have_the_place_struck_out(tmp_path: Path) -> None:
         assert outcome.memory is not None
         assert outcome.memory.content.count(HARMLESS) == 2
         assert "previous instructions" not in outcome.memory.content
+
+
+def test_a_scan_says_what_would_be_found_if_it_came_from_outside(strata: Strata) -> None:
+    memory = strata.manager(user="ana")
+
+    seen = memory.scan(PLANTED, source="external").seen
+
+    assert [each.finding.mark for each in seen] == ["poison:override", "poison:system-prompt"]
+    assert {each.action for each in seen} == {"block"}
+    assert memory.scan(PLANTED).seen == ()
+
+
+def test_what_was_let_in_once_does_not_keep_a_file_of_ones_own_from_being_restored(
+    tmp_path: Path,
+) -> None:
+    with opened(tmp_path, "hygiene: {classes: {poison: flag}}") as strata:
+        strata.manager(user="ana").remember(PLANTED, source="external")
+        strata.manager(user="ana").export(tmp_path / "ana.jsonl")
+    with opened(tmp_path) as strata:
+        memory = strata.manager(user="ana")
+
+        memory.restore(tmp_path / "ana.jsonl")
+
+        (restored,) = memory.list()
+        assert (restored.trust, restored.sensitivity) == ("external", "sensitive")

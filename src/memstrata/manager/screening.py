@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from memstrata.domain.decision import Candidate
 from memstrata.domain.event import Event, EventType
-from memstrata.domain.findings import Finding, Severity
+from memstrata.domain.findings import Concern, Finding, Severity
 from memstrata.domain.hygiene import STRUCK_OUT, TEXT_FIELDS, Action
 from memstrata.domain.memory import Memory, Triple
 from memstrata.domain.trust import Label, Sensitivity, Trust, join
@@ -134,9 +134,14 @@ def strike(text: str, found: Iterable[Finding]) -> str:
 
 
 def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
-    """Return the marks of what policy would block of what is said elsewhere, each once."""
+    """Return the marks of what policy would block of what is said elsewhere, each once.
+
+    Poison is not among them: what comes from outside stays labelled so wherever it is brought, and
+    a better detector must not cost a person all of a file.
+    """
     found = (f for f in findings_of(said) if policy.hygiene.action_on(f) is Action.BLOCK)
-    return tuple(dict.fromkeys(finding.mark for finding in found))
+    marks = (finding.mark for finding in found if finding.concern is not Concern.POISON)
+    return tuple(dict.fromkeys(marks))
 
 
 def note_flags(
