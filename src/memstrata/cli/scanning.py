@@ -11,6 +11,7 @@ import typer
 from memstrata.cli.options import Options, refuse_if
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.hygiene import Action
+from memstrata.domain.trust import Source
 
 if TYPE_CHECKING:
     from memstrata.domain.scanning import Scan, Seen, StoreScan
@@ -27,6 +28,9 @@ def scan(
         str | None, typer.Argument(help="A text; - reads it from standard input.")
     ] = None,
     file: Annotated[Path | None, typer.Option(help="A file in UTF-8 instead.")] = None,
+    source: Annotated[
+        str, typer.Option(help="Whose words these are: external for what was fetched.")
+    ] = Source.USER_STATED.value,
     memories: Annotated[
         bool, typer.Option("--memories", help="What is stored of the user instead.")
     ] = False,
@@ -44,7 +48,7 @@ def scan(
         elif memories:
             found = chosen.manager(strata).scan_memories()
         else:
-            said = chosen.manager(strata).scan(_text(text, file))
+            said = chosen.manager(strata).scan(_text(text, file), source=source)
             chosen.show(said, _of_text)
             refuse_if(said.action is Action.BLOCK)
             return

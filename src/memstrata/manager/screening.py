@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from memstrata.domain.decision import Candidate
 from memstrata.domain.event import Event, EventType
-from memstrata.domain.findings import Finding, Severity
+from memstrata.domain.findings import Concern, Finding, Severity
 from memstrata.domain.hygiene import STRUCK_OUT, TEXT_FIELDS, Action
 from memstrata.domain.memory import Memory, Triple
 from memstrata.domain.trust import Label, Sensitivity, Trust, join
-from memstrata.hygiene import sensitive
+from memstrata.hygiene import poison, sensitive
 from memstrata.manager.scribe import Scribe
 from memstrata.policy.guards import HYGIENE_BLOCKED
 from memstrata.policy.rules import DEFAULT_POLICY, Policy
@@ -49,7 +49,15 @@ class Detector(NamedTuple):
     binds: Callable[[Trust], bool] | None = None
 
 
-DETECTORS: tuple[Detector, ...] = (Detector(sensitive.find),)
+def is_from_outside(trust: Trust) -> bool:
+    """Whether a statement of this trust was not made by a user, nor by who runs the system."""
+    return trust.rank < Trust.USER.rank
+
+
+DETECTORS: tuple[Detector, ...] = (
+    Detector(sensitive.find),
+    Detector(poison.find, binds=is_from_outside),
+)
 """Every detector, in the order in which their findings are told."""
 
 SHORTEST = 5
@@ -126,9 +134,14 @@ def strike(text: str, found: Iterable[Finding]) -> str:
 
 
 def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
-    """Return the marks of what policy would block of what is said elsewhere, each once."""
+    """Return the marks of what policy would block of what is said elsewhere, each once.
+
+    Poison is not among them: what comes from outside stays labelled so wherever it is brought, and
+    a better detector must not cost a person all of a file.
+    """
     found = (f for f in findings_of(said) if policy.hygiene.action_on(f) is Action.BLOCK)
-    return tuple(dict.fromkeys(finding.mark for finding in found))
+    marks = (finding.mark for finding in found if finding.concern is not Concern.POISON)
+    return tuple(dict.fromkeys(marks))
 
 
 def note_flags(

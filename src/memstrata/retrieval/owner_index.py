@@ -74,8 +74,7 @@ class OwnerIndex:
         stale: Ids of its rows whose stored entries are of another recipe, or damaged; here they are
             made anew. Read it, and leave changing it to the index.
         bare: Ids of those of them that have no vector here: the embedder failed, or takes its time.
-        queues: By scope and rule, what can be spared there first, as it was when it was last looked
-            at; whoever holds the owner's turn keeps them.
+        queues: By scope and rule, what can be spared there first; kept by who holds the turn.
         refusals: What the owner does not want remembered. Such rows are filed, so that gates meet
             them, and are in no column. A change of it raises the epoch, so it comes with all rows.
     """
@@ -199,10 +198,8 @@ class OwnerIndex:
         return row.entry.startswith(self._recipe) and is_whole(row.entry, row.id)
 
     def renewed(self, rows: Iterable[StoredRow]) -> None:
-        """Take in rows whose stored entries are of the recipe now.
-
-        Where a row's entry was made here already it is the same. One that has changed since comes
-        with the next refresh.
+        """Take in rows whose stored entries are of the recipe now; where one was made here already
+        it is the same, and what has changed since comes with the next refresh.
         """
         with self._lock:
             for row in rows:
@@ -412,8 +409,7 @@ class OwnerIndex:
 
     def revision_of(self, id: str) -> int | None:
         """Return the revision of the row of a memory that stands."""
-        row = self._rows.get(id)
-        return None if row is None else row.revision
+        return self._rows[id].revision if id in self._rows else None
 
     def found(self, id: str) -> Memory | None:
         """Return a memory that stands, expired or refused though it be."""
@@ -451,4 +447,4 @@ class OwnerIndex:
         if row is None:
             return None
         memory = decode(row)
-        return None if now is not None and memory.is_expired(now) else memory
+        return memory if now is None or not memory.is_expired(now) else None
