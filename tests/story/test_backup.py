@@ -49,7 +49,7 @@ def live(strata):
     memory = strata.manager(user="alice")
     memory.remember("I live in Lisbon", key="city")
     memory.correct("city", "Berlin")
-    memory.remember("The pin is 4711", key="pin")
+    memory.remember("The boat lies at 4711", key="pin")
     strata.manager(user="bob").remember("I am Bob")
     return memory
 
@@ -65,7 +65,7 @@ def test_a_backup_is_a_store_with_all_that_there_was(tmp_path, world):
     assert report.size_bytes == (tmp_path / "b.db").stat().st_size
     assert (tmp_path / "b.db").stat().st_mode & 0o077 == 0
     with opened(tmp_path / "b.db", world.clock) as copy:
-        assert contents(copy) == contents(world.strata) == {"Berlin", "The pin is 4711"}
+        assert contents(copy) == contents(world.strata) == {"Berlin", "The boat lies at 4711"}
         there = copy.manager(user="alice")
         assert there.history("city") == memory.history("city")
         assert copy.verify_audit().ok
@@ -204,7 +204,7 @@ def test_a_store_goes_back_and_who_has_it_open_goes_on(tmp_path):
 
         assert (report.owners, report.forgotten) == (2, 0)
         for strata in (one, two):
-            assert contents(strata) == {"Berlin", "The pin is 4711"}
+            assert contents(strata) == {"Berlin", "The boat lies at 4711"}
             assert contents(strata, "carol") == set()
         assert two.manager(user="alice").correct("city", "Rome").memory.version == 3
         assert "Rome" in contents(one)
@@ -227,7 +227,7 @@ def test_what_was_forgotten_since_stays_forgotten(tmp_path):
         assert contents(strata) == set()
         assert strata.verify_audit().ok
         assert contents(strata, "bob") == {"I am Bob"}
-        again = memory.remember("The pin is 4711", key="pin", source="agent_inferred")
+        again = memory.remember("The boat lies at 4711", key="pin", source="agent_inferred")
         assert "4711" in again.memory.content
     assert b"Berlin" not in (tmp_path / "m.db").read_bytes()
 
@@ -255,7 +255,7 @@ def test_a_backup_comes_to_a_new_machine(tmp_path):
         strata.backup(tmp_path / "b.db")
     with opened(tmp_path / "new.db") as strata:
         strata.restore_backup(tmp_path / "b.db")
-        assert contents(strata) == {"Berlin", "The pin is 4711"}
+        assert contents(strata) == {"Berlin", "The boat lies at 4711"}
         assert strata.verify_audit().ok
     with opened(tmp_path / "other.db") as strata:
         strata.manager(user="zoe").remember("Mine")
@@ -323,7 +323,7 @@ def test_a_damaged_backup_is_refused_before_anything_is_touched(tmp_path, backed
         with pytest.raises(CarryRefused) as refused:
             strata.restore_backup(tmp_path / "b.db")
         assert refused.value.reason == "damaged"
-        assert contents(strata) == {"Berlin", "The pin is 4711", "Newer"}
+        assert contents(strata) == {"Berlin", "The boat lies at 4711", "Newer"}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["b.db", "m.db", "m.db-turn"]
 
 
@@ -345,7 +345,7 @@ def test_without_its_digest_a_flipped_bit_is_refused_or_changes_no_memory(
             assert "Newer" in contents(strata)
         else:
             # It lay where nothing is kept, or in an index entry, which is made of the memory.
-            assert contents(strata) == {"Berlin", "The pin is 4711"}
+            assert contents(strata) == {"Berlin", "The boat lies at 4711"}
             assert strata.verify_audit().ok
 
 
@@ -486,16 +486,16 @@ def test_a_server_s_store_is_backed_up_to_a_file_that_moves_back(tmp_path, postg
         strata.manager(user="alice").remember("Newer")
         with pytest.raises(CarryRefused, match="migrate"):
             strata.restore_backup(report.path)
-        assert contents(strata) == {"Berlin", "The pin is 4711", "Newer"}
+        assert contents(strata) == {"Berlin", "The boat lies at 4711", "Newer"}
 
     assert report.owners == 2
     with opened(report.path) as copy:
-        assert contents(copy) == {"Berlin", "The pin is 4711"}
+        assert contents(copy) == {"Berlin", "The boat lies at 4711"}
         assert copy.verify_audit().ok
     name = postgres.new_database()
     asyncio.run(moved(report.path, postgres.url("memstrata_app", name)))
     with opened(postgres.url("memstrata_app", name)) as strata:
-        assert contents(strata) == {"Berlin", "The pin is 4711"}
+        assert contents(strata) == {"Berlin", "The boat lies at 4711"}
     postgres.give_back(name)
 
 

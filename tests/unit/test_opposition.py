@@ -37,6 +37,8 @@ CONTRADICTIONS = (
     ("I was born in Oslo", "I was born in Rome", "slot:born"),
 )
 ADDITIVE = (
+    ("Port 8080 is open", "Port 443 is open"),
+    ("Server 3 has 16 GB of RAM", "Server 4 has 32 GB of RAM"),
     ("I live in Germany", "I live in Berlin"),
     ("I live in Oslo", "I also have a flat in Rome"),
     ("My sister lives in Oslo", "I live in Rome"),

@@ -17,7 +17,7 @@ from functools import cache, cached_property
 
 from memstrata.domain.opposition import NEITHER, Relation, Verdict
 from memstrata.hygiene.claims import Claim, claims, has, stems, stems_of
-from memstrata.hygiene.figures import Figure, Measure
+from memstrata.hygiene.figures import Figure, Measure, figures
 from memstrata.hygiene.slots import Slot, slots, values_differ
 from memstrata.hygiene.stances import Stance, lifts, stance
 from memstrata.language import patterns
@@ -214,7 +214,7 @@ def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
     was, now = older.claim, newer.claim
     if not was.figures or not now.figures or not _differ(was.figures, now.figures):
         return None
-    if was.denies or now.denies or now.adds:
+    if was.denies or now.denies or now.adds or _numbered(was.text) != _numbered(now.text):
         return None
     common, fewer = was.terms & now.terms, min(len(was.terms), len(now.terms))
     met = len(common) >= 2 and len(common) >= 0.4 * fewer
@@ -223,6 +223,12 @@ def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
         return _update("figure")
     same = common and was.terms == now.terms and not (was.is_past or now.is_past)
     return _update("figure") if same and has(_IS, now.text) else None
+
+
+def _numbered(text: str) -> set[str]:
+    """Return the figures before the verb: "port 80 is open" and "port 443 is open" are about two."""
+    found = patterns.compile(_IS, ignore_case=True).search(text)
+    return set() if found is None else {f.value for f in figures(text[: found.start()])}
 
 
 def _differ(older: Sequence[Figure], newer: Sequence[Figure]) -> bool:
