@@ -104,6 +104,8 @@ def read_all(stranger: MemoryManager, ids: tuple[str, ...]) -> list[Any]:
 
 def meddle(stranger: MemoryManager, ids: tuple[str, ...]) -> list[Any]:
     """Try to change, remove, copy or overtake what is not one's own."""
+    # What came from a source goes from a user's own tasks too, unless a scope is named.
+    own = {"scope": stranger.principal.home.path}
     verbs: list[Callable[[], Any]] = []
     for id in ids:
         verbs += [
@@ -116,7 +118,7 @@ def meddle(stranger: MemoryManager, ids: tuple[str, ...]) -> list[Any]:
     verbs += [
         lambda: stranger.forget(key=KEY),
         lambda: stranger.forget(filter={"tags": "dark"}),
-        lambda: stranger.forget(source="user_stated", filter={"category": "preference"}),
+        lambda: stranger.forget(source="user_stated", filter={"category": "preference"}, **own),
         lambda: stranger.remember("A guess", key=KEY, source="agent_inferred"),
         lambda: stranger.remember(f"{SECRET} in every editor"),
         lambda: stranger.remember("Something else", idempotency_key="write-1"),

@@ -19,6 +19,7 @@ from memstrata.domain.memory import Origin
 from memstrata.domain.recall import Hit
 from memstrata.language.normalise import content_hash
 from memstrata.language.tokens import estimate_tokens
+from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.testing.models import ScriptedModel
 from memstrata.wiring import IN_MEMORY, assemble
@@ -148,10 +149,17 @@ def test_the_reader_would_notice(body: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def attacked() -> Iterator[tuple[Strata, MemoryManager, ScriptedModel]]:
-    """A user whose memory is full of attacks, in all places that the verbs take them in."""
+def attacked(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Strata, MemoryManager, ScriptedModel]]:
+    """A user whose memory is full of attacks, in all places that the verbs take them in; nothing
+    was noticed when they came.
+    """
+    policy = tmp_path_factory.mktemp("attacked") / "policy.yaml"
+    policy.write_text("hygiene: {high: allow, suspicious: allow}", "utf-8")
+    given: dict[str, Any] = {"settings": Settings(policy=policy), "clock": ManualClock()}
     model = ScriptedModel()
-    made = assemble(IN_MEMORY, inline=True, clock=ManualClock(), ids=CountingIds(), model=model)
+    made = assemble(IN_MEMORY, inline=True, ids=CountingIds(), model=model, **given)
     with Strata(made) as strata:
         ana = strata.manager(user="ana", session="s")
         drafts = []

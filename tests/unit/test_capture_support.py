@@ -22,7 +22,7 @@ from memstrata.capture.support import (
     UNSUPPORTED_SPEAKER,
     gaps,
 )
-from memstrata.domain.decision import Commit, Drop, Hold, Proposer
+from memstrata.domain.decision import Candidate, Commit, Drop, Hold, Proposer
 from memstrata.domain.memory import Draft
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.turn import Role, Turn
@@ -136,16 +136,20 @@ def test_what_others_extract_is_checked_as_our_own_is(quote: str | None) -> None
     assert held.reasons == ((UNSUPPORTED_NUMBER,) if quote else (UNANCHORED,))
 
 
-def test_a_draft_is_held_to_the_quote_it_brings() -> None:
+def test_an_agents_draft_is_held_to_the_quote_it_brings() -> None:
+    def of(content: str, quote: str | None, source: str = "agent_inferred") -> Candidate:
+        return candidate_of(Draft(content, quote=quote, source=source), ALICE)
+
     def judged(content: str, quote: str | None) -> object:
-        return judged_under(candidate_of(Draft(content, quote=quote), ALICE), Policy())
+        return judged_under(of(content, quote), Policy())
 
     assert isinstance(judged("Ana has 4 cats", None), Commit)
     assert isinstance(judged("Ana has 4 cats", "I've four cats, said Ana"), Commit)
     assert judged("Ana has 4 cats", "I've three cats, said Ana") == Hold(
-        candidate_of(Draft("Ana has 4 cats", quote="I've three cats, said Ana"), ALICE),
-        (UNSUPPORTED_NUMBER,),
+        of("Ana has 4 cats", "I've three cats, said Ana"), (UNSUPPORTED_NUMBER,)
     )
+    said = of("Ana has 4 cats", "I've three cats, said Ana", "user_stated")
+    assert isinstance(judged_under(said, Policy()), Commit)
 
 
 def test_what_is_not_the_users_is_never_stored_as_extracted() -> None:

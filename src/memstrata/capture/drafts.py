@@ -19,7 +19,7 @@ from memstrata.domain.errors import InvalidInput, InvalidScope
 from memstrata.domain.given import enum_member, moment
 from memstrata.domain.memory import NO_METADATA, Draft, Importance, Kind, Origin, Triple
 from memstrata.domain.scope import Principal, Scope, checked_id
-from memstrata.domain.trust import Label, Sensitivity, Source
+from memstrata.domain.trust import Label, Sensitivity, Source, Trust
 from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
 
@@ -103,7 +103,9 @@ def candidate_of(
         timeless=flag("timeless", draft.timeless),
         idempotency_key=name_or_none("idempotency_key", draft.idempotency_key),
     )
-    return made if made.quote is None else _proven(made)
+    # What a user says himself is believed by itself; its quote says where, and need not prove it.
+    is_extracted = made.quote is not None and source.trust.rank < Trust.USER.rank
+    return _proven(made) if is_extracted else made
 
 
 def checked_candidate(raw: object, rules: DraftRules = DEFAULT_RULES) -> Candidate:
