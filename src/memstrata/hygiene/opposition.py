@@ -226,7 +226,7 @@ def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
 
 
 def _numbered(text: str) -> set[str]:
-    """Return the figures before the verb: "port 80 is open" and "port 443 is open" are about two."""
+    """Return figures before the verb: "port 80 is open" and "port 443 is open" are about two."""
     found = patterns.compile(_IS, ignore_case=True).search(text)
     return set() if found is None else {f.value for f in figures(text[: found.start()])}
 
