@@ -174,6 +174,8 @@ class Server:
         close is refused by the new token.
         """
         with self.connect("postgres", name) as connection:
+            # A test may have made it one that is only read.
+            connection.execute("SET TRANSACTION READ WRITE")
             connection.execute(ALONE)
             connection.execute("UPDATE memstrata.opening SET token = gen_random_uuid()")
             filled = [row[0] for row in connection.execute(FILLED)]

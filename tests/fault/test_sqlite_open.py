@@ -12,6 +12,7 @@ from racing import Writer, check_store
 
 from memstrata.adapters import sqlite_schema
 from memstrata.adapters.sql import load_migrations
+from memstrata.adapters.sqlite_opening import Opening
 from memstrata.adapters.sqlite_schema import (
     APPLICATION_ID,
     PAGE_BYTES,
@@ -135,7 +136,7 @@ def test_a_store_of_a_newer_format_is_refused_and_left_alone(database):
     raw(database, "PRAGMA user_version=7")
     before = database.read_bytes()
 
-    with pytest.raises(StoreCorrupt, match="format 7 is newer than 2"):
+    with pytest.raises(StoreCorrupt, match="format 7 is newer than 3"):
         SqliteStore.open(database)
 
     assert database.read_bytes() == before
@@ -150,7 +151,7 @@ def test_a_store_of_the_first_format_keeps_everything(database, store, monkeypat
     prepare_file(old)
     with monkeypatch.context() as then:
         then.setattr(sqlite_schema, "load_migrations", lambda place: load_migrations(place)[:1])
-        connection = open_writer(old, synchronous="normal", busy_timeout_s=1)
+        connection = open_writer(old, Opening().connect, synchronous="normal", busy_timeout_s=1)
     connection.execute("ATTACH ? AS new", (str(database),))
     tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name <> 'migrations'"
     for (table,) in connection.execute(tables).fetchall():

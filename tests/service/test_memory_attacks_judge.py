@@ -81,8 +81,11 @@ class Trusted(Everything):
 
 
 @pytest.fixture(scope="module")
-def strata():
-    with memstrata.open(":memory:") as strata:
+def strata(tmp_path_factory):
+    """A store in which nothing is kept out by what it says: labels alone are judged here."""
+    policy = tmp_path_factory.mktemp("judged") / "policy.yaml"
+    policy.write_text("hygiene: {high: allow, suspicious: allow}", "utf-8")
+    with memstrata.open(":memory:", settings=memstrata.Settings(policy=policy)) as strata:
         yield strata
 
 

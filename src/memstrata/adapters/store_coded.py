@@ -28,7 +28,8 @@ from memstrata.domain.change import (
     Renewed,
     StoredRow,
 )
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.checks import json_vouched
+from memstrata.domain.codec import canonical_json, state_vouched
 from memstrata.domain.errors import Tampered
 from memstrata.domain.moving import Row
 from memstrata.domain.scope import Grant
@@ -197,6 +198,8 @@ class Reader:
                 entry = made.opened_entry(id, entry)
             except ValueError as error:
                 self.refuse("entry", f"its index entry {error}", id)
+            # What was edited and accepted has a code, and the check sum of before.
+            body, state = json_vouched(body, id), state_vouched(state)
             rows.append(StoredRow(id, revision, body, state, entry, known_from, known_to))
             marks[id] = Mark(mac, revision)
         return rows, marks
@@ -238,7 +241,8 @@ class Reader:
             code = self._state(row, status)
             self._check(code is not None and self._is_past(code, previous, past), row.id)
             self._check(self._is_content(row, content, mac), row.id)
-            rows.append(self.opened(row))
+            vouched = {"body": json_vouched(row.body, row.id), "state": state_vouched(row.state)}
+            rows.append(self.opened(row)._replace(**vouched))
         return rows
 
     def standing(self, found: Iterable[Sequence[Any]]) -> dict[str, Mark]:

@@ -56,5 +56,16 @@ def json_without_check(checked: bytes, of: str) -> bytes:
     return text
 
 
+def json_vouched(checked: bytes, of: str) -> bytes:
+    """Return an object as it stands, its check sum left out where it is another's: somebody else
+    vouches for it.
+    """
+    try:
+        json_without_check(checked, of)
+    except ValueError:
+        return b"{" + checked[_JSON_BYTES:]
+    return checked
+
+
 def _seed(of: str) -> int:
     return crc32(of.encode("utf-8", "surrogatepass")) if of else 0

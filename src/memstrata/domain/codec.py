@@ -200,6 +200,17 @@ def without_check(state: bytes) -> bytes:
     raise ValueError("its state is not as it was written")
 
 
+def state_vouched(state: bytes) -> bytes:
+    """Return a packed state as it stands, its check sum left out where it is another's: somebody
+    else vouches for it.
+    """
+    try:
+        without_check(state)
+    except ValueError:
+        return state[:-CHECK_BYTES]
+    return state
+
+
 def check_states(rows: Sequence[StoredRow]) -> None:
     """Look at the check sums of many states.
 

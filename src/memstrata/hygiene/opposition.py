@@ -228,7 +228,7 @@ def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
 def _numbered(text: str) -> set[str]:
     """Return figures before the verb: "port 80 is open" and "port 443 is open" are about two."""
     found = patterns.compile(_IS, ignore_case=True).search(text)
-    return set() if found is None else {f.value for f in figures(text[: found.start()])}
+    return set() if found is None else {f.value for f in figures(text[: found.span()[0]])}
 
 
 def _differ(older: Sequence[Figure], newer: Sequence[Figure]) -> bool:
