@@ -1,6 +1,7 @@
 """What the rules do not know a model is asked, once and outside every turn (HY-3)."""
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,15 @@ from memstrata.manager import turn
 from memstrata.manager.housekeeping import FIRST_S
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.model_server import ModelServer, Received, Reply, failing, garbage, well
+from memstrata.testing.model_server import (
+    ModelServer,
+    Received,
+    Reply,
+    failing,
+    garbage,
+    hanging,
+    well,
+)
 from memstrata.testing.models import Question, ScriptedModel
 from memstrata.testing.store_contract import drive
 from memstrata.wiring import IN_MEMORY, assemble
@@ -282,6 +291,28 @@ def test_once_a_day_it_is_asked_by_itself(at_home: Callable[..., Home], tmp_path
         assert len(server.received) == 1
         assert MOORED not in home.standing
         assert home.ana.status()["problems"] == []
+
+
+def test_closing_does_not_wait_for_the_answer(tmp_path: Path) -> None:
+    asked = threading.Event()
+
+    def never(received: Received) -> Reply:
+        asked.set()
+        return hanging()
+
+    with ModelServer(answers=never) as server:
+        home = Home(over(server), tmp_path / "m.db")
+        home.say(*SAID)
+        day = threading.Thread(target=home.clock.advance, kwargs={"seconds": FIRST_S})
+        day.start()
+        assert asked.wait(20)
+        home.strata.close()
+        day.join(20)
+
+        assert not day.is_alive()
+    with memstrata.open(tmp_path / "m.db") as strata:
+        left = {memory.content for memory in strata.manager(user="ana").list()}
+        assert left == set(SAID)
 
 
 def test_what_a_person_let_stand_is_not_asked_again(at_home: Callable[..., Home]) -> None:
