@@ -15,4 +15,4 @@ class CycleVerbs:
 
     def hygiene(self, *, dry_run: bool = False) -> HygieneReport:
         """See :meth:`memstrata.AsyncMemoryManager.hygiene`."""
-        return self._driver.run(self._cycling.hygiene(dry_run=dry_run))
+        return self._driver.run(self._cycling.hygiene(dry_run=dry_run), asks_model=True)

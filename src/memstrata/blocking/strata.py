@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -108,7 +109,7 @@ class Strata:
         # What readers did is written some time later, on a thread that has no loop either.
         strata.services.journal.driven_by(self._driver.run)
         strata.services.reindexing.driven_by(self._driver.run)
-        strata.services.housekeeping.driven_by(self._driver.run)
+        strata.services.housekeeping.driven_by(partial(self._driver.run, asks_model=True))
         strata.services.backups.driven_by(self._driver.run)
 
     @property

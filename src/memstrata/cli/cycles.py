@@ -20,6 +20,8 @@ MEANINGS = {
     "stale": "stale: 'gc' deals with them",
     "sensitive": "with something sensitive in them",
     "left": "changed meanwhile and left to the next run",
+    "asked": "pairs that the language model was asked about",
+    "unasked": "pairs that it was not asked about: see 'model_pairs' in the policy",
 }
 
 
@@ -39,4 +41,5 @@ def hygiene(
 def _lines(report: HygieneReport) -> str:
     title = "What would be done (nothing was)" if report.dry_run else "What was done"
     counted = [f"{count:>8,}  {MEANINGS[name]}" for name, count in report.counts.items() if count]
-    return "\n".join((title, *counted))
+    wrong = [f"the language model: {name}" for name in report.diagnostics]
+    return "\n".join((title, *counted, *wrong))

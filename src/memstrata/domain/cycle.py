@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
+from memstrata.domain.decision import NO_USAGE, Usage
 from memstrata.domain.value import Value
 
 
@@ -24,6 +25,10 @@ class HygieneReport(Value):
         stale: Memories that count as stale; collecting deals with them.
         sensitive: Memories in which something sensitive was found.
         left: Findings left alone because a memory was changed meanwhile.
+        asked: Pairs that a language model was asked about.
+        unasked: Pairs that it was not asked about: policy's ``model_pairs`` allow no more at once.
+        usage: What the model cost.
+        diagnostics: Why the model said nothing, or what was wrong in its answer; short names.
     """
 
     dry_run: bool = False
@@ -37,13 +42,25 @@ class HygieneReport(Value):
     stale: int = 0
     sensitive: int = 0
     left: int = 0
+    asked: int = 0
+    unasked: int = 0
+    usage: Usage = NO_USAGE
+    diagnostics: tuple[str, ...] = ()
 
     def plus(self, **counts: int) -> HygieneReport:
         """Return the report with more of some counts."""
         return replace(self, **{name: getattr(self, name) + more for name, more in counts.items()})
 
+    def told(self, usage: Usage, *diagnostics: str) -> HygieneReport:
+        """Return the report with what a model cost besides, and what went wrong with it."""
+        more = (*self.diagnostics, *diagnostics)
+        return replace(self, usage=self.usage + usage, diagnostics=more)
+
     @property
     def counts(self) -> dict[str, int]:
         """Every count by its name, in the order of the attributes."""
-        names = [each.name for each in fields(self) if each.name != "dry_run"]
+        names = [each.name for each in fields(self) if each.name not in _NO_COUNTS]
         return {name: getattr(self, name) for name in names}
+
+
+_NO_COUNTS = frozenset({"dry_run", "usage", "diagnostics"})

@@ -60,11 +60,15 @@ class HygieneRules(Value):
         high: Action on what is of high severity and of no class below (HY-1).
         suspicious: The same for what is suspicious.
         classes: Actions by class, see :data:`CLASSES`.
+        model_pairs: Of how many pairs of statements a language model, where there is one, is asked
+            in one look through an owner's memories whether they contradict each other (HY-3); 0
+            for none.
     """
 
     high: Action = Action.BLOCK
     suspicious: Action = Action.FLAG
     classes: Mapping[str, Action] = field(default_factory=no_actions)
+    model_pairs: int = 20  # chosen: some 2,000 tokens of sentences as people say them
 
     @property
     def encrypts(self) -> bool:

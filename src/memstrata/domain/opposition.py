@@ -47,6 +47,18 @@ NEITHER = Verdict(Relation.NEITHER)
 """Both may hold."""
 
 
+class Pair(NamedTuple):
+    """Two statements that both stand, near in meaning, of which no rule says anything.
+
+    Attributes:
+        older: What was recorded first.
+        newer: What was recorded later.
+    """
+
+    older: Memory
+    newer: Memory
+
+
 class Opposed(NamedTuple):
     """What stands against a newcomer.
 

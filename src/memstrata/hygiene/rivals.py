@@ -16,7 +16,7 @@ from functools import cache
 from memstrata.domain.decision import Candidate
 from memstrata.domain.gates import Need, Shape
 from memstrata.domain.memory import Kind, Memory
-from memstrata.domain.opposition import Opposed, Relation, Verdict
+from memstrata.domain.opposition import Opposed, Pair, Relation, Verdict
 from memstrata.hygiene.claims import light, stems
 from memstrata.hygiene.opposition import Reading, compare_readings, ends_something, readings
 from memstrata.hygiene.stances import Stance, lifts_with
@@ -26,6 +26,9 @@ from memstrata.ports import OwnerView
 
 ALIKE = 0.6
 """Cosine from which on a text may say something of the same (HY-3)."""
+
+NEAR = 0.7
+"""Cosine from which on a model, where there is one, is asked what the rules do not know (HY-3)."""
 
 ALIKE_IN_STANCE = 0.45
 """The same where both are for or against something that has a word in common: "I don't like Acme
@@ -132,15 +135,38 @@ def against(memory: Memory, view: OwnerView, shape: Shape) -> tuple[tuple[Memory
     needs = (*needs_of(memory.content, shape), *((wide,) if about else ()))
     said = readings(memory.content)
     found = []
+    for other in _before(memory, view, shape, needs):
+        verdict = compare_readings(readings(other.content), said)
+        if verdict.relation is not Relation.NEITHER:
+            found.append((other, verdict))
+    return tuple(found)
+
+
+def undecided(memory: Memory, view: OwnerView, shape: Shape) -> tuple[Pair, ...]:
+    """Return what was said before a memory that stands, is near to it in meaning and has a telling
+    word in common with it, where the rules say neither; the nearest first, five at most.
+    """
+    about = shape.terms - _passed_over()
+    if not about:
+        return ()
+    said = readings(memory.content)
+    return tuple(
+        Pair(other, memory)
+        for other in _before(memory, view, shape, (Need(about, 1, above=NEAR),))
+        if compare_readings(readings(other.content), said).relation is Relation.NEITHER
+    )
+
+
+def _before(
+    memory: Memory, view: OwnerView, shape: Shape, needs: Sequence[Need]
+) -> Iterator[Memory]:
+    """Yield what meets a need, was recorded before a memory, and may be of the same speaker's."""
     for other in view.about(memory.place, memory.kind, shape, needs):
         if (other.created_at, other.id) >= (memory.created_at, memory.id):
             continue
         both = None not in (memory.speaker, other.speaker)
         if other.root != memory.root and not (both and other.speaker != memory.speaker):
-            verdict = compare_readings(readings(other.content), said)
-            if verdict.relation is not Relation.NEITHER:
-                found.append((other, verdict))
-    return tuple(found)
+            yield other
 
 
 def needs_of(text: str, shape: Shape) -> tuple[Need, ...]:

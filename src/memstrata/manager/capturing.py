@@ -165,7 +165,7 @@ async def propose_by_all(
     except ModelError as error:
         return Proposed(
             by_rules.candidates,
-            diagnostics=(*by_rules.diagnostics, _failure(error)),
+            diagnostics=(*by_rules.diagnostics, failure_of(error)),
             usage=error.usage or NO_USAGE,
         )
     known = {candidate.key for candidate in by_rules.candidates}
@@ -233,7 +233,8 @@ def _place_in_text(candidate: Candidate) -> float:
     return float("inf") if span is None else float(span[0])
 
 
-def _failure(error: ModelError) -> str:
+def failure_of(error: ModelError) -> str:
+    """Return what a diagnostic calls the failure of a model."""
     if isinstance(error, ModelTimeout):
         return "llm_timeout"
     return f"llm_{error.reason}" if isinstance(error, ModelGarbled) else "llm_unavailable"

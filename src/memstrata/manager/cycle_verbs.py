@@ -25,8 +25,12 @@ class AsyncCycleVerbs:
         sensitive is counted. Everything that is done is an event, and what gave way stays in
         history. Run again at once it finds nothing to do.
 
+        Where there is a language model it is asked, once, about statements that are near to each
+        other in meaning and of which the rules say nothing. That it fails, or what it answers
+        amiss, is among the report's ``diagnostics``; the rules' answer stands then.
+
         Args:
-            dry_run: Only say what would be done.
+            dry_run: Only say what would be done; the model is asked for that too.
 
         Raises:
             StoreError: If the store could not; what was done until then stays.

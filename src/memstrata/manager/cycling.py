@@ -1,36 +1,40 @@
 """The hygiene cycle: looks again at what is stored for what writes have not found (HY-8).
 
 A cycle first looks, a page of memories at a time and beside the event loop, and notes what it
-found; then it applies that in turns of a few findings, each of which looks again whether both
-memories still stand. So a cycle that is killed has done some and not others, and the next one finds
-the rest.
+found; a language model, where there is one, is asked about what the rules do not know
+(:mod:`memstrata.manager.opinions`); then it applies all that in turns of a few findings, each of
+which looks again whether both memories still stand. So a cycle that is killed has done some and not
+others, and the next one finds the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from memstrata.domain.ageing import seen_at
-from memstrata.domain.change import Change, ReviewRecord, Snapshot, StoredRow, TurnRequest
+from memstrata.domain.change import Change, Snapshot, StoredRow, TurnRequest
 from memstrata.domain.codec import decode
 from memstrata.domain.cycle import HygieneReport
 from memstrata.domain.event import EventType
-from memstrata.domain.findings import Finding
+from memstrata.domain.findings import Concern
 from memstrata.domain.memory import Kind, Memory, Status
-from memstrata.domain.opposition import NEITHER, Relation, Verdict
-from memstrata.domain.review import Review, ReviewStatus, decode_review, encode_review
+from memstrata.domain.opposition import NEITHER, Pair, Relation, Verdict
+from memstrata.domain.review import Keep, Review, decode_review, encode_review
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.value import from_us
-from memstrata.hygiene.rivals import against
+from memstrata.hygiene.rivals import against, undecided
 from memstrata.longterm.deciding import gone, settled
 from memstrata.longterm.near import repeated
 from memstrata.longterm.versions import under_review
+from memstrata.manager.opinions import opinion
+from memstrata.manager.screening import findings_of
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
+from memstrata.policy.rules import Policy
 from memstrata.retrieval.index_view import IndexView
 from memstrata.retrieval.nearness import shape_in
 from memstrata.retrieval.owner_index import OwnerIndex
@@ -45,8 +49,11 @@ RECENT = timedelta(days=2)
 """How far the daily cycle looks back: what is older it has looked at before. A day is over for each
 owner at its own time, and one may be missed."""
 
-DETECTORS: tuple[Callable[[str], tuple[Finding, ...]], ...] = ()
-"""What tells whether a text has something sensitive in it."""
+SENSITIVE = (Concern.SECRET, Concern.PERSONAL)
+"""What a report counts as sensitive content; who else speaks in a text, labels tell."""
+
+KeptBoth: TypeAlias = Mapping[frozenset[str], datetime]
+"""By the roots of two memories, when a person last decided that both may stand."""
 
 REVIEW_EXPIRED = "review_expired"
 """Reason: nobody has decided a review in time."""
@@ -59,11 +66,27 @@ class Found(NamedTuple):
         older: Id of what was said first.
         newer: Id of what was said later.
         verdict: What the newer does to the older; neither for a repetition.
+        model: Name of the language model that said so; empty for the rules.
     """
 
     older: str
     newer: str
     verdict: Verdict
+    model: str = ""
+
+
+class Looked(NamedTuple):
+    """What a look at some rows has shown.
+
+    Attributes:
+        counts: By the names of :class:`~memstrata.domain.cycle.HygieneReport`.
+        found: What is to be done.
+        pairs: Near statements of which the rules say neither; only where they were asked for.
+    """
+
+    counts: dict[str, int]
+    found: list[Found]
+    pairs: list[Pair]
 
 
 class Cycle:
@@ -88,17 +111,45 @@ class Cycle:
         services = self._services
         index = services.indexes.of(owner)
         index.refresh(await services.store.snapshot(owner, since=index.head))
+        policy = services.policies.policy_for(owner.org)
+        reviews = [decode_review(each) for each in await services.store.reviews(owner)]
+        look = partial(
+            looked,
+            index,
+            now=self._now,
+            since=self._now - RECENT if recent else None,
+            kept=_kept_both(reviews),
+            has_model=services.model is not None and policy.hygiene.model_pairs > 0,
+        )
         report = HygieneReport(dry_run=dry_run, owners=1)
-        since = self._now - RECENT if recent else None
         rows = [row for row in await self._rows(owner) if index.holds(row.id)]
         found: list[Found] = []
+        pairs: list[Pair] = []
         for first in range(0, len(rows), PAGE):
             page = index.current(rows[first : first + PAGE])
-            look = partial(looked, index, page, self._now, since)
-            counts, more = await services.aside(look)
-            report = report.plus(**counts)
-            found += more
-        return await self._applied(owner, index, report, found)
+            seen = await services.aside(partial(look, page))
+            report = report.plus(**seen.counts)
+            found += seen.found
+            pairs += seen.pairs
+        report = await self._asked(policy, report, found, pairs)
+        late = [each for each in reviews if each.is_overdue(self._now, policy.review_days)]
+        return await self._applied(owner, index, policy, report, found, late)
+
+    async def _asked(
+        self, policy: Policy, report: HygieneReport, found: list[Found], pairs: Sequence[Pair]
+    ) -> HygieneReport:
+        """Add what the model finds in pairs that nothing was found of yet."""
+        model = self._services.model
+        if model is None or not pairs:
+            return report
+        met = {id for each in found for id in (each.older, each.newer)}
+        left = [pair for pair in pairs if met.isdisjoint({pair.older.id, pair.newer.id})]
+        said = await opinion(self._services, policy, left, report)
+        found += [
+            Found(pair.older.id, pair.newer.id, verdict, model.model_id)
+            for pair, verdict in said.found
+        ]
+        return said.report
 
     @property
     def _now(self) -> datetime:
@@ -114,12 +165,15 @@ class Cycle:
         return rows
 
     async def _applied(
-        self, owner: Scope, index: OwnerIndex, report: HygieneReport, found: Sequence[Found]
+        self,
+        owner: Scope,
+        index: OwnerIndex,
+        policy: Policy,
+        report: HygieneReport,
+        found: Sequence[Found],
+        late: Sequence[Review],
     ) -> HygieneReport:
         services = self._services
-        policy = services.policies.policy_for(owner.org)
-        opened = await services.store.reviews(owner, status=ReviewStatus.OPEN)
-        late = [r for r in opened if decode_review(r).is_overdue(self._now, policy.review_days)]
         for first in range(0, max(len(found), 1), TURN_FINDINGS):
             work = found[first : first + TURN_FINDINGS]
             turn = _Turn(
@@ -143,8 +197,14 @@ class Cycle:
 
 
 def looked(
-    index: OwnerIndex, rows: Sequence[StoredRow], now: datetime, since: datetime | None
-) -> tuple[dict[str, int], list[Found]]:
+    index: OwnerIndex,
+    rows: Sequence[StoredRow],
+    *,
+    now: datetime,
+    since: datetime | None,
+    kept: KeptBoth,
+    has_model: bool,
+) -> Looked:
     """Look through some rows that stand.
 
     Args:
@@ -153,12 +213,12 @@ def looked(
         now: The clock.
         since: Only what was recorded from then on is compared with what was said before; None for
             all.
-
-    Returns:
-        Counts by the names of :class:`~memstrata.domain.cycle.HygieneReport`, and what was found.
+        kept: What a person has decided about and nobody is asked again.
+        has_model: Whether to look for what a model may be asked.
     """
     counts = dict.fromkeys(("memories", "stale", "sensitive"), 0)
     found: list[Found] = []
+    pairs: list[Pair] = []
     view = IndexView(index, now)
     for row in rows:
         memory = decode(row)
@@ -167,7 +227,7 @@ def looked(
             continue
         counts["memories"] += 1
         counts["stale"] += seen_at(memory, now).status is Status.STALE
-        counts["sensitive"] += any(find(memory.content) for find in DETECTORS)
+        counts["sensitive"] += any(f.concern in SENSITIVE for f in findings_of(memory))
         shape = shape_in(row)
         if shape is None or (since is not None and memory.created_at < since):
             continue
@@ -175,8 +235,27 @@ def looked(
         if same is not None:
             found.append(Found(same.id, memory.id, NEITHER))
             continue
-        found += [Found(other.id, memory.id, v) for other, v in against(memory, view, shape)]
-    return counts, found
+        found += [
+            Found(other.id, memory.id, verdict)
+            for other, verdict in against(memory, view, shape)
+            if not _is_kept(other, memory, kept)
+        ]
+        if has_model:
+            near = undecided(memory, view, shape)
+            pairs += [pair for pair in near if not _is_kept(pair.older, pair.newer, kept)]
+    return Looked(counts, found, pairs)
+
+
+def _kept_both(reviews: Sequence[Review]) -> KeptBoth:
+    decided = [each for each in reviews if each.kept is Keep.BOTH and each.decided_at is not None]
+    decided.sort(key=lambda each: each.decided_at or each.opened_at)
+    return {frozenset((each.a, each.b)): each.decided_at or each.opened_at for each in decided}
+
+
+def _is_kept(older: Memory, newer: Memory, kept: KeptBoth) -> bool:
+    """Whether a person let both stand as they are, not another version of one of them."""
+    at = kept.get(frozenset((older.root, newer.root)))
+    return at is not None and max(older.created_at, newer.created_at) <= at
 
 
 @dataclass(slots=True)
@@ -188,7 +267,7 @@ class _Turn:
     owner: Scope
     index: OwnerIndex
     work: Sequence[Found]
-    late: Sequence[ReviewRecord]
+    late: Sequence[Review]
     gap: float
     counts: dict[str, int] = field(default_factory=dict)
     _states: dict[str, Memory] = field(default_factory=dict)
@@ -200,8 +279,8 @@ class _Turn:
         scribe = Scribe(self.services, self.principal, snapshot)
         for found in self.work:
             self._apply(found, scribe)
-        for record in self.late:
-            self._expire(decode_review(record), scribe)
+        for review in self.late:
+            self._expire(review, scribe)
         if not scribe.events:
             return None
         return Change(
@@ -226,12 +305,14 @@ class _Turn:
         if Status.REVIEW in (older.status, newer.status):
             return
         reasons = (found.verdict.reason,)
+        details = {"model": found.model} if found.model else {}
         outcome = settled(older, newer, found.verdict.relation, self.gap, scribe.moment)
         if outcome is not None:
             is_update = found.verdict.relation is Relation.UPDATE
             self._state(outcome[1])
             counted = "updates" if is_update else "resolved"
-            self._tell(EventType.SUPERSEDED, outcome[0], outcome[1], reasons, scribe, counted)
+            ends = (outcome[0], outcome[1], reasons)
+            self._tell(EventType.SUPERSEDED, *ends, scribe, counted, details)
             return
         review = Review(
             id=scribe.moment.new_id(),
@@ -245,7 +326,7 @@ class _Turn:
         for side in (older, newer):
             self._state(under_review(side, scribe.moment))
         self._reviews.append(review)
-        details = {"review": review.id}
+        details |= {"review": review.id}
         self._tell(EventType.REVIEW, newer, older, reasons, scribe, "contradictions", details)
 
     def _expire(self, review: Review, scribe: Scribe) -> None:

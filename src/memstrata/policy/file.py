@@ -206,6 +206,8 @@ class _Hygiene(_Section):
     high: Action
     suspicious: Action
     classes: dict[Name, Action]
+    # More would be judged worse, and takes longer than a question may.
+    model_pairs: Annotated[int, Field(ge=0, le=200)]
 
 
 class _Policy(_Section):
@@ -426,6 +428,7 @@ def _policy(checked: _Policy) -> Policy:
             high=checked.hygiene.high,
             suspicious=checked.hygiene.suspicious,
             classes=MappingProxyType(dict(checked.hygiene.classes)),
+            model_pairs=checked.hygiene.model_pairs,
         ),
     )
 
