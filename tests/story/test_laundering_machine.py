@@ -87,7 +87,7 @@ class Laundering:
 
     def _opened(self) -> Strata:
         # What the texts say is not what is tried here: none is kept out for it.
-        policy = tmp_path / "policy.yaml"
+        policy = self.folder / "policy.yaml"
         policy.write_text("hygiene: {high: allow, suspicious: allow}", "utf-8")
         chosen = Settings(embedder="none", policy=policy)
         given: dict[str, Any] = {"settings": chosen, "clock": self.clock, "ids": self.ids}

@@ -241,8 +241,8 @@ class Reader:
             code = self._state(row, status)
             self._check(code is not None and self._is_past(code, previous, past), row.id)
             self._check(self._is_content(row, content, mac), row.id)
-            vouched = {"body": json_vouched(row.body, row.id), "state": state_vouched(row.state)}
-            rows.append(self.opened(row)._replace(**vouched))
+            body, state = json_vouched(row.body, row.id), state_vouched(row.state)
+            rows.append(self.opened(row)._replace(body=body, state=state))
         return rows
 
     def standing(self, found: Iterable[Sequence[Any]]) -> dict[str, Mark]:
