@@ -17,7 +17,12 @@ from functools import cache, cached_property
 
 from memstrata.domain.opposition import NEITHER, Relation, Verdict
 from memstrata.hygiene.claims import Claim, claims, has, stems, stems_of
-from memstrata.hygiene.figures import Figure, Measure, figures
+from memstrata.hygiene.comparable import (
+    are_of_one,
+    figures_agree,
+    is_one_figure_another,
+    names_several,
+)
 from memstrata.hygiene.slots import Slot, slots, values_differ
 from memstrata.hygiene.stances import Stance, lifts, stance
 from memstrata.language import patterns
@@ -138,7 +143,10 @@ def compare_readings(older: Sequence[Reading], newer: Sequence[Reading]) -> Verd
 def _verdict(older: Reading, newer: Reading) -> Verdict:
     if older.claim.is_anaphoric or newer.claim.is_anaphoric:
         return NEITHER
-    for judge in _JUDGES:
+    if not are_of_one(older.claim, newer.claim):
+        return NEITHER
+    judges = _JUDGES if figures_agree(older.claim, newer.claim) else _OF_FIGURES
+    for judge in judges:
         verdict = judge(older, newer)
         if verdict is not None:
             return verdict
@@ -158,7 +166,8 @@ def _by_slot(older: Reading, newer: Reading) -> Verdict | None:
         for new in newer.slots:
             if old[:2] == new[:2] and values_differ(old, new):
                 rule = f"slot:{new.name.replace(' ', '_')}"
-                return _contradiction(rule) if new.is_fixed else _update(rule)
+                is_news = new.is_news or newer.claim.changes
+                return _update(rule) if is_news and not new.is_fixed else _contradiction(rule)
     return None
 
 
@@ -172,6 +181,8 @@ def _by_end(older: Reading, newer: Reading) -> Verdict | None:
     """Read "I no longer …" against what it says is over."""
     over, was = newer.over, older.claim
     if not over or not over <= was.terms or was.denies or older.over or not _is_state(was):
+        return None
+    if names_several(was):
         return None
     return _update("no_longer") if _is_about(was, newer.claim.terms) else None
 
@@ -212,9 +223,7 @@ def _is_state(claim: Claim) -> bool:
 def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
     """Read two figures of one thing."""
     was, now = older.claim, newer.claim
-    if not was.figures or not now.figures or not _differ(was.figures, now.figures):
-        return None
-    if was.denies or now.denies or now.adds or _numbered(was.text) != _numbered(now.text):
+    if not is_one_figure_another(was, now) or was.denies or now.denies or now.adds:
         return None
     common, fewer = was.terms & now.terms, min(len(was.terms), len(now.terms))
     met = len(common) >= 2 and len(common) >= 0.4 * fewer
@@ -223,26 +232,6 @@ def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
         return _update("figure")
     same = common and was.terms == now.terms and not (was.is_past or now.is_past)
     return _update("figure") if same and has(_IS, now.text) else None
-
-
-def _numbered(text: str) -> set[str]:
-    """Return figures before the verb: "port 80 is open" and "port 443 is open" are about two."""
-    found = patterns.compile(_IS, ignore_case=True).search(text)
-    return set() if found is None else {f.value for f in figures(text[: found.span()[0]])}
-
-
-def _differ(older: Sequence[Figure], newer: Sequence[Figure]) -> bool:
-    """Whether one thing is counted in both, once in each, with another result; what has a figure in
-    its name is not counted.
-    """
-    for new in newer:
-        kind = (new.measure, new.unit)
-        old, now = (
-            {f.value for f in each if (f.measure, f.unit) == kind} for each in (older, newer)
-        )
-        if len(old) == len(now) == 1 and old != now and new.measure is not Measure.NAMED:
-            return True
-    return False
 
 
 def _by_denial(older: Reading, newer: Reading) -> Verdict | None:
@@ -281,6 +270,9 @@ def _by_pair(older: Reading, newer: Reading) -> Verdict | None:
             return _update("antonym") if now.changes else _contradiction("antonym")
     return None
 
+
+_OF_FIGURES = (_by_slot, _by_figure)
+"""Where a figure of one is another in the other only these may say what that means."""
 
 _JUDGES = (
     _by_slot,

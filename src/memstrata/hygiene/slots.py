@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from memstrata.hygiene.claims import Claim, stems, stems_of
+from memstrata.hygiene.figures import Measure, figures
 from memstrata.language import patterns
+from memstrata.language.analyser import analyse
 
 _SUBJECT = r"(?P<subject>(?i:i|i'm|i've|we|we're|we've|the user|user)|\p{Lu}[\p{L}'-]+)"
 _ADVERBS = (
@@ -19,6 +21,7 @@ _ADVERBS = (
     r"|since|officially))*"
 )
 _VALUE = r"(?P<value>\p{Lu}[\p{L}\p{M}\p{N}.&'-]*(?:\s+(?:of|the|de|la|\p{Lu}[\p{L}\p{M}.&'-]*))*)"
+_LAST = r"(?:\s+(?i:now|again|these days|currently))?$"
 _ATTRIBUTE = (
     r"(?i:(?:current |new |usual |main |preferred |favou?rite )?(?:name|nickname|birthday"
     r"|birth date"
@@ -56,11 +59,16 @@ class Slot(NamedTuple):
         name: Of the slot, for example ``residence``.
         subject: Whose it is.
         value: Stems of what fills it.
+        shape: What kind of value that is, where values of different kinds are of different things:
+            a name, a figure and what it is of, or a word; empty where that is not plain.
+        is_news: Whether another value is what the wording is about.
     """
 
     name: str
     subject: str
     value: frozenset[str]
+    shape: str = ""
+    is_news: bool = True
 
     @property
     def is_fixed(self) -> bool:
@@ -74,7 +82,7 @@ _RULES = (
         (
             rf"^{_SUBJECT}{_ADVERBS}\s+(?i:live|lives|living|reside|resides|based"
             rf"|located|settled)"
-            rf"\s+(?i:in|near)\s+{_VALUE}"
+            rf"\s+(?i:in)\s+{_VALUE}{_LAST}"
         ),
     ),
     (
@@ -89,7 +97,7 @@ _RULES = (
         "employer",
         (
             rf"^{_SUBJECT}{_ADVERBS}\s+(?i:work|works|working|employed)\s+(?i:at|for"
-            rf"|by)\s+{_VALUE}"
+            rf"|by)\s+{_VALUE}{_LAST}"
         ),
     ),
     (
@@ -160,7 +168,9 @@ def slots(claim: Claim) -> tuple[Slot, ...]:
     found = []
     for name, pattern in _RULES:
         match = patterns.compile(pattern).search(claim.text)
-        slot = None if match is None else _slot(name, match)
+        # Who says where somebody lives or works may say it of another time of the week.
+        is_news = not pattern.endswith(_LAST)
+        slot = None if match is None else _slot(name, match, is_news=is_news)
         if slot is not None:
             found.append(slot)
     return tuple(found)
@@ -169,6 +179,8 @@ def slots(claim: Claim) -> tuple[Slot, ...]:
 def values_differ(one: Slot, other: Slot) -> bool:
     """Whether two values of one slot exclude each other."""
     if not one.value or not other.value or one.value <= other.value or other.value <= one.value:
+        return False
+    if one.name.startswith("attribute") and (one.shape != other.shape or not one.shape):
         return False
     if one.name == "diet":
         return bool(one.value & _diets()) or bool(other.value & _diets())
@@ -188,7 +200,7 @@ def _diets() -> frozenset[str]:
     return stems_of("vegan vegetarian pescatarian")
 
 
-def _slot(name: str, match: patterns.Match) -> Slot | None:
+def _slot(name: str, match: patterns.Match, *, is_news: bool) -> Slot | None:
     given = match.groupdict()
     said, subject = given["value"] or "", given["subject"] or ""
     if subject in _NO_NAME:
@@ -198,8 +210,34 @@ def _slot(name: str, match: patterns.Match) -> Slot | None:
         named = (given.get("named") or "").lower().replace("favour", "favor")
         name = f"attribute:{' '.join(named.split())}"
         value = frozenset(word.strip(".'\"").lower() for word in said.split()) - _IDLE
-        return Slot(name, whose, value)
-    return Slot(name, whose, stems(said))
+        return Slot(name, whose, value, _shape(name, said))
+    return Slot(name, whose, stems(said), is_news=is_news)
 
 
+def _shape(name: str, said: str) -> str:
+    """Return what kind of value stands in a slot."""
+    words = [word.strip(".'\"") for word in said.split()]
+    words = words[1:] if words[0].lower() in ("a", "an", "the", "now", "at", "on") else words
+    found = figures(said)
+    if len(found) == 1 and found[0].measure is not Measure.NAMED:
+        told = set(analyse(said)) - set(found[0].words)
+        return f"figure:{found[0].measure}:{' '.join(sorted(told))}"
+    if words and all(_is_name(word) for word in words):
+        return "name"
+    return "word" if len(words) == 1 and name.startswith("attribute:favorite") else ""
+
+
+def _is_name(word: str) -> bool:
+    is_written_so = any(map(str.isupper, word)) or word.isdigit() or word in ("of", "de", "von")
+    return is_written_so and word.lower() not in _KINDS
+
+
+# What is written like a name and says what somebody is, not who.
+_KINDS = frozenset(
+    "american british english french german italian spanish portuguese dutch belgian swiss"
+    " austrian polish czech russian ukrainian swedish norwegian danish finnish greek turkish"
+    " chinese japanese korean indian irish scottish welsh canadian mexican brazilian australian"
+    " european african asian catholic muslim jewish christian hindu buddhist republican"
+    " democrat".split()
+)
 _IDLE = frozenset("a an the on in at to for set of".split())
