@@ -59,6 +59,7 @@ from memstrata.domain.errors import (
 )
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.findings import Concern, Finding, Severity
+from memstrata.domain.held import Held
 from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
 from memstrata.domain.hygiene import Action
 from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
@@ -214,6 +215,7 @@ __all__ = [
     "Finding",
     "GcReport",
     "Grant",
+    "Held",
     "Hit",
     "HygieneReport",
     "IdempotencyMismatch",

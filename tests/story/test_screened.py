@@ -250,7 +250,7 @@ def test_a_dry_run_looks_again_by_the_other_policy(tmp_path: Path) -> None:
             "hygiene:\n  classes:\n    personal:emial: block\n",
             "there is no class 'personal:emial'; did you mean 'personal:email'?",
         ),
-        ("hygiene:\n  high: shout\n", "2: hygiene.high: input should be 'block', 'redact'"),
+        ("hygiene:\n  high: shout\n", "2: hygiene.high: input should be 'block', 'hold', 'redact'"),
         ("hygiene:\n  high: encrypt\n", "2: hygiene.high: 'encrypt' takes a store that seals"),
         (
             "hygiene:\n  classes: {secret: encrypt}\n",

@@ -14,6 +14,7 @@ from memstrata.blocking.cycles import CycleVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.echoes import EchoVerbs
 from memstrata.blocking.erasing import ErasingVerbs
+from memstrata.blocking.holding import HoldingVerbs
 from memstrata.blocking.hygiene import HygieneVerbs
 from memstrata.blocking.prompt import PromptVerbs
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
@@ -34,6 +35,7 @@ class MemoryManager(
     HygieneVerbs,
     EchoVerbs,
     CycleVerbs,
+    HoldingVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -42,7 +44,7 @@ class MemoryManager(
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)
         self._manager = self._ageing = self._changing = self._consents = manager
-        self._hygiene = self._echoes = self._cycling = manager
+        self._hygiene = self._echoes = self._cycling = self._holding = manager
 
     @property
     def principal(self) -> Principal:

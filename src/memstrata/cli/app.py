@@ -21,6 +21,7 @@ from memstrata.cli import (
     digests,
     erasing,
     forgetting,
+    holding,
     keys,
     reindexing,
     render,
@@ -201,6 +202,7 @@ def recall(
 
 
 changing.register(app)
+holding.register(app)
 app.command()(forgetting.forget)
 app.command()(digests.digest)
 app.command()(digests.push)

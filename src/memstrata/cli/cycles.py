@@ -18,7 +18,8 @@ MEANINGS = {
     "contradictions": "contradictions that wait for a person: see 'review list'",
     "reviews_expired": "reviews that nobody decided in time",
     "stale": "stale: 'gc' deals with them",
-    "sensitive": "with something sensitive in them",
+    "held_expired": "held back, and nobody decided in time",
+    "sensitive": "with something in them that policy minds: see 'scan --memories'",
     "left": "changed meanwhile and left to the next run",
     "asked": "pairs that the language model was asked about",
     "unasked": "pairs that it was not asked about: see 'model_pairs' in the policy",
@@ -41,5 +42,9 @@ def hygiene(
 def _lines(report: HygieneReport) -> str:
     title = "What would be done (nothing was)" if report.dry_run else "What was done"
     counted = [f"{count:>8,}  {MEANINGS[name]}" for name, count in report.counts.items() if count]
+    if not report.sensitive:
+        looked = "not looked for" if report.sensitive is None else f"{0:>8}"
+        counted.append(f"{looked}  {MEANINGS['sensitive']}")
+    marks = [f"{count:>8,}    {mark}" for mark, count in report.classes.items()]
     wrong = [f"the language model: {name}" for name in report.diagnostics]
-    return "\n".join((title, *counted, *wrong))
+    return "\n".join((title, *counted, *marks, *wrong))

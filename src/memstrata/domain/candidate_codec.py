@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from memstrata.domain.change import HeldCandidate
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.errors import StoreCorrupt
+from memstrata.domain.held import Held
 from memstrata.domain.memory import Importance, Kind, Origin, Triple
 from memstrata.domain.scope import Scope
 from memstrata.domain.trust import Label, Sensitivity, Source, Trust
+from memstrata.domain.value import from_us
 
 _PLAIN = (
     "content",
@@ -42,6 +46,32 @@ def encode_candidate(candidate: Candidate) -> bytes:
     if fields["origin"]["name"] is None:
         del fields["origin"]["name"]
     return canonical_json(fields)
+
+
+def encode_held(candidate: Candidate, reasons: Sequence[str], proposed_by: str) -> bytes:
+    """Write a candidate that is held back, with why and who brought it, as canonical JSON."""
+    told = {"reasons": list(reasons), "proposed_by": proposed_by}
+    return canonical_json(json.loads(encode_candidate(candidate)) | {"held": told})
+
+
+def decode_held(row: HeldCandidate) -> Held:
+    """Read a held candidate; one of an earlier version names neither reasons nor who brought it.
+
+    Raises:
+        StoreCorrupt: If the row is not what :func:`encode_held` wrote.
+    """
+    candidate = decode_candidate(row.body)
+    told = json.loads(row.body).get("held", {})
+    try:
+        return Held(
+            id=row.id,
+            candidate=candidate,
+            reasons=tuple(told.get("reasons", ())),
+            held_at=from_us(row.held_at),
+            proposed_by=told.get("proposed_by", ""),
+        )
+    except (AttributeError, TypeError) as error:
+        raise StoreCorrupt("candidate", f"cannot be read: {error}") from error
 
 
 def decode_candidate(body: bytes) -> Candidate:

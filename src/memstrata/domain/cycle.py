@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any
 
 from memstrata.domain.decision import NO_USAGE, Usage
 from memstrata.domain.value import Value
@@ -23,7 +26,11 @@ class HygieneReport(Value):
         reviews_expired: Reviews that nobody has decided in time; see
             :class:`~memstrata.domain.review.ReviewStatus`.
         stale: Memories that count as stale; collecting deals with them.
-        sensitive: Memories in which something sensitive was found.
+        held_expired: Candidates let go that waited because of what hygiene found in them, and that
+            nobody has decided about in time.
+        sensitive: Memories in which something was found about which policy, as it is today, would
+            do something; None where nothing was looked at.
+        classes: The same by mark, ``personal:email``; one with several counts for each.
         left: Findings left alone because a memory was changed meanwhile.
         asked: Pairs that a language model was asked about.
         unasked: Pairs that it was not asked about: policy's ``model_pairs`` allow no more at once.
@@ -40,16 +47,27 @@ class HygieneReport(Value):
     contradictions: int = 0
     reviews_expired: int = 0
     stale: int = 0
-    sensitive: int = 0
+    held_expired: int = 0
+    sensitive: int | None = None
     left: int = 0
     asked: int = 0
     unasked: int = 0
     usage: Usage = NO_USAGE
     diagnostics: tuple[str, ...] = ()
+    classes: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
     def plus(self, **counts: int) -> HygieneReport:
-        """Return the report with more of some counts."""
-        return replace(self, **{name: getattr(self, name) + more for name, more in counts.items()})
+        """Return the report with more of some counts; one that is None starts from 0."""
+        more: dict[str, Any] = {
+            name: (getattr(self, name) or 0) + count for name, count in counts.items()
+        }
+        return replace(self, **more)
+
+    def seen(self, marks: Mapping[str, int]) -> HygieneReport:
+        """Return the report with more memories by mark, in the order of the marks' names."""
+        names = sorted({*self.classes, *marks})
+        total = {name: self.classes.get(name, 0) + marks.get(name, 0) for name in names}
+        return replace(self, classes=MappingProxyType(total))
 
     def told(self, usage: Usage, *diagnostics: str) -> HygieneReport:
         """Return the report with what a model cost besides, and what went wrong with it."""
@@ -57,10 +75,10 @@ class HygieneReport(Value):
         return replace(self, usage=self.usage + usage, diagnostics=more)
 
     @property
-    def counts(self) -> dict[str, int]:
-        """Every count by its name, in the order of the attributes."""
+    def counts(self) -> dict[str, int | None]:
+        """Every count by its name, in the order of the attributes; None: not looked at."""
         names = [each.name for each in fields(self) if each.name not in _NO_COUNTS]
         return {name: getattr(self, name) for name in names}
 
 
-_NO_COUNTS = frozenset({"dry_run", "usage", "diagnostics"})
+_NO_COUNTS = frozenset({"dry_run", "usage", "diagnostics", "classes"})

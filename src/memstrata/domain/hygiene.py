@@ -14,13 +14,16 @@ from memstrata.domain.value import Value
 class Action(StrEnum):
     """What becomes of a text with a finding, strictest first.
 
-    ``block``: it is not stored. ``redact``: the place is struck out, the rest is stored; where
-    that leaves nothing usable, as in a key, it is blocked. ``encrypt``: it is stored as
-    ``sensitive``, by a store that seals what lies in it; no other takes a policy that says so.
+    ``block``: it is not stored. ``hold``: it waits, recalled by nobody, until somebody decides
+    about it; no secret does, for what waits may lie there in plain: a policy file that would have
+    it so is refused, and other policies block. ``redact``: the place is struck out, the rest is
+    stored; where that leaves nothing usable, as in a key, it is blocked. ``encrypt``: it is stored
+    as ``sensitive``, by a store that seals what lies in it; no other takes a policy that says so.
     ``flag``: it is stored as ``sensitive``, and the trail says why. ``allow``: nothing.
     """
 
     BLOCK = "block"
+    HOLD = "hold"
     REDACT = "redact"
     ENCRYPT = "encrypt"
     FLAG = "flag"
@@ -81,5 +84,7 @@ class HygieneRules(Value):
         if named is None:
             named = self.high if finding.severity is Severity.HIGH else self.suspicious
         if named is Action.REDACT and finding.field not in TEXT_FIELDS:
+            return Action.BLOCK
+        if named is Action.HOLD and finding.concern is Concern.SECRET:
             return Action.BLOCK
         return named

@@ -21,9 +21,10 @@ class AsyncCycleVerbs:
 
         What was said twice is merged; what a later statement updates gives way to it; of what
         contradicts itself a clear gap of confidence decides, else a person is asked
-        (:meth:`reviews`); reviews that nobody has decided in time expire. What is stale or
-        sensitive is counted. Everything that is done is an event, and what gave way stays in
-        history. Run again at once it finds nothing to do.
+        (:meth:`reviews`); reviews that nobody has decided in time expire, and what waited as
+        long because of what hygiene found in it is let go. What is stale is counted, and in what
+        policy, as it is today, would do something about what hygiene finds. Everything that is done
+        is an event, and what gave way stays in history. Run again at once it finds nothing to do.
 
         Where there is a language model it is asked, once, about statements that are near to each
         other in meaning and of which the rules say nothing. That it fails, or what it answers

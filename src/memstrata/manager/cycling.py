@@ -9,6 +9,7 @@ others, and the next one finds the rest.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -16,11 +17,12 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from memstrata.domain.ageing import seen_at
+from memstrata.domain.candidate_codec import decode_held
 from memstrata.domain.change import Change, Snapshot, StoredRow, TurnRequest
 from memstrata.domain.codec import decode
 from memstrata.domain.cycle import HygieneReport
 from memstrata.domain.event import EventType
-from memstrata.domain.findings import Concern
+from memstrata.domain.hygiene import Action
 from memstrata.domain.memory import Kind, Memory, Status
 from memstrata.domain.opposition import NEITHER, Pair, Relation, Verdict
 from memstrata.domain.review import Keep, Review, decode_review, encode_review
@@ -49,14 +51,14 @@ RECENT = timedelta(days=2)
 """How far the daily cycle looks back: what is older it has looked at before. A day is over for each
 owner at its own time, and one may be missed."""
 
-SENSITIVE = (Concern.SECRET, Concern.PERSONAL)
-"""What a report counts as sensitive content; who else speaks in a text, labels tell."""
-
 KeptBoth: TypeAlias = Mapping[frozenset[str], datetime]
 """By the roots of two memories, when a person last decided that both may stand."""
 
 REVIEW_EXPIRED = "review_expired"
 """Reason: nobody has decided a review in time."""
+
+HELD_EXPIRED = "held_expired"
+"""Reason: nobody has decided in time about what waited because of what hygiene found."""
 
 
 class Found(NamedTuple):
@@ -82,11 +84,13 @@ class Looked(NamedTuple):
         counts: By the names of :class:`~memstrata.domain.cycle.HygieneReport`.
         found: What is to be done.
         pairs: Near statements of which the rules say neither; only where they were asked for.
+        marks: Memories by mark of what hygiene found in them and policy minds.
     """
 
     counts: dict[str, int]
     found: list[Found]
     pairs: list[Pair]
+    marks: Mapping[str, int]
 
 
 class Cycle:
@@ -120,6 +124,8 @@ class Cycle:
             since=self._now - RECENT if recent else None,
             kept=_kept_both(reviews),
             has_model=services.model is not None and policy.hygiene.model_pairs > 0,
+            # Half of the work, of which the daily cycle would tell nobody.
+            minded_by=None if recent else policy,
         )
         report = HygieneReport(dry_run=dry_run, owners=1)
         rows = [row for row in await self._rows(owner) if index.holds(row.id)]
@@ -128,7 +134,7 @@ class Cycle:
         for first in range(0, len(rows), PAGE):
             page = index.current(rows[first : first + PAGE])
             seen = await services.aside(partial(look, page))
-            report = report.plus(**seen.counts)
+            report = report.plus(**seen.counts).seen(seen.marks)
             found += seen.found
             pairs += seen.pairs
         report = await self._asked(policy, report, found, pairs)
@@ -173,7 +179,9 @@ class Cycle:
         found: Sequence[Found],
         late: Sequence[Review],
     ) -> HygieneReport:
-        services = self._services
+        services, days = self._services, policy.review_days
+        held = await services.store.held(owner)
+        waited = tuple(row.id for row in held if decode_held(row).is_overdue(self._now, days))
         for first in range(0, max(len(found), 1), TURN_FINDINGS):
             work = found[first : first + TURN_FINDINGS]
             turn = _Turn(
@@ -183,13 +191,14 @@ class Cycle:
                 index,
                 work,
                 late if first == 0 else (),
+                waited if first == 0 else (),
                 policy.gates.confidence_gap,
             )
             if report.dry_run:
                 head = index.head
                 if head is not None:
                     turn.decide(Snapshot(head=head, complete=False, rows=()))
-            elif work or turn.late:
+            elif work or turn.late or turn.waited:
                 request = TurnRequest(since=index.head)
                 index.follow(await services.store.commit(owner, request, turn.decide))
             report = report.plus(**turn.counts)
@@ -204,6 +213,7 @@ def looked(
     since: datetime | None,
     kept: KeptBoth,
     has_model: bool,
+    minded_by: Policy | None,
 ) -> Looked:
     """Look through some rows that stand.
 
@@ -215,10 +225,12 @@ def looked(
             all.
         kept: What a person has decided about and nobody is asked again.
         has_model: Whether to look for what a model may be asked.
+        minded_by: Tells what of hygiene's findings counts; None not to look for any.
     """
-    counts = dict.fromkeys(("memories", "stale", "sensitive"), 0)
+    counts = dict.fromkeys(("memories", "stale", *(["sensitive"] if minded_by else [])), 0)
     found: list[Found] = []
     pairs: list[Pair] = []
+    marked = Counter[str]()
     view = IndexView(index, now)
     for row in rows:
         memory = decode(row)
@@ -227,7 +239,10 @@ def looked(
             continue
         counts["memories"] += 1
         counts["stale"] += seen_at(memory, now).status is Status.STALE
-        counts["sensitive"] += any(f.concern in SENSITIVE for f in findings_of(memory))
+        if minded_by is not None:
+            marks = _minded(memory, minded_by)
+            marked.update(marks)
+            counts["sensitive"] += bool(marks)
         shape = shape_in(row)
         if shape is None or (since is not None and memory.created_at < since):
             continue
@@ -243,7 +258,13 @@ def looked(
         if has_model:
             near = undecided(memory, view, shape)
             pairs += [pair for pair in near if not _is_kept(pair.older, pair.newer, kept)]
-    return Looked(counts, found, pairs)
+    return Looked(counts, found, pairs, marked)
+
+
+def _minded(memory: Memory, policy: Policy) -> set[str]:
+    """Return the marks of what policy would do something about, were the memory written today."""
+    action_on = policy.hygiene.action_on
+    return {f.mark for f in findings_of(memory) if action_on(f) is not Action.ALLOW}
 
 
 def _kept_both(reviews: Sequence[Review]) -> KeptBoth:
@@ -268,6 +289,7 @@ class _Turn:
     index: OwnerIndex
     work: Sequence[Found]
     late: Sequence[Review]
+    waited: tuple[str, ...]
     gap: float
     counts: dict[str, int] = field(default_factory=dict)
     _states: dict[str, Memory] = field(default_factory=dict)
@@ -281,12 +303,18 @@ class _Turn:
             self._apply(found, scribe)
         for review in self.late:
             self._expire(review, scribe)
+        if self.waited:
+            scribe.record(
+                EventType.FORGOTTEN, self.owner, subjects=self.waited, reasons=(HELD_EXPIRED,)
+            )
+            self.counts["held_expired"] = len(self.waited)
         if not scribe.events:
             return None
         return Change(
             known_at=scribe.moment.known_at,
             restated=tuple(self._states.values()),
             reviews=tuple(map(encode_review, self._reviews)),
+            released=self.waited,
             events=scribe.events,
         )
 

@@ -91,7 +91,8 @@ class _Look:
                 continue
             event = json.loads(link.payload)
             fate = _FATES.get(event["type"])
-            if fate is not None:
+            # Of other kinds of deeds some have these types too: reviews that expire, merging.
+            if fate is not None and "key" in event["details"]:
                 yield event, fate
 
     def _rejudged(

@@ -6,10 +6,11 @@ from memstrata.capture.drafts import DraftRules
 from memstrata.capture.model import NO_SUCH_SCOPE
 from memstrata.capture.rules import NOT_THE_USER
 from memstrata.capture.support import UNPROVEN
-from memstrata.domain.decision import Candidate, Drop, Hold, Judgement, Proposer
+from memstrata.domain.decision import Candidate, Commit, Drop, Hold, Judgement, Proposer
 from memstrata.domain.proposal import ScopeName
 from memstrata.domain.scope import ScopeLevel
 from memstrata.policy.execution import denied
+from memstrata.policy.guards import hygiene_held
 from memstrata.policy.judge import judge
 from memstrata.policy.rules import Policy
 
@@ -42,8 +43,18 @@ def judged_under(candidate: Candidate, policy: Policy) -> Judgement:
     """Judge a candidate: by execution where it was extracted, then by policy (PO-2, CO-2).
 
     What execution denies binds proposals of rules and models, not what a caller writes. What its
-    quote does not bear out is held, whoever gives the quote.
+    quote does not bear out is held, whoever gives the quote, and so is what policy has wait for
+    what hygiene found in it (HY-6).
     """
+    judgement = _judged(candidate, policy)
+    held = hygiene_held(candidate, policy)
+    if not held or isinstance(judgement, Drop):
+        return judgement
+    others = () if isinstance(judgement, Commit) else judgement.reasons
+    return Hold(candidate, (*held, *others))
+
+
+def _judged(candidate: Candidate, policy: Policy) -> Judgement:
     if candidate.proposer in EXTRACTED:
         why = _beyond_boundaries(candidate, policy)
         if why is not None:

@@ -26,6 +26,7 @@ from memstrata.manager.echo_verbs import AsyncEchoVerbs
 from memstrata.manager.erasing_verbs import AsyncErasingVerbs
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
+from memstrata.manager.holding_verbs import AsyncHoldingVerbs
 from memstrata.manager.hygiene_verbs import AsyncHygieneVerbs
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
@@ -46,6 +47,7 @@ class AsyncMemoryManager(
     AsyncHygieneVerbs,
     AsyncEchoVerbs,
     AsyncCycleVerbs,
+    AsyncHoldingVerbs,
 ):
     """Remembers and recalls for one principal.
 

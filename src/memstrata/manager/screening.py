@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from memstrata.domain.decision import Candidate
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.findings import Concern, Finding, Severity
+from memstrata.domain.held import HYGIENE_HELD
 from memstrata.domain.hygiene import STRUCK_OUT, TEXT_FIELDS, Action
 from memstrata.domain.memory import Memory, Triple
 from memstrata.domain.trust import Label, Sensitivity, Trust, join
@@ -29,11 +30,15 @@ FLAGGED = "hygiene_flagged"
 REDACTED = "hygiene_redacted"
 _REASONS = {
     Action.BLOCK: HYGIENE_BLOCKED,
+    Action.HOLD: HYGIENE_HELD,
     Action.REDACT: REDACTED,
     Action.ENCRYPT: "hygiene_encrypted",
     Action.FLAG: FLAGGED,
 }
 """What an event says was done, before the mark; what is allowed leaves no trace."""
+
+_SENSITIVE = (Action.HOLD, Action.ENCRYPT, Action.FLAG)
+"""Actions under which a text may be stored as it is, and no digest shows it."""
 
 
 class Detector(NamedTuple):
@@ -106,7 +111,7 @@ def screened(candidate: Candidate, policy: Policy) -> Candidate:
     marks = dict.fromkeys((*candidate.marks, *(finding.mark for finding in told)))
     struck = {f.mark for f in told if rules.action_on(f) in (Action.BLOCK, Action.REDACT)}
     label = candidate.label
-    if any(rules.action_on(f) in (Action.FLAG, Action.ENCRYPT) for f in told):
+    if any(rules.action_on(f) in _SENSITIVE for f in told):
         label = join((label, Label(label.trust, Sensitivity.SENSITIVE, label.audience)))
     marked = replace(candidate, marks=tuple(marks), findings=told, label=label)
     return _Striker(marked, struck).struck() if struck else marked
@@ -137,7 +142,8 @@ def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
     """Return the marks of what policy would block of what is said elsewhere, each once.
 
     Poison is not among them: what comes from outside stays labelled so wherever it is brought, and
-    a better detector must not cost a person all of a file.
+    a better detector must not cost a person all of a file. Nor is what would have to wait here:
+    where it comes from somebody may have decided about it.
     """
     found = (f for f in findings_of(said) if policy.hygiene.action_on(f) is Action.BLOCK)
     marks = (finding.mark for finding in found if finding.concern is not Concern.POISON)
@@ -152,9 +158,24 @@ def note_flags(
     told = (f"{_REASONS[a]}:{f.mark}" for a, f in zip(done, candidate.findings, strict=True))
     reasons = tuple(dict.fromkeys(told))
     event = scribe.record(
-        EventType.FLAGGED, candidate.scope, subjects=(memory.id,), reasons=reasons
+        EventType.FLAGGED,
+        candidate.scope,
+        subjects=(memory.id,),
+        reasons=reasons,
+        details=scores_of(candidate),
     )
     return (event,)
+
+
+def scores_of(candidate: Candidate) -> Mapping[str, Mapping[str, float]]:
+    """Return how sure the detectors of poison were, as details of an event: ``scores`` by mark, the
+    highest of each, to two places; nothing where none was found.
+    """
+    scores: dict[str, float] = {}
+    for finding in candidate.findings:
+        if finding.concern is Concern.POISON:
+            scores[finding.mark] = max(scores.get(finding.mark, 0.0), round(finding.score, 2))
+    return {"scores": scores} if scores else {}
 
 
 def _found_in(part: _Part, trust: Trust) -> Iterator[Finding]:

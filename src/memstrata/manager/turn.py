@@ -49,15 +49,15 @@ from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.value import shown
 from memstrata.hygiene.rivals import opposed
 from memstrata.language.analyser import analyse
-from memstrata.language.normalise import content_hash
 from memstrata.longterm.derivation import PURPOSES_DIFFER, inherited
 from memstrata.longterm.forgetting import fingerprints, turn_mark
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.resolution import resolve
 from memstrata.manager.room import QUOTA_EXCEEDED, Room, full
-from memstrata.manager.screening import note_flags
+from memstrata.manager.screening import note_flags, scores_of
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
+from memstrata.manager.waiting import Release, held_as, kept_back, let_go
 from memstrata.policy.guards import (
     CONSENT_REFUSED,
     HYGIENE_BLOCKED,
@@ -104,6 +104,7 @@ class WriteTurn:
         granted: Grants of the org that governs the owner, where that is another owner.
         kept: What is held back for this owner already.
         told: What the principal refused, where it writes for another owner than its own.
+        release: The decision to store what waited, which the one judgement then is about.
         outcomes: One per judgement, after :meth:`decide`.
         repeated: Place in the batch to the id of the memory that an earlier write under the same
             idempotency key left; filled by :meth:`decide`.
@@ -121,6 +122,7 @@ class WriteTurn:
     granted: tuple[Grant, ...] = ()
     kept: Sequence[HeldCandidate] = ()
     told: Refusals = NO_REFUSALS
+    release: Release | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     repeated: dict[int, str] = field(default_factory=dict)
     _held: list[HeldCandidate] = field(default_factory=list)
@@ -156,7 +158,7 @@ class WriteTurn:
         own_texts = NearTexts() if len(self.judgements) > 1 else None
         pending = Pending(IndexView(self.index, scribe.moment.now), own_texts)
         self._room = Room(self.index, self.policy.quotas, scribe)
-        self._waiting = {_held_as(decode_candidate(row.body), row.reason) for row in self.kept}
+        self._waiting = {held_as(decode_candidate(row.body), row.reason) for row in self.kept}
         for place, judgement in enumerate(self.judgements):
             known = self._known(snapshot, judgement.candidate)
             if known is not None and not self._refusal(judgement.candidate):
@@ -171,6 +173,7 @@ class WriteTurn:
         final |= {new.memory.id: new.memory for new in added}
         now = scribe.moment.now
         self.outcomes[:] = [_settled(outcome, final, now) for outcome in self.outcomes]
+        gone = self._let_go(scribe)
         change = Change(
             known_at=scribe.moment.known_at,
             added=added,
@@ -179,6 +182,7 @@ class WriteTurn:
                 indexed_version(self.services, memory, self.prepared) for memory in pending.retagged
             ),
             held=tuple(self._held),
+            released=gone,
             reviews=tuple(
                 encode_review(replace(review, proposed_by=self.principal.acting))
                 for review in pending.reviews
@@ -217,6 +221,7 @@ class WriteTurn:
             grants=(*snapshot.grants, *self.granted),
             tombstoned=self._binds(buried),
             refused=self._refusal(candidate),
+            released=self.release is not None,
         )
         if isinstance(verdict, Refused):
             return self._refuse(candidate, OutcomeKind.BLOCKED, verdict.reasons, scribe)
@@ -269,28 +274,35 @@ class WriteTurn:
     def _keep_back(
         self, judgement: Hold | Repeat, kind: OutcomeKind, snapshot: Snapshot, scribe: Scribe
     ) -> Outcome:
-        candidate, id = judgement.candidate, scribe.moment.new_id()
+        candidate = judgement.candidate
         if by := self._refusal(candidate):
             return self._refuse(candidate, OutcomeKind.BLOCKED, (consent_refused(by),), scribe)
         if self._binds(snapshot.tombstoned.intersection(marks_of(candidate))):
             return self._refuse(candidate, OutcomeKind.BLOCKED, (TOMBSTONED,), scribe)
         if found := hygiene_blocked(candidate, self.policy):
             return self._refuse(candidate, OutcomeKind.BLOCKED, (found,), scribe)
-        name = _held_as(candidate, kind.value)
+        name = held_as(candidate, kind.value)
         if name in self._waiting:
             return Outcome(kind, None, (*judgement.reasons, "already_held"))
         self._waiting.add(name)
-        session, at = candidate.origin.session, scribe.moment.known_at
-        held = HeldCandidate(id, session, kind.value, encode_candidate(candidate), at)
+        held = kept_back(judgement, kind, self.principal, scribe)
         self._held.append(held)
         event = scribe.record(
             EventType(kind.value),
             candidate.scope,
-            subjects=(id,),
+            subjects=(held.id,),
             reasons=judgement.reasons,
             details=self._details(candidate),
         )
         return Outcome(kind, None, judgement.reasons, (event,))
+
+    def _let_go(self, scribe: Scribe) -> tuple[str, ...]:
+        if self.release is None or self.repeated:
+            return ()
+        if let_go(self.release, self.outcomes[0], self.judgements[0], scribe):
+            return (self.release.id,)
+        self._records.clear()  # It waits on, and whoever releases it again is not answered by this.
+        return ()
 
     def _refuse(
         self, candidate: Candidate, kind: OutcomeKind, reasons: tuple[str, ...], scribe: Scribe
@@ -313,7 +325,8 @@ class WriteTurn:
         # What hygiene found there is told by its mark alone (HY-1).
         key = None if any(f.field == "key" for f in candidate.findings) else candidate.key
         named = {"key": key, "category": candidate.category}
-        return {**named, "policy": self.policy_hash, **how_proposed(candidate)}
+        scores = scores_of(candidate) if candidate.findings else {}
+        return {**named, "policy": self.policy_hash, **how_proposed(candidate), **scores}
 
     def _first_entry(self, memory: Memory) -> NewVersion:
         """Return a version that is new, which says whose vector it has."""
@@ -435,9 +448,3 @@ def request_of(candidate: Candidate) -> bytes:
         # A promotion is of one version: its tags or its confidence may have changed since (SC-6).
         return hashlib.sha256(f"promotion {write_name(candidate)}".encode()).digest()
     return hashlib.sha256(encode_candidate(candidate)).digest()
-
-
-def _held_as(candidate: Candidate, kind: str) -> tuple[object, ...]:
-    """Return what tells one held candidate from another; the same twice is no more evidence."""
-    said = (candidate.origin.session, candidate.origin.turn)
-    return (kind, candidate.place, candidate.key, content_hash(candidate.content), *said)

@@ -36,6 +36,7 @@ from memstrata.manager.room import exceeded
 from memstrata.manager.screening import screened
 from memstrata.manager.services import Services
 from memstrata.manager.turn import WriteTurn, marks_of
+from memstrata.manager.waiting import Release
 from memstrata.policy.guards import governing, may_write
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
@@ -238,6 +239,7 @@ class Writer:
         owner: Scope,
         judgements: Sequence[Judgement],
         standing: frozenset[bytes] | None = None,
+        release: Release | None = None,
     ) -> tuple[Outcome, ...]:
         """Store judged candidates of one owner in one transaction; outcomes in their order.
 
@@ -245,13 +247,18 @@ class Writer:
             owner: Whose turn it is. Rights are looked at again under it.
             judgements: What policy said.
             standing: The tombstones that bind; None for all.
+            release: The decision to store what waited; then it is the one judgement.
         """
         if is_limited(self.policy(owner).quotas):
-            return await self._limited(owner, judgements, standing)
-        return await self._turn(owner, judgements, standing)
+            return await self._limited(owner, judgements, standing, release)
+        return await self._turn(owner, judgements, standing, release)
 
     async def _limited(
-        self, owner: Scope, judgements: Sequence[Judgement], standing: frozenset[bytes] | None
+        self,
+        owner: Scope,
+        judgements: Sequence[Judgement],
+        standing: frozenset[bytes] | None,
+        release: Release | None,
     ) -> tuple[Outcome, ...]:
         """Write those that are neither too many for a minute nor too much for the org (PO-6)."""
         services, quotas = self._services, self.policy(owner).quotas
@@ -276,12 +283,16 @@ class Writer:
         left = [place for place in range(len(judgements)) if place not in over]
         if not left:
             return tuple(over[place] for place in range(len(judgements)))
-        written = await self._turn(owner, [judgements[place] for place in left], standing)
+        written = await self._turn(owner, [judgements[place] for place in left], standing, release)
         outcomes = over | dict(zip(left, written, strict=True))
         return tuple(outcomes[place] for place in range(len(judgements)))
 
     async def _turn(
-        self, owner: Scope, judgements: Sequence[Judgement], standing: frozenset[bytes] | None
+        self,
+        owner: Scope,
+        judgements: Sequence[Judgement],
+        standing: frozenset[bytes] | None,
+        release: Release | None,
     ) -> tuple[Outcome, ...]:
         services = self._services
         policy = self.policy(owner)
@@ -306,6 +317,7 @@ class Writer:
             granted=await self._grants_over(owner) if owner.org is None else (),
             kept=await services.store.held(owner) if waits else (),
             told=await self._told(owner),
+            release=release,
         )
         committed = await services.store.commit(owner, turn.request, turn.decide)
         index.follow(committed)

@@ -373,16 +373,17 @@ def _unknown_hygiene(rules: _Hygiene, *, seals: bool) -> Iterator[tuple[yamltree
         ("hygiene", "high"): rules.high,
         ("hygiene", "suspicious"): rules.suspicious,
     }
-    for name, action in rules.classes.items():
-        at: yamltree.Path = ("hygiene", "classes", name)
-        if name not in CLASSES:
-            problem = f"there is no class {shown(name)}{_advice(name, sorted(CLASSES))}"
-            yield at, f"hygiene.classes.{name}: {problem}"
-        actions[at] = action
+    actions |= {("hygiene", "classes", name): action for name, action in rules.classes.items()}
+    for name in sorted(rules.classes.keys() - CLASSES):
+        problem = f"there is no class {shown(name)}{_advice(name, sorted(CLASSES))}"
+        yield ("hygiene", "classes", name), f"hygiene.classes.{name}: {problem}"
     for at, action in actions.items():
+        dotted, is_whole = ".".join(map(str, at)), len(at) == 2 and "secret" not in rules.classes
+        if action is Action.HOLD and (is_whole or str(at[-1]).startswith("secret")):
+            yield at, f"{dotted}: with 'hold' secrets would wait in plain; say secret: redact"
         if action is Action.ENCRYPT and not seals:
             problem = "'encrypt' takes a store that seals what lies in it, and this one does not"
-            yield at, f"{'.'.join(map(str, at))}: {problem}; say block, redact or flag"
+            yield at, f"{dotted}: {problem}; say block, redact or flag"
 
 
 def _at(dotted: str, problem: str) -> tuple[yamltree.Path, str]:

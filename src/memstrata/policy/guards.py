@@ -8,6 +8,8 @@ talk a guard out of its answer. Reasons of a refusal:
     ``admin`` right in the default org (SC-3).
 ``hygiene_blocked:<mark>``
     Policy blocks what hygiene found in it, ``hygiene_blocked:secret:github-pat`` (HY-1).
+``hygiene_held:<mark>``
+    Policy has it wait for somebody to decide, and nobody has (HY-6).
 ``consent_refused:key``, ``consent_refused:category``
     The user, or who writes for somebody else, refused to have this remembered (PO-4).
 ``tombstoned``
@@ -34,6 +36,7 @@ from collections.abc import Iterable
 
 from memstrata.domain.consent import About
 from memstrata.domain.decision import Approved, Candidate, Commit, Proposer, Refused
+from memstrata.domain.held import HYGIENE_HELD
 from memstrata.domain.hygiene import Action
 from memstrata.domain.memory import Kind
 from memstrata.domain.scope import DEFAULT_ORG, Grant, Principal, Right, Scope, ScopeLevel
@@ -57,6 +60,7 @@ def approve(
     grants: Iterable[Grant] = (),
     tombstoned: bool = False,
     refused: About | None = None,
+    released: bool = False,
 ) -> Approved | Refused:
     """Approve a judgement for writing, or say why not.
 
@@ -68,6 +72,7 @@ def approve(
             same turn.
         tombstoned: Whether the candidate's key or normalised content is a tombstone.
         refused: By what a person refused to have it remembered, or None.
+        released: Whether somebody has decided that what waited is to be stored.
 
     Returns:
         The approval with the life in days that the memory gets: the category's, or the
@@ -80,6 +85,7 @@ def approve(
         for reason in (
             None if may_write(principal, candidate.scope, grants) else "scope_not_own",
             hygiene_blocked(candidate, policy),
+            *(() if released else hygiene_held(candidate, policy)),
             _against_category(candidate, policy),
             _against_trust(candidate, policy),
             _against_tombstone(candidate, tombstoned=tombstoned),
@@ -105,6 +111,14 @@ def hygiene_blocked(candidate: Candidate, policy: Policy) -> str | None:
         if policy.hygiene.action_on(finding) is Action.BLOCK:
             return f"{HYGIENE_BLOCKED}:{finding.mark}"
     return None
+
+
+def hygiene_held(candidate: Candidate, policy: Policy) -> tuple[str, ...]:
+    """Return for what of hygiene's findings policy has a candidate wait, each mark once."""
+    if not candidate.findings:
+        return ()
+    held = (f for f in candidate.findings if policy.hygiene.action_on(f) is Action.HOLD)
+    return tuple(dict.fromkeys(f"{HYGIENE_HELD}:{finding.mark}" for finding in held))
 
 
 def may_write(principal: Principal, target: Scope, grants: Iterable[Grant] = ()) -> bool:

@@ -257,7 +257,8 @@ class Policy(Value):
         multi_valued_predicates: Predicates of which it has any number (LT-3).
         gates: When a text is a repetition, no news, or more believable than another.
         review_days: After so many days nobody is asked any more about a contradiction that nobody
-            has decided (HY-5); None for never.
+            has decided (HY-5), nor about what waits because of what hygiene found (HY-6); None for
+            never.
         execution: What is allowed now.
         budgets: What one agent run may use up.
         recall: Preference bias.

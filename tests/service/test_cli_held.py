@@ -1,0 +1,34 @@
+"""What waits for a decision, on the command line."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_what_waits_is_listed_released_and_discarded(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("hygiene: {classes: {personal:email: hold}}", "utf-8")
+    monkeypatch.setenv("MEMSTRATA_POLICY", str(policy))
+    for text in ("Write to ana@example.org", "Write to ben@example.org"):
+        cli("remember", text)
+    first, second = json.loads(cli("--json", "held", "list").stdout)
+
+    listed = cli("held", "list").stdout
+    unknown = cli("held", "release", "nothing")
+    released = cli("held", "release", first["id"], "--reason", "mine")
+    discarded = cli("held", "discard", second["id"])
+    counted = cli("hygiene", "--dry-run").stdout
+
+    assert "(hygiene_held:personal:email)" in listed
+    assert "user: Write to ana@example.org" in listed
+    assert (unknown.returncode, released.returncode, discarded.returncode) == (1, 0, 0)
+    assert released.stdout.startswith("created ")
+    assert cli("held", "list").stdout.strip() == "nothing found"
+    assert "1    personal:email" in counted
