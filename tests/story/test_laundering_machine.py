@@ -26,8 +26,8 @@ from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.wiring import IN_MEMORY, assemble
 
-STEPS = int(os.environ.get("LAUNDERING_STEPS", "300"))
-SEED = int(os.environ.get("LAUNDERING_SEED", "7"))
+STEPS = int(os.environ.get("LAUNDERING_STEPS", "900"))
+SEED = int(os.environ.get("LAUNDERING_SEED", "11"))
 STEPS_OF_A_LIFE = 50
 
 ATTACKS = [
