@@ -71,3 +71,41 @@ def test_what_waits_and_what_was_asked_does_not_keep_an_erasure_either(path):
         receipt = strata.manager(user="ana").erase()
 
         assert (receipt.state, receipt.unreadable) == (ErasureState.COMPLETE, 1)
+
+
+@pytest.mark.parametrize(("edit", "unreadable"), [(BODY, True), (NO_JSON, True), (STATE, False)])
+@pytest.mark.parametrize("by", ["id", "key"])
+@pytest.mark.parametrize("entry", ["sound", "damaged"])
+def test_a_damaged_memory_is_forgotten_with_its_chain(path, edit, unreadable, by, entry):
+    last, _ = lived(path, edit)
+    if entry == "damaged":
+        edited(path, f"index_rows SET entry = x'00' WHERE id = '{last}'")
+    with memstrata.open(path) as strata:
+        ana = strata.manager(user="ana")
+        outcome = ana.forget(id=last) if by == "id" else ana.forget(key="door")
+
+        assert outcome.kind == "forgotten"
+        expected = ("count:2", "unreadable:1") if unreadable else ("count:2",)
+        assert outcome.reasons == expected
+        assert [one.content for one in ana.list()] == ["Tea is green"]
+        assert strata.verify_audit().ok
+        assert ana.remember("The door code is 1234", key="door").memory
+
+
+def test_what_is_not_named_keeps_what_is_damaged(path):
+    last, _ = lived(path, STATE)
+    with memstrata.open(path) as strata:
+        ana = strata.manager(user="ana")
+        assert ana.forget(key="tea").reasons == ("count:1",)
+        with pytest.raises(StoreCorrupt):
+            ana.list()
+        assert strata.manager(user="bob").forget(id=last).reasons == ("not_found",)
+        assert strata.manager(user="ana", task="t1").forget(id=last).reasons == ("not_found",)
+
+
+def test_a_task_does_not_remove_what_is_damaged_at_home(path):
+    last, _ = lived(path, BODY)
+    with memstrata.open(path) as strata:
+        task = strata.manager(user="ana", task="t1")
+        assert task.forget(id=last).reasons == ("not_found",)
+        assert strata.manager(user="ana").forget(id=last).kind == "forgotten"

@@ -294,6 +294,18 @@ def salvage(row: StoredRow) -> Memory | None:
     return None
 
 
+def by_creation(rows: Iterable[StoredRow]) -> tuple[StoredRow, ...]:
+    """Sort rows by when their memories were made, then by id; those whose bodies cannot be read
+    come last, for whoever decodes them to refuse or to remove.
+    """
+
+    def place(row: StoredRow) -> tuple[bool, float, str]:
+        memory = salvage(row)
+        return (memory is None, 0 if memory is None else to_us(memory.created_at), row.id)
+
+    return tuple(sorted(rows, key=place))
+
+
 def _unreadable(row: StoredRow, error: Exception) -> StoreCorrupt:
     next_step = "restore it from a backup, or forget it by this id, or erase its owner"
     return StoreCorrupt(f"memory {row.id}", f"row cannot be read: {error}; {next_step}")

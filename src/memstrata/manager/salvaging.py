@@ -1,4 +1,4 @@
-"""What can be read of what an erasure removes: what cannot be goes all the same (FX-3)."""
+"""What can be read of what is removed: what cannot be goes all the same (FX-3)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from typing import TypeVar
 
 from memstrata.domain.candidate_codec import decode_candidate
 from memstrata.domain.change import HeldCandidate, PendingOutbox, StoredRow
+from memstrata.domain.checks import is_whole
 from memstrata.domain.codec import salvage
 from memstrata.domain.decision import Candidate
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Scope
 from memstrata.manager.outbox import unpacked
+from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, scope_tag
+
+_SCOPE = (ENTRY_COLUMNS.names or ()).index("scope")
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -51,6 +56,15 @@ def salvaged(
         tuple(one for one in readable if one is not None),
         sum(one is None for each in read for one in each),
     )
+
+
+def may_lie(row: StoredRow, place: Scope) -> bool:
+    """Whether a memory that cannot be read lies in a place, as its index entry says; where that
+    is damaged too, it is the user's, and no task's to remove.
+    """
+    if not is_whole(row.entry, row.id) or len(row.entry) < ENTRY.size:
+        return place == place.owner
+    return bool(ENTRY.unpack_from(row.entry)[_SCOPE] == scope_tag(place))
 
 
 def _or_none(read: Callable[[A], B], one: A) -> B | None:
