@@ -22,7 +22,7 @@ from memstrata.domain.change import (
     Snapshot,
     StoredRow,
 )
-from memstrata.domain.codec import decode
+from memstrata.domain.codec import by_creation, decode
 from memstrata.domain.memory import Memory
 from memstrata.domain.moving import Part
 from memstrata.domain.scope import Grant, Scope
@@ -127,7 +127,7 @@ class CodedReads(PostgresStore):
     async def keyed(self, owner: Scope, scope: Scope, key: str) -> tuple[StoredRow, ...]:
         """See the port."""
         rows = await self._tagged(owner, key_tag(self._owners.of(owner).tag, scope, key))
-        return tuple(sorted(rows, key=lambda row: (decode(row).created_at, row.id)))
+        return by_creation(rows)
 
     async def rows(
         self, owner: Scope, *, after: str = "", limit: int = 1000

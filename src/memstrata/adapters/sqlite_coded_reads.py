@@ -32,7 +32,7 @@ from memstrata.domain.change import (
     Snapshot,
     StoredRow,
 )
-from memstrata.domain.codec import decode
+from memstrata.domain.codec import by_creation, decode
 from memstrata.domain.memory import Memory
 from memstrata.domain.moving import Part, Row
 from memstrata.domain.scope import Grant, Scope
@@ -105,7 +105,7 @@ class CodedReads(SqliteStore):
     async def keyed(self, owner: Scope, scope: Scope, key: str) -> tuple[StoredRow, ...]:
         """See the port."""
         rows = await self._tagged(owner, key_tag(self._owners.of(owner).tag, scope, key))
-        return tuple(sorted(rows, key=lambda row: (decode(row).created_at, row.id)))
+        return by_creation(rows)
 
     async def rows(
         self, owner: Scope, *, after: str = "", limit: int = 1000

@@ -38,7 +38,7 @@ from memstrata.domain.change import (
     StoredRow,
     TurnRequest,
 )
-from memstrata.domain.codec import decode, status_of
+from memstrata.domain.codec import by_creation, decode, status_of
 from memstrata.domain.consent import Consent
 from memstrata.domain.erasure import Purged
 from memstrata.domain.errors import StoreUnavailable
@@ -165,7 +165,7 @@ class DictStore(DictBackups):
         """See the port."""
         with self._open():
             rows = [k.row for k in self._kept(owner) if k.scope == scope and k.key == key]
-        return tuple(sorted(rows, key=lambda row: (decode(row).created_at, row.id)))
+        return by_creation(rows)
 
     async def rows(
         self, owner: Scope, *, after: str = "", limit: int = 1000

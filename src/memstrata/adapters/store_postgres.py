@@ -32,7 +32,7 @@ from memstrata.domain.change import (
     Snapshot,
     StoredRow,
 )
-from memstrata.domain.codec import decode
+from memstrata.domain.codec import by_creation
 from memstrata.domain.consent import Consent
 from memstrata.domain.erasure import Purged
 from memstrata.domain.event import Link
@@ -112,7 +112,7 @@ class PostgresStore(PostgresBackups):
         """See the port."""
         tag = key_tag(self._owners.of(owner).tag, scope, key)
         rows = stored_rows(await self._ask_of(owner, "rows_by_tag", tag=tag))
-        return tuple(sorted(rows, key=lambda row: (decode(row).created_at, row.id)))
+        return by_creation(rows)
 
     async def rows(
         self, owner: Scope, *, after: str = "", limit: int = 1000

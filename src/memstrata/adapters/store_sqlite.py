@@ -29,7 +29,7 @@ from memstrata.domain.change import (
     StoredRow,
     TurnRequest,
 )
-from memstrata.domain.codec import decode
+from memstrata.domain.codec import by_creation
 from memstrata.domain.consent import Consent
 from memstrata.domain.erasure import Purged
 from memstrata.domain.errors import InvalidScope
@@ -114,7 +114,7 @@ class SqliteStore(SqliteBackups):
         with self._reading() as connection:
             tag = key_tag(known.tag, scope, key)
             rows = rows_of.fetch_by_tag(connection, known.digest, tag)
-        return tuple(sorted(rows, key=lambda row: (decode(row).created_at, row.id)))
+        return by_creation(rows)
 
     async def rows(
         self, owner: Scope, *, after: str = "", limit: int = 1000

@@ -129,6 +129,11 @@ def _receipt(value: ErasureReceipt) -> str:
     removed = ", ".join(f"{count} {part}" for part, count in sorted(value.removed.items()))
     lines.append(f"removed: {removed or 'nothing'}; {value.copies} copies of others")
     lines.append(f"kept: {value.tombstones} tombstones, link {value.link.seq} of the audit chain")
+    if value.unreadable:
+        lines.append(
+            f"{value.unreadable} of them could not be read: no tombstones of these, and their text "
+            "was not looked for"
+        )
     lines += [f"{file.result:<8} {file.path} ({file.size} bytes)" for file in value.files]
     lines += [f"may remain in {each.where}: {each.until}" for each in value.remains]
     return "\n".join(lines)

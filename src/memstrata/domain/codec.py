@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -223,7 +224,7 @@ def check_states(rows: Sequence[StoredRow]) -> None:
         try:
             without_check(row.state)
         except ValueError as error:
-            raise StoreCorrupt(f"memory {row.id}", f"row cannot be read: {error}") from error
+            raise _unreadable(row, error) from error
 
 
 def with_status(state: bytes, status: Status) -> bytes:
@@ -247,6 +248,9 @@ def first_end(state: bytes) -> int | None:
     """Read only the earlier of soft and hard expiry of a packed state, µs; None for neither."""
     return min([end for end in _ENDS.unpack_from(state) if end != NEVER], default=None)
 
+
+_NO_STATE = with_check(STATE.pack(*[0] * 10, *[NEVER] * 4))
+"""A state for a memory that has lost its own."""
 
 _UNREADABLE = (
     ValueError,
@@ -273,8 +277,38 @@ def decode(row: StoredRow) -> Memory:
         fields["known_from"] = from_us(row.known_from)
         fields["known_to"] = None if row.known_to is None else from_us(row.known_to)
     except _UNREADABLE as error:
-        raise StoreCorrupt(f"memory {row.id}", f"row cannot be read: {error}") from error
+        raise _unreadable(row, error) from error
     return Memory.of(**fields)
+
+
+def salvage(row: StoredRow) -> Memory | None:
+    """Read what can be read of a memory that is to go, for whom nothing but its content counts.
+
+    Returns:
+        The memory; with a state that says nothing, where its own is damaged; None where its body
+        is. Nothing of it may be written back or shown.
+    """
+    for readable in (row, row._replace(state=_NO_STATE)):
+        with suppress(StoreCorrupt):
+            return decode(readable)
+    return None
+
+
+def by_creation(rows: Iterable[StoredRow]) -> tuple[StoredRow, ...]:
+    """Sort rows by when their memories were made, then by id; those whose bodies cannot be read
+    come last, for whoever decodes them to refuse or to remove.
+    """
+
+    def place(row: StoredRow) -> tuple[bool, float, str]:
+        memory = salvage(row)
+        return (memory is None, 0 if memory is None else to_us(memory.created_at), row.id)
+
+    return tuple(sorted(rows, key=place))
+
+
+def _unreadable(row: StoredRow, error: Exception) -> StoreCorrupt:
+    next_step = "restore it from a backup, or forget it by this id, or erase its owner"
+    return StoreCorrupt(f"memory {row.id}", f"row cannot be read: {error}; {next_step}")
 
 
 def decode_all(rows: Iterable[StoredRow]) -> tuple[Memory, ...]:

@@ -24,6 +24,9 @@ from memstrata.domain.value import Value
 RECEIPT_FORMAT = 1
 """Raised when the JSON form of a receipt changes."""
 
+UNREADABLE = "unreadable"
+"""Reason in the record of an erasure, with a count behind a colon."""
+
 _SEAL = b"memstrata erasure receipt 1\0"
 
 
@@ -157,6 +160,19 @@ class ErasureReceipt(Value):
     remains: tuple[Remainder, ...]
     link: Proof
     seal: str = ""
+
+    @property
+    def unreadable(self) -> int:
+        """How much of what went could not be read any more, as the link tells it: there are no
+        tombstones of it, and its text was not looked for in files.
+        """
+        try:
+            reasons = json.loads(self.link.payload)["reasons"]
+            return sum(
+                int(n) for what, _, n in (r.partition(":") for r in reasons) if what == UNREADABLE
+            )
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return 0  # not the record of an erasure: `check_alone` says so
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> ErasureReceipt:

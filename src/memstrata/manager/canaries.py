@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
-from memstrata.domain.candidate_codec import decode_candidate
-from memstrata.domain.change import HeldCandidate, StoredRow
-from memstrata.domain.codec import canonical_json, decode
+from memstrata.domain.change import StoredRow
+from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate
 from memstrata.domain.memory import Memory
 from memstrata.retrieval.entry import ENTRY
@@ -31,25 +31,29 @@ LEAST_KINDS = 4
 """Different bytes that a string must have: a run of zeros is no trace of anybody."""
 
 
-def canaries(rows: Iterable[StoredRow], held: Iterable[HeldCandidate]) -> Iterator[bytes]:
+def canaries(rows: Iterable[StoredRow], records: Iterable[Memory | Candidate]) -> Iterator[bytes]:
     """Yield what to look for of memories and of candidates that wait, in any order.
+
+    Args:
+        rows: Every row that goes, though its body cannot be read.
+        records: What could be read of them, and the candidates.
 
     Contents, quotes, keys, tags, values of metadata, speakers and triples as the store writes them;
     of the index entry, parts of the vector and of the term ids.
     """
     for row in rows:
-        yield from _of_record(decode(row))
         vector, terms = row.entry[ENTRY.size + 16 :][:48], row.entry[-48:]
         yield from filter(_tells, (vector, terms))
-    for each in held:
-        yield from _of_record(decode_candidate(each.body))
+    for each in records:
+        yield from _of_record(each)
 
 
 def of_queries(bodies: Iterable[bytes]) -> Iterator[bytes]:
     """Yield what to look for of receipts in a journal: what was asked."""
     for body in bodies:
-        cue = json.loads(body).get("cue", {})
-        yield from _windows(cue.get("query") or "")
+        with suppress(ValueError, AttributeError):  # a damaged one goes all the same
+            cue = json.loads(body).get("cue", {})
+            yield from _windows(cue.get("query") or "")
 
 
 def of_bodies(bodies: Iterable[bytes]) -> Iterator[bytes]:

@@ -24,6 +24,7 @@ class Doom:
         everything: Whether all of the place goes, what is added or held back there included.
         hears: Whether the principal's agent belongs to an audience: another's is not its to remove.
         dry_run: Whether to count only.
+        lost: Ids of memories that cannot be read any more, and go by their names.
     """
 
     place: Scope
@@ -33,6 +34,7 @@ class Doom:
     hears: Callable[[Memory | Candidate], bool]
     came_from: Callable[[Memory | Candidate], bool] | None = None
     dry_run: bool = False
+    lost: frozenset[str] = frozenset()
 
     def takes(self, one: Memory | Candidate) -> bool:
         """Whether a version, or a candidate that waits, goes."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
-from memstrata.domain.candidate_codec import decode_candidate
 from memstrata.domain.change import (
     Change,
     Head,
@@ -23,9 +22,10 @@ from memstrata.domain.change import (
     StoredRow,
     TurnRequest,
 )
-from memstrata.domain.codec import decode
+from memstrata.domain.decision import Candidate
 from memstrata.domain.erasure import (
     RECEIPT_FORMAT,
+    UNREADABLE,
     ErasureReceipt,
     ErasureState,
     Proof,
@@ -33,6 +33,7 @@ from memstrata.domain.erasure import (
 )
 from memstrata.domain.errors import ScopeDenied, StoreCorrupt, StoreUnavailable
 from memstrata.domain.event import CHAIN_START, EventType, Link
+from memstrata.domain.memory import Memory
 from memstrata.domain.moving import PARTS
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.value import from_us
@@ -41,6 +42,7 @@ from memstrata.manager.canaries import canaries, of_bodies, of_queries
 from memstrata.manager.cascading import told_to_others
 from memstrata.manager.journal import DIGEST
 from memstrata.manager.promotion import deliver
+from memstrata.manager.salvaging import Salvaged, salvaged
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.turn import marks_of
@@ -254,13 +256,15 @@ class _Erasure:
             return None
         scribe = Scribe(self.services, self.principal, snapshot)
         rows = list((self.read.rows or {}).values())
-        buried = self._buried(rows)
+        found = salvaged(rows, self.read.held, self.read.work)
+        buried = _buried(found)
         removed = {part: count for part, count in snapshot.counts.items() if part not in STAYS}
         head = snapshot.head
         # Neither path nor ids: what is left says nothing of whom it is about.
         scribe.record(
             EventType.ERASED,
             Scope.of_global(),
+            reasons=(f"{UNREADABLE}:{found.unreadable}",) if found.unreadable else (),
             details={
                 "removed": removed,
                 "copies": len(self.read.elsewhere),
@@ -269,7 +273,8 @@ class _Erasure:
             },
             actor="subject" if self.principal.home == self.subject else None,
         )
-        sought = {*canaries(rows, self.read.held), *of_queries(self.read.queries)}
+        records: tuple[Memory | Candidate, ...] = (*found.memories, *found.candidates)
+        sought = {*canaries(rows, records), *of_queries(self.read.queries)}
         self.needles = tuple(sought | {*of_bodies(self.read.said)})
         self.is_done = True
         return Change(
@@ -277,14 +282,13 @@ class _Erasure:
             erased=True,
             tombstones=buried,
             events=scribe.events,
-            outbox=told_to_others(scribe.moment.new_id, self.read.work, self.read.elsewhere),
+            outbox=told_to_others(scribe.moment.new_id, found.work, self.read.elsewhere),
         )
 
-    def _buried(self, rows: Sequence[StoredRow]) -> tuple[bytes, ...]:
-        waiting = {
-            mark for held in self.read.held for mark in marks_of(decode_candidate(held.body))
-        }
-        return tuple(sorted({*tombstones(map(decode, rows), keys=True), *waiting}))
+
+def _buried(found: Salvaged) -> tuple[bytes, ...]:
+    waiting = {mark for candidate in found.candidates for mark in marks_of(candidate)}
+    return tuple(sorted({*tombstones(found.memories, keys=True), *waiting}))
 
 
 def _follows(then: Head | None, now: Head | None) -> bool:

@@ -18,9 +18,10 @@ from memstrata.domain.change import (
     StoredRow,
     TurnRequest,
 )
-from memstrata.domain.codec import decode
+from memstrata.domain.codec import decode, salvage
 from memstrata.domain.decision import Candidate, Outcome, OutcomeKind
-from memstrata.domain.errors import InvalidInput, ScopeDenied
+from memstrata.domain.erasure import UNREADABLE
+from memstrata.domain.errors import InvalidInput, ScopeDenied, StoreCorrupt
 from memstrata.domain.event import EventType
 from memstrata.domain.filters import Filter
 from memstrata.domain.memory import Memory, Place
@@ -34,6 +35,7 @@ from memstrata.manager.journal import DIGEST
 from memstrata.manager.outbox import Promotion, unpacked
 from memstrata.manager.promotion import deliver
 from memstrata.manager.reading import Reader
+from memstrata.manager.salvaging import may_lie
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.showing import ECHO
@@ -89,11 +91,11 @@ class Forgetter:
                     dry_run=dry_run,
                 )
             )
-        targets = await self._targets(place, id=id, key=key, wanted=wanted)
+        targets, lost = await self._targets(place, id=id, key=key, wanted=wanted)
         everything = id is None and key is None and wanted is None
-        if not targets and not everything:
+        if not targets and not lost and not everything:
             return NOT_FOUND
-        roots = frozenset(memory.root for memory in targets)
+        roots = frozenset(memory.root for memory in targets) | await self._roots_of(lost)
         return await self._forgotten(
             Doom(
                 place,
@@ -102,6 +104,7 @@ class Forgetter:
                 everything=everything,
                 hears=self._reader.hears,
                 dry_run=dry_run,
+                lost=lost,
             )
         )
 
@@ -173,11 +176,11 @@ class Forgetter:
         (head,) = await store.heads([owner])
         for may_wait in (True, False):
             seen = await store.heads([owner]) if may_wait else (None,)
-            chains = await self._chains(owner, doom)
+            chains, going = await self._chains(owner, doom)
             held = await store.held(owner)
             told = await self._told(owner, chains.values(), held)
             turn = _Forgetting(self._services, self._principal, doom, chains, held, head, told)
-            turn.expected = seen[0]
+            turn.expected, turn.going = seen[0], going
             # In this order: a promotion that is settled in between is seen as derived, too.
             turn.work = await store.outbox(source=owner, limit=MAX_OUTBOX)
             turn.elsewhere = await self._elsewhere(owner, doom, chains)
@@ -188,24 +191,32 @@ class Forgetter:
             await store.settle(owner, turn.withdrawn)
         if turn.withdrawn or turn.copies:
             await deliver(self._services, owner)
-        self._services.indexes.of(owner).refresh(await store.snapshot(owner))
+        try:
+            self._services.indexes.of(owner).refresh(await store.snapshot(owner))
+        except StoreCorrupt:
+            # It is done. Another damaged memory is told to whoever reads, and so builds it anew.
+            self._services.indexes.renew(owner)
         return turn.outcome
 
-    async def _chains(self, owner: Scope, doom: Doom) -> dict[str, StoredRow]:
+    async def _chains(
+        self, owner: Scope, doom: Doom
+    ) -> tuple[dict[str, StoredRow], frozenset[str]]:
         """Return every version of the chains of what goes, and of what may have been derived from
-        it: to see what of them stays.
+        it: to see what of them stays. And the ids of those that go for sure.
         """
-        rows = dict[str, StoredRow]()
+        lost = await self._services.store.get(owner, sorted(doom.lost))
+        named = await self._versions(owner, doom.roots) | {row.id: row for row in lost}
+        rows = dict(named)
         roots = set(doom.roots)
         if doom.came_from is not None:
             roots |= {m.root for m in map(decode, await self._all_rows()) if doom.takes(m)}
-        while roots:
-            fresh = await self._versions(owner, roots)
+        fresh = named | await self._versions(owner, roots - doom.roots)
+        while fresh:
             rows |= fresh
             children = [id for id in await self._children(owner, [*fresh]) if id not in rows]
             found = await self._services.store.get(owner, children)
-            roots = {memory.root for memory in map(decode, found)}
-        return rows
+            fresh = await self._versions(owner, {memory.root for memory in map(decode, found)})
+        return rows, frozenset(named)
 
     async def _versions(self, owner: Scope, roots: Collection[str]) -> dict[str, StoredRow]:
         histories = [await self._services.store.history(owner, root) for root in sorted(roots)]
@@ -241,7 +252,8 @@ class Forgetter:
         """Return what the trail says beside the ids of memories: events that name a key that may
         go, or a candidate that waits. What was refused has no id, and yet its key is told.
         """
-        keys = {memory.key for memory in map(decode, rows)}
+        # What cannot be read goes, or refuses the turn.
+        keys = {memory.key for memory in map(salvage, rows) if memory is not None}
         keys |= {decode_candidate(each.body).key for each in held}
         keys.discard(None)
         ids, found, after = {each.id for each in held}, list[_Told](), 0
@@ -253,7 +265,10 @@ class Forgetter:
 
     async def _targets(
         self, place: Scope, *, id: str | None, key: str | None, wanted: Filter | None
-    ) -> list[Memory]:
+    ) -> tuple[list[Memory], frozenset[str]]:
+        """Return the memories that are meant, and the ids of those that are meant by their names
+        and cannot be read any more.
+        """
         owner, store = place.owner, self._services.store
         rows: Sequence[StoredRow]
         if id is not None:
@@ -262,9 +277,25 @@ class Forgetter:
             rows = await store.keyed(owner, place, check_text("key", key, 512))
         else:
             rows = await self._all_rows()
-        mine = [memory for memory in map(decode, rows) if memory.scope == place]
+        lost = frozenset[str]()
+        if wanted is None and (id is not None or key is not None):
+            # By key they are looked up in their place. For whom they were meant nobody can say.
+            gone = [row for row in rows if salvage(row) is None]
+            lost = frozenset(row.id for row in gone if key is not None or may_lie(row, place))
+            found = [memory for memory in map(salvage, rows) if memory is not None]
+        else:
+            found = [decode(row) for row in rows]
+        mine = [memory for memory in found if memory.scope == place]
         # Expired ones and those for another purpose go too; another agent's are not ours to remove.
-        return [m for m in mine if self._reader.hears(m) and holds(wanted, m)]
+        return [m for m in mine if self._reader.hears(m) and holds(wanted, m)], lost
+
+    async def _roots_of(self, lost: frozenset[str]) -> frozenset[str]:
+        """Return the chains of memories that cannot be read, as the versions beside them tell."""
+        if not lost:
+            return frozenset()
+        found = [one for one in map(salvage, await self._all_rows()) if one is not None]
+        beside = {m.root for m in found if not lost.isdisjoint((m.supersedes, m.superseded_by))}
+        return lost | beside  # a first version is its chain's root
 
     async def _all_rows(self) -> list[StoredRow]:
         owner, rows = self._principal.home.owner, list[StoredRow]()
@@ -307,6 +338,7 @@ class _Forgetting:
         copies: Those of them that go, after :meth:`decide`.
         expected: Where the owner has to stand still, as the trail was read then; None if it may
             have moved on.
+        going: Ids of those of ``chains`` that go for sure, though they cannot be read.
     """
 
     services: Services
@@ -317,6 +349,7 @@ class _Forgetting:
     head: Head | None
     told: Sequence[_Told]
     expected: Head | None = None
+    going: frozenset[str] = frozenset()
     work: Sequence[PendingOutbox] = ()
     elsewhere: Mapping[str, Sequence[tuple[Scope, str]]] = field(default_factory=dict)
     copies: Sequence[tuple[Scope, str]] = ()
@@ -329,11 +362,12 @@ class _Forgetting:
         if self.expected is not None and snapshot.head != self.expected:
             return None  # the trail may tell more by now
         scribe = Scribe(self.services, self.principal, snapshot)
-        versions = {row.id: decode(row) for row in (*self.chains.values(), *snapshot.rows)}
+        versions, lost = self._read((*self.chains.values(), *snapshot.rows))
         named = [memory.id for memory in versions.values() if self.doom.takes(memory)]
         by_source = self.doom.came_from is not None
-        doomed = with_derived(versions.values(), named, promoted=by_source)
-        gone, went = [versions[id] for id in doomed], frozenset(doomed)
+        readable = with_derived(versions.values(), {*named, *lost}, promoted=by_source)
+        doomed = tuple(sorted({*readable, *lost}))
+        gone, went = [versions[id] for id in readable], frozenset(doomed)
         again = standing_again(versions, went, scribe.moment) if by_source else ()
         stays = [m for m in (*versions.values(), *again) if m.id not in went and m.status.is_live]
         kept = tombstones(stays, keys=True) if by_source else ()
@@ -342,10 +376,10 @@ class _Forgetting:
         if not doomed and not released:
             self.outcome = NOT_FOUND
             return None
-        derived = len(doomed) - len(set(named))
+        derived = len(readable) - len(set(named))
         copies = [copy for id in doomed for copy in self.elsewhere.get(id, ())]
         counted = {"count": len(doomed), "held": len(released), "derived": derived}
-        counted |= {"elsewhere": len(copies), "revived": len(again)}
+        counted |= {"elsewhere": len(copies), "revived": len(again), UNREADABLE: len(lost)}
         reasons = tuple(f"{what}:{n}" for what, n in counted.items() if n or what == "count")
         if self.doom.dry_run:
             self.outcome = Outcome(OutcomeKind.DROPPED, None, ("dry_run", *reasons))
@@ -369,6 +403,16 @@ class _Forgetting:
             unjournaled=(DIGEST, ECHO),
             outbox=told_to_others(scribe.moment.new_id, overtaken, copies),
         )
+
+    def _read(self, rows: Iterable[StoredRow]) -> tuple[dict[str, Memory], frozenset[str]]:
+        """Return versions by id, and the ids of those that go though they cannot be read.
+
+        Raises:
+            StoreCorrupt: If one cannot be read that may stay.
+        """
+        read = {row.id: salvage(row) if row.id in self.going else decode(row) for row in rows}
+        versions = {id: memory for id, memory in read.items() if memory is not None}
+        return versions, frozenset(read.keys() - versions.keys())
 
     def _blanked(
         self, gone: Iterable[Memory], released: Sequence[HeldCandidate]
