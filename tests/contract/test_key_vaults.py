@@ -36,11 +36,19 @@ class VaultContract:
 
             gone = (key(3)._replace(wrapped=None), key(1)._replace(wrapped=None))
             assert vault.keys(STORE, ALICE) == (*gone, key(2))
-        vault.destroy(STORE, ALICE, b"no such.")
+        vault.destroy(STORE, ALICE, key(3).id)
 
-        assert [each.wrapped for each in vault.keys(STORE, ALICE)] == [None] * 3
+        assert vault.keys(STORE, ALICE) == (*gone, key(2))
         assert vault.keys(STORE, BOB) == (key(4),)
         assert vault.keys(OTHER, ALICE) == (key(5),)
+
+    @pytest.mark.parametrize("until", [b"no such.", key(4).id, key(5).id])
+    def test_nothing_is_destroyed_up_to_a_key_that_the_owner_does_not_have(self, vault, until):
+        self.filled(vault)
+        vault.destroy(STORE, ALICE, until)
+
+        assert vault.keys(STORE, ALICE) == (key(3), key(1), key(2))
+        assert vault.keys(STORE, BOB) == (key(4),)
 
     def test_keys_that_are_left_are_wrapped_anew(self, vault):
         self.filled(vault)

@@ -308,6 +308,24 @@ def test_a_vault_that_cannot_be_written_leaves_the_erasure_pending(database):
     vault.close()
 
 
+def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(database):
+    live(database)
+    vault = Refusing(FileVault(database.vault))
+    with opened(database, key_vault=vault) as strata:
+        bob = strata.manager(user=BOB)
+        bob.erase()
+        bob.remember("Bob is back.")
+        database.run(
+            "INSERT INTO memstrata.owner_keys (owner, key_id, destroyed_at)"
+            " SELECT owner, 'ffffffffffffffff', destroyed_at + 1 FROM memstrata.owner_keys"
+        )
+        vault.is_refusing = False
+        assert bob.erasure().state == "complete"
+    with opened(database, key_vault=vault) as strata:
+        assert contents(strata.manager(user=BOB)) == {"Bob is back."}
+    vault.close()
+
+
 class Refusing:
     """A vault that destroys nothing while it refuses."""
 

@@ -180,11 +180,10 @@ class CodedSqliteStore(CodedReads):
         if (seals := self._opening.seals) is None:
             return super()._purge(owner, needles)
         with self._reading() as connection:
-            first = connection.execute(SQL["first_owner_key"], {"owner": owner}).get
+            found = connection.execute(SQL["first_owner_keys"], {"owner": owner}).fetchall()
         waits: tuple[str, ...] = ()
         try:
-            if first is not None:
-                seals.destroy(owner, bytes.fromhex(first))
+            seals.destroy(owner, {bytes.fromhex(str(first)) for (first,) in found})
         except StoreError:
             waits = ("key_vault",)
         purged = super()._purge(owner, needles)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Collection
 from typing import NamedTuple
 
 from cryptography.exceptions import InvalidTag
@@ -185,10 +186,26 @@ class Seals:
         self._known.pop(owner, None)
         return id
 
-    def destroy(self, owner: bytes, until: bytes) -> None:
-        """Destroy an owner's keys but that of an id and those after it."""
-        self._vault.destroy(self._store, owner, until)
+    def destroy(self, owner: bytes, firsts: Collection[bytes]) -> bool:
+        """Destroy an owner's keys of the lives before the one he leads.
+
+        Args:
+            owner: Digest.
+            firsts: Ids of the first keys of his lives after an erasure. One that the vault has
+                none of came with him from another store and says nothing here; nor does the time
+                at which it was noted, so the vault's order alone tells the latest.
+
+        Returns:
+            Whether the vault has one of them; else nothing was destroyed.
+        """
+        if not firsts:
+            return False
+        there = [key.id for key in self._vault.keys(self._store, owner) if key.id in firsts]
+        if not there:
+            return False
+        self._vault.destroy(self._store, owner, there[-1])
         self._known.pop(owner, None)
+        return True
 
     def is_destroyed(self, owner: bytes) -> bool:
         """Whether an owner had keys and none is left."""

@@ -30,8 +30,8 @@ SELECT ?1, ?2, ifnull(max(n), 0) + 1, ?3, ?4, ?5 FROM data_keys WHERE store = ?1
 """
 _DESTROY = """
 UPDATE data_keys SET wrapped = NULL
-WHERE store = ?1 AND owner = ?2 AND wrapped IS NOT NULL AND n < ifnull(
-    (SELECT n FROM data_keys WHERE store = ?1 AND owner = ?2 AND id = ?3), 9223372036854775807)
+WHERE store = ?1 AND owner = ?2 AND wrapped IS NOT NULL
+    AND n < (SELECT n FROM data_keys WHERE store = ?1 AND owner = ?2 AND id = ?3)
 """
 _LEFT = "SELECT owner, id, key_id, wrapped FROM data_keys WHERE store = ? AND wrapped IS NOT NULL"
 _REWRAP = "UPDATE data_keys SET key_id = ?, wrapped = ? WHERE store = ? AND owner = ? AND id = ?"

@@ -69,9 +69,9 @@ HAVING count(*) FILTER (WHERE id = %(id)s) = 0
 """
 _DESTROY = """
 UPDATE memstrata_keys.data_keys SET wrapped = NULL
-WHERE store = %(store)s AND owner = %(owner)s AND wrapped IS NOT NULL AND n < coalesce(
-    (SELECT k.n FROM memstrata_keys.data_keys AS k
-     WHERE k.store = %(store)s AND k.owner = %(owner)s AND k.id = %(until)s), 9223372036854775807)
+WHERE store = %(store)s AND owner = %(owner)s AND wrapped IS NOT NULL AND n < (
+    SELECT k.n FROM memstrata_keys.data_keys AS k
+    WHERE k.store = %(store)s AND k.owner = %(owner)s AND k.id = %(until)s)
 """
 _LEFT = """
 SELECT owner, id, key_id, wrapped FROM memstrata_keys.data_keys

@@ -68,8 +68,8 @@ class KeyVault(Protocol):
         """
 
     def destroy(self, store: bytes, owner: bytes, until: bytes) -> None:
-        """Destroy what came before the key of that id; all, if there is none. When it returns no
-        byte of them is left in the vault. Twice does no harm.
+        """Destroy what came before the key of that id; nothing, if the owner has none of it. When
+        it returns no byte of them is left in the vault. Twice does no harm.
         """
 
     def rewrap(self, store: bytes, change: Callable[[bytes, DataKey], DataKey]) -> int:
