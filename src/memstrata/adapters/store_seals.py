@@ -183,7 +183,7 @@ class Seals:
         id, key = secrets.token_bytes(ID_BYTES), secrets.token_bytes(_KEY_BYTES)
         wrapped = self._wrapping.wrapped(key, self._what(owner, id))
         self._vault.add(self._store, owner, DataKey(id, self._wrapping.current, wrapped))
-        self._known.pop(owner, None)
+        self._known = {}
         return id
 
     def destroy(self, owner: bytes, firsts: Collection[bytes]) -> bool:
@@ -204,7 +204,7 @@ class Seals:
         if not there:
             return False
         self._vault.destroy(self._store, owner, there[-1])
-        self._known.pop(owner, None)
+        self._known = {}
         return True
 
     def is_destroyed(self, owner: bytes) -> bool:
@@ -248,7 +248,10 @@ class Seals:
         )
 
     def _of(self, owner: bytes) -> _Known:
-        known = self._known.get(owner)
+        # Bound before the vault is asked: whoever changes something there puts another in its
+        # place, and what was read before that is filed where nobody looks any more.
+        filed = self._known
+        known = filed.get(owner)
         if known is None:
             left, destroyed = {}, set()
             for id, key_id, wrapped in self._vault.keys(self._store, owner):
@@ -258,9 +261,9 @@ class Seals:
                     what = self._what(owner, id)
                     left[id] = AESGCM(self._wrapping.unwrapped(key_id, wrapped, what))
             known = _Known(left, frozenset(destroyed))
-            if len(self._known) >= _KNOWN_OWNERS:
-                self._known = {}
-            self._known[owner] = known
+            if len(filed) >= _KNOWN_OWNERS:
+                filed.clear()
+            filed[owner] = known
         return known
 
     def _what(self, owner: bytes, id: bytes) -> bytes:
