@@ -165,15 +165,44 @@ def test_it_opens_with_all_of_its_keys_alone(store: Path, tmp_path: Path) -> Non
         opened(store, HeldKeys.of_text(new_key("one")))
     with pytest.raises(memstrata.KeyUnavailable, match="'one'"):
         opened(store, HeldKeys.of_text(TWO))
+    with pytest.raises(memstrata.KeyUnavailable, match="not the key vault of this store"):
+        opened(store, key_vault=tmp_path / "another.vault")
+    assert not (tmp_path / "another.vault").exists()
     with (
-        opened(store, key_vault=tmp_path / "another.vault") as strata,
-        pytest.raises(memstrata.KeyUnavailable, match="vault"),
+        opened(tmp_path / "other.db"),
+        pytest.raises(memstrata.KeyUnavailable, match="not the key"),
     ):
-        strata.manager(user=f"{CANARY}-ana").recall(CANARY)
+        opened(store, key_vault=tmp_path / "other.db.vault")
     with pytest.raises(memstrata.ConfigurationError, match="another program"):
         opened(store, key_vault=store)
     with opened(store) as strata:
         assert contents(strata.manager(user=f"{CANARY}-ana"))
+
+
+def test_a_store_that_nobody_used_yet_knows_its_vault(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db"):
+        pass
+    (tmp_path / "m.db.vault").rename(tmp_path / "aside")
+
+    with pytest.raises(memstrata.KeyUnavailable, match="not the key vault of this store"):
+        opened(tmp_path / "m.db")
+
+    assert not (tmp_path / "m.db.vault").exists()
+    with opened(tmp_path / "m.db", key_vault=tmp_path / "aside") as strata:
+        assert strata.manager(user="ana").remember("Ana likes tea.").kind == "created"
+
+
+def test_a_vault_from_before_stores_made_themselves_known_still_serves(store: Path) -> None:
+    nobody = "FROM data_keys WHERE owner = zeroblob(16)"
+    with apsw.Connection(f"{store}.vault") as connection:
+        connection.execute(f"DELETE {nobody}")
+        assert connection.changes() == 1
+
+    with opened(store) as strata:
+        assert contents(strata.manager(user=f"{CANARY}-ana"))
+
+    with apsw.Connection(f"{store}.vault") as connection:
+        assert connection.execute(f"SELECT count(*) {nobody}").get == 1
 
 
 def test_a_store_in_plain_is_not_taken_for_an_encrypted_one(tmp_path: Path) -> None:

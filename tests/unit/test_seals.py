@@ -5,6 +5,7 @@ import pytest
 from memstrata.adapters.key_ring import HeldKeys
 from memstrata.adapters.store_seals import Seals, Wrapping
 from memstrata.adapters.vault_file import FileVault
+from memstrata.domain.errors import KeyDestroyed
 
 RING = HeldKeys({"one": bytes(32)})
 SALT, OWNER = b"s" * 16, b"o" * 16
@@ -54,3 +55,16 @@ def test_keys_read_before_an_erasure_are_not_used_after_it(vault, is_filed):
     cell = seals.sealed(OWNER, b"place", b"new")
 
     assert seals_of(vault).opened(OWNER, b"place", cell) == b"new"
+
+
+def test_who_has_no_key_left_gets_another_only_when_nothing_of_him_is_here(vault):
+    seals = seals_of(vault)
+    seals.sealed(OWNER, b"place", b"old")
+    vault.rewrap(SALT, lambda _, key: key._replace(wrapped=None))
+    seals = seals_of(vault)
+    with pytest.raises(KeyDestroyed):
+        seals.sealed(OWNER, b"place", b"new")
+
+    seals.revive(OWNER)
+
+    assert seals.opened(OWNER, b"place", seals.sealed(OWNER, b"place", b"new")) == b"new"

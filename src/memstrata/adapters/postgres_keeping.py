@@ -66,6 +66,7 @@ class PostgresKeeping(CodedReads):
         lost = await self.lost()
         for digest in lost:
             await self._empty(Unnamed(digest), bans.get(digest, ()))
+            await asyncio.to_thread(seals.revive, digest)
         for digest in await self.inhabitants():
             if ids := seals.destroyed(digest):
                 owner = Unnamed(digest)

@@ -230,6 +230,8 @@ class CodedSqliteStore(CodedReads):
             lost = self._lost(connection)
             for owner in lost:
                 erase_rows(connection, owner)
+                if self._opening.seals is not None:
+                    self._opening.seals.revive(owner)
                 found = connection.execute(SQL["coded_head"], {"owner": owner}).fetchone()
                 if found is not None:
                     emptied = self._keeper.emptied(owner, found)

@@ -34,6 +34,12 @@ _WRAPS = b"memstrata wrap 1"
 _INDEX = b"memstrata index key 1"
 _STORE_BYTES = 16
 _KNOWN_OWNERS = 4096
+# Nobody's digest: under it lies the key by which a store knows its vault.
+_NOBODY = bytes(16)
+_SWEEP = (
+    "holds memories of an owner who was erased: an older copy was put back, and their key is "
+    "destroyed; remove what is left of them with `memstrata keys sweep`"
+)
 _AT_ID = len(FORMAT)
 _AT_NONCE = _AT_ID + ID_BYTES
 _AT_TEXT = _AT_NONCE + NONCE_BYTES
@@ -136,6 +142,25 @@ class Seals:
         self._known: dict[bytes, _Known] = {}
         self._version: int | None = None
 
+    def claim(self) -> None:
+        """Let the vault know the store, as its own; call it before anything is encrypted."""
+        if not self._vault.keys(self._store, _NOBODY):
+            self.renew(_NOBODY)
+
+    def check(self) -> None:
+        """Make sure that the vault is that of the store, which is encrypted.
+
+        Raises:
+            KeyUnavailable: If it is another, or an empty one.
+        """
+        if not self._vault.holds(self._store):
+            raise KeyUnavailable(
+                f"{self.location}: this is not the key vault of this store; name the right one by "
+                "the setting key_vault (docs/encryption.md)"
+            )
+        # One that has keys of it, from before stores made themselves known, is the right one.
+        self.claim()
+
     def refresh(self) -> None:
         """Forget what others may have changed; call it when a write begins."""
         version = self._vault.version()
@@ -145,15 +170,20 @@ class Seals:
             self._version = version
 
     def sealed(self, owner: bytes, place: bytes, text: bytes) -> bytes:
-        """Return a text sealed by the newest key of its owner, who gets one if he has none.
+        """Return a text sealed by the newest key of its owner, who gets one if he never had any.
 
         Args:
             owner: Digest.
             place: What it is, and of which row.
             text: The plain text.
+
+        Raises:
+            KeyDestroyed: If all that he had are destroyed.
         """
         known = self._of(owner)
         if not known.left:
+            if known.destroyed:
+                raise KeyDestroyed(self.location, _SWEEP)
             self.renew(owner)
             known = self._of(owner)
         id = next(reversed(known.left))
@@ -207,10 +237,11 @@ class Seals:
         self._known = {}
         return True
 
-    def is_destroyed(self, owner: bytes) -> bool:
-        """Whether an owner had keys and none is left."""
+    def revive(self, owner: bytes) -> None:
+        """Let one whose keys are all destroyed begin anew, once nothing of him is here."""
         known = self._of(owner)
-        return bool(known.destroyed) and not known.left
+        if known.destroyed and not known.left:
+            self.renew(owner)
 
     def destroyed(self, owner: bytes) -> frozenset[bytes]:
         """Return the ids of an owner's keys that were destroyed."""
@@ -235,11 +266,7 @@ class Seals:
         if id in known.left:
             return known.left[id]
         if id in known.destroyed:
-            raise KeyDestroyed(
-                self.location,
-                "holds memories of an owner who was erased: an older copy was put back, and their "
-                "key is destroyed; remove what is left of them with `memstrata keys sweep`",
-            )
+            raise KeyDestroyed(self.location, _SWEEP)
         if known.left or known.destroyed:
             raise Unopened("is sealed by a key that is not its owner's")
         raise KeyUnavailable(

@@ -52,6 +52,9 @@ class KeyVault(Protocol):
     store or in a copy that was made of it before. Several stores, and processes, may share a vault.
     It is asked under an owner's turn. Errors are
     :class:`~memstrata.domain.errors.StoreError`.
+
+    A store puts in one key under an owner of 16 zero bytes, who is nobody: by that it tells its
+    vault from another, which may be empty.
     """
 
     def version(self) -> int:
@@ -61,6 +64,9 @@ class KeyVault(Protocol):
         """Return an owner's keys in the order in which they came, those destroyed too; store and
         owner are named by 16 bytes.
         """
+
+    def holds(self, store: bytes) -> bool:
+        """Return whether a key of a store was ever put in, were it destroyed since."""
 
     def add(self, store: bytes, owner: bytes, key: DataKey) -> None:
         """Keep one more key of an owner. When it returns that is as durable as what the store
