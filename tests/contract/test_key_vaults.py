@@ -29,6 +29,14 @@ class VaultContract:
         assert vault.keys(OTHER, ALICE) == (key(5),)
         assert vault.keys(OTHER, BOB) == ()
 
+    def test_it_knows_the_stores_of_which_it_ever_had_a_key(self, vault):
+        vault.add(STORE, ALICE, key(1))
+        vault.add(STORE, ALICE, key(2))
+        vault.destroy(STORE, ALICE, key(2).id)
+
+        assert vault.holds(STORE)
+        assert not vault.holds(OTHER)
+
     def test_keys_are_destroyed_up_to_one_of_them(self, vault):
         self.filled(vault)
         for _ in range(2):
@@ -36,11 +44,19 @@ class VaultContract:
 
             gone = (key(3)._replace(wrapped=None), key(1)._replace(wrapped=None))
             assert vault.keys(STORE, ALICE) == (*gone, key(2))
-        vault.destroy(STORE, ALICE, b"no such.")
+        vault.destroy(STORE, ALICE, key(3).id)
 
-        assert [each.wrapped for each in vault.keys(STORE, ALICE)] == [None] * 3
+        assert vault.keys(STORE, ALICE) == (*gone, key(2))
         assert vault.keys(STORE, BOB) == (key(4),)
         assert vault.keys(OTHER, ALICE) == (key(5),)
+
+    @pytest.mark.parametrize("until", [b"no such.", key(4).id, key(5).id])
+    def test_nothing_is_destroyed_up_to_a_key_that_the_owner_does_not_have(self, vault, until):
+        self.filled(vault)
+        vault.destroy(STORE, ALICE, until)
+
+        assert vault.keys(STORE, ALICE) == (key(3), key(1), key(2))
+        assert vault.keys(STORE, BOB) == (key(4),)
 
     def test_keys_that_are_left_are_wrapped_anew(self, vault):
         self.filled(vault)
@@ -116,6 +132,20 @@ class TestFileVault(VaultContract):
         other = FileVault(self.path)
         yield other
         other.close()
+
+    def test_no_file_is_made_before_there_is_a_key(self, vault, again):
+        assert vault.keys(STORE, ALICE) == ()
+        assert not vault.holds(STORE)
+        vault.destroy(STORE, ALICE, key(1).id)
+        assert vault.rewrap(STORE, lambda _, found: found) == 0
+        assert not self.path.exists()
+        before = again.version()
+
+        vault.add(STORE, ALICE, key(1))
+
+        assert self.path.stat().st_mode & 0o077 == 0
+        assert again.version() != before
+        assert again.keys(STORE, ALICE) == (key(1),)
 
     def has(self, raw):
         return any(raw in file.read_bytes() for file in self.path.parent.iterdir())

@@ -165,15 +165,44 @@ def test_it_opens_with_all_of_its_keys_alone(store: Path, tmp_path: Path) -> Non
         opened(store, HeldKeys.of_text(new_key("one")))
     with pytest.raises(memstrata.KeyUnavailable, match="'one'"):
         opened(store, HeldKeys.of_text(TWO))
+    with pytest.raises(memstrata.KeyUnavailable, match="not the key vault of this store"):
+        opened(store, key_vault=tmp_path / "another.vault")
+    assert not (tmp_path / "another.vault").exists()
     with (
-        opened(store, key_vault=tmp_path / "another.vault") as strata,
-        pytest.raises(memstrata.KeyUnavailable, match="vault"),
+        opened(tmp_path / "other.db"),
+        pytest.raises(memstrata.KeyUnavailable, match="not the key"),
     ):
-        strata.manager(user=f"{CANARY}-ana").recall(CANARY)
+        opened(store, key_vault=tmp_path / "other.db.vault")
     with pytest.raises(memstrata.ConfigurationError, match="another program"):
         opened(store, key_vault=store)
     with opened(store) as strata:
         assert contents(strata.manager(user=f"{CANARY}-ana"))
+
+
+def test_a_store_that_nobody_used_yet_knows_its_vault(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db"):
+        pass
+    (tmp_path / "m.db.vault").rename(tmp_path / "aside")
+
+    with pytest.raises(memstrata.KeyUnavailable, match="not the key vault of this store"):
+        opened(tmp_path / "m.db")
+
+    assert not (tmp_path / "m.db.vault").exists()
+    with opened(tmp_path / "m.db", key_vault=tmp_path / "aside") as strata:
+        assert strata.manager(user="ana").remember("Ana likes tea.").kind == "created"
+
+
+def test_a_vault_from_before_stores_made_themselves_known_still_serves(store: Path) -> None:
+    nobody = "FROM data_keys WHERE owner = zeroblob(16)"
+    with apsw.Connection(f"{store}.vault") as connection:
+        connection.execute(f"DELETE {nobody}")
+        assert connection.changes() == 1
+
+    with opened(store) as strata:
+        assert contents(strata.manager(user=f"{CANARY}-ana"))
+
+    with apsw.Connection(f"{store}.vault") as connection:
+        assert connection.execute(f"SELECT count(*) {nobody}").get == 1
 
 
 def test_a_store_in_plain_is_not_taken_for_an_encrypted_one(tmp_path: Path) -> None:
@@ -290,19 +319,20 @@ def test_who_is_erased_elsewhere_goes_on_with_a_new_key(store: Path, tmp_path: P
         assert contents(strata.manager(user=f"{CANARY}-bob")) == {"Bob is back."}
 
 
-def test_it_is_moved_into_plain_and_back(store: Path, tmp_path: Path) -> None:
-    def moved(source: Path, target: Path, encrypt: str) -> None:
-        env = {"MEMSTRATA_KEYS": ONE, "MEMSTRATA_ENCRYPT": encrypt, "PATH": os.environ["PATH"]}
-        words = ["migrate", "--from", str(source), "--to", str(target)]
-        done = subprocess.run(
-            [sys.executable, "-m", "memstrata", *words],
-            check=False,
-            capture_output=True,
-            text=True,
-            env=env | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-        assert done.returncode == 0, done.stderr
+def moved(source: Path, target: Path, encrypt: str) -> None:
+    env = {"MEMSTRATA_KEYS": ONE, "MEMSTRATA_ENCRYPT": encrypt, "PATH": os.environ["PATH"]}
+    words = ["migrate", "--from", str(source), "--to", str(target)]
+    done = subprocess.run(
+        [sys.executable, "-m", "memstrata", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=env | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
 
+
+def test_it_is_moved_into_plain_and_back(store: Path, tmp_path: Path) -> None:
     with memstrata.open(tmp_path / "plain.db", key_ring=RING) as strata:
         strata.manager(user="ana").remember(f"Ana likes {CANARY}.")
         strata.manager(user="ana").correct("drink", f"{CANARY} juice")
@@ -331,6 +361,48 @@ def test_a_vault_that_cannot_be_written_leaves_the_erasure_pending(store: Path) 
         assert done is not None
         assert (done.state, done.waits) == ("complete", ())
     vault.close()
+
+
+def test_who_was_erased_before_a_move_is_not_erased_again_behind_it(
+    store: Path, tmp_path: Path
+) -> None:
+    with opened(store) as strata:
+        bob = strata.manager(user=f"{CANARY}-bob")
+        bob.erase()
+        bob.remember("Bob is back.")
+    moved(store, tmp_path / "moved.db", "true")
+
+    for _ in range(2):
+        with opened(tmp_path / "moved.db") as strata:
+            bob = strata.manager(user=f"{CANARY}-bob")
+            assert contents(bob) == {"Bob is back."}
+            bob.erasure()
+
+
+def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(store: Path) -> None:
+    vault = Refusing(FileVault(f"{store}.vault"))
+    with memstrata.open(store, key_ring=RING, key_vault=vault) as strata:
+        bob = strata.manager(user=f"{CANARY}-bob")
+        vault.is_refusing = True
+        bob.erase()
+        bob.remember("Bob is back.")
+    with apsw.Connection(str(store)) as connection:
+        connection.execute(
+            "INSERT INTO owner_keys (owner, key_id, destroyed_at)"
+            " SELECT owner, 'ffffffffffffffff', destroyed_at + 1 FROM owner_keys"
+        )
+
+    vault.is_refusing = False
+    with memstrata.open(store, key_ring=RING, key_vault=vault) as strata:
+        done = strata.manager(user=f"{CANARY}-bob").erasure()
+        assert done is not None
+        assert done.state == "complete"
+    with memstrata.open(store, key_ring=RING, key_vault=vault) as strata:
+        assert contents(strata.manager(user=f"{CANARY}-bob")) == {"Bob is back."}
+    vault.close()
+    with apsw.Connection(f"{store}.vault") as connection:
+        gone = connection.execute("SELECT count(*) FROM data_keys WHERE wrapped IS NULL").get
+    assert gone == 1
 
 
 class Refusing:

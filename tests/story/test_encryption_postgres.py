@@ -182,9 +182,10 @@ def test_a_database_opens_with_all_of_its_keys_alone(database, postgres, copied)
     with pytest.raises(memstrata.ConfigurationError, match="key_vault"):
         memstrata.open(database.url, key_ring=RING, settings=Settings(encrypt=True))
     vault = FileVault(database.vault.with_name("another"))
-    with opened(database, key_vault=vault) as strata, pytest.raises(refused, match="vault"):
-        strata.manager(user=ANA).recall(CANARY)
+    with pytest.raises(refused, match="not the key vault of this store"):
+        opened(database, key_vault=vault)
     vault.close()
+    assert not database.vault.with_name("another").exists()
 
 
 def test_a_database_in_plain_is_not_taken_for_an_encrypted_one(postgres, database):
@@ -305,6 +306,24 @@ def test_a_vault_that_cannot_be_written_leaves_the_erasure_pending(database):
         vault.is_refusing = False
         done = bob.erasure()
         assert (done.state, done.waits) == ("complete", ())
+    vault.close()
+
+
+def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(database):
+    live(database)
+    vault = Refusing(FileVault(database.vault))
+    with opened(database, key_vault=vault) as strata:
+        bob = strata.manager(user=BOB)
+        bob.erase()
+        bob.remember("Bob is back.")
+        database.run(
+            "INSERT INTO memstrata.owner_keys (owner, key_id, destroyed_at)"
+            " SELECT owner, 'ffffffffffffffff', destroyed_at + 1 FROM memstrata.owner_keys"
+        )
+        vault.is_refusing = False
+        assert bob.erasure().state == "complete"
+    with opened(database, key_vault=vault) as strata:
+        assert contents(strata.manager(user=BOB)) == {"Bob is back."}
     vault.close()
 
 

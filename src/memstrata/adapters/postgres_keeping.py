@@ -66,6 +66,7 @@ class PostgresKeeping(CodedReads):
         lost = await self.lost()
         for digest in lost:
             await self._empty(Unnamed(digest), bans.get(digest, ()))
+            await asyncio.to_thread(seals.revive, digest)
         for digest in await self.inhabitants():
             if ids := seals.destroyed(digest):
                 owner = Unnamed(digest)
@@ -79,18 +80,17 @@ class PostgresKeeping(CodedReads):
         """
         if (seals := self._opening.seals) is None:
             return await super().purge(owner, needles)
-        found = await self._ask_of(owner, "first_owner_key")
-        if not found:
-            # Erased elsewhere: nothing of it has been here.
-            return await super().purge(owner, needles)
-        ((first,),) = found
+        found = await self._ask_of(owner, "first_owner_keys")
+        firsts = {bytes.fromhex(first) for (first,) in found}
         digest = self._owners.of(owner).digest
         try:
-            await asyncio.to_thread(seals.destroy, digest, bytes.fromhex(first))
+            was_here = await asyncio.to_thread(seals.destroy, digest, firsts)
         except StoreError:
             purged = await super().purge(owner, needles)
             return replace(purged, waits=(*purged.waits, "key_vault"))
-        return unreadable(await super().purge(owner, needles))
+        purged = await super().purge(owner, needles)
+        # Erased elsewhere: nothing of that life has been here.
+        return unreadable(purged) if was_here else purged
 
     async def _is_lost(self, owner: bytes) -> bool:
         """Whether what is here of an owner was encrypted by a key that is destroyed."""

@@ -317,7 +317,7 @@ class Sealing(Opening):
 
         Raises:
             ConfigurationError: If memories are there that are not encrypted.
-            KeyUnavailable: If the ring lacks a key.
+            KeyUnavailable: If the ring lacks a key, or the vault is another's.
         """
         if not is_wrapped(kept):
             if self._as_is:
@@ -325,29 +325,38 @@ class Sealing(Opening):
             self._make(connection, location, operator)
             return None
         keys = Secrets(kept.salt, index_key_of(self._wrapping, kept.salt, kept.tag_key))
-        self._cells = Cells(Seals(location, keys.salt, self._wrapping, self._vault))
+        seals = self._seals(location, keys)
+        seals.check()
+        self._cells = Cells(seals)
         return keys
 
     def kept(self, keys: Secrets) -> Secrets:
-        """See :class:`~memstrata.adapters.postgres_opening.Opening`."""
+        """See :class:`~memstrata.adapters.postgres_opening.Opening`. The vault knows the store
+        before that is encrypted.
+        """
         if self._cells is None:
             return keys
+        self._seals(self._cells.seals.location, keys).claim()
         return Secrets(keys.salt, index_key_kept(self._wrapping, keys.salt, keys.tag_key))
 
     def follow(self, keys: Secrets) -> None:
         """See :class:`~memstrata.adapters.postgres_opening.Opening`."""
         if self._cells is not None:
-            location = self._cells.seals.location
-            self._cells.seals = Seals(location, keys.salt, self._wrapping, self._vault)
+            self._cells.seals = self._seals(self._cells.seals.location, keys)
 
     def of_copy(self) -> SealingOfAFile | None:
         """See :class:`~memstrata.adapters.postgres_opening.Opening`."""
-        return None if self._cells is None else SealingOfAFile(self._ring, self._vault)
+        return (
+            None if self._cells is None else SealingOfAFile(self._ring, self._vault, is_copy=True)
+        )
 
     def close(self) -> None:
         """See :class:`~memstrata.adapters.postgres_opening.Opening`."""
         if self._owns_vault:
             self._vault.close()
+
+    def _seals(self, location: str, keys: Secrets) -> Seals:
+        return Seals(location, keys.salt, self._wrapping, self._vault)
 
     def _make(
         self, connection: psycopg.Connection[tuple[Any, ...]], location: str, operator: str
@@ -361,6 +370,7 @@ class Sealing(Opening):
         if is_wrapped(kept):
             return
         _check_empty(connection, location, operator)
+        self._seals(location, kept).claim()
         # The one that is there has been in the files.
         key = index_key_kept(self._wrapping, kept.salt, secrets.token_bytes(TAG_KEY_BYTES))
         connection.execute(SQL["take_role"], {"role": operator})

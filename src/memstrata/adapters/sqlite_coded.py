@@ -180,11 +180,10 @@ class CodedSqliteStore(CodedReads):
         if (seals := self._opening.seals) is None:
             return super()._purge(owner, needles)
         with self._reading() as connection:
-            first = connection.execute(SQL["first_owner_key"], {"owner": owner}).get
+            found = connection.execute(SQL["first_owner_keys"], {"owner": owner}).fetchall()
         waits: tuple[str, ...] = ()
         try:
-            if first is not None:
-                seals.destroy(owner, bytes.fromhex(first))
+            seals.destroy(owner, {bytes.fromhex(str(first)) for (first,) in found})
         except StoreError:
             waits = ("key_vault",)
         purged = super()._purge(owner, needles)
@@ -231,6 +230,8 @@ class CodedSqliteStore(CodedReads):
             lost = self._lost(connection)
             for owner in lost:
                 erase_rows(connection, owner)
+                if self._opening.seals is not None:
+                    self._opening.seals.revive(owner)
                 found = connection.execute(SQL["coded_head"], {"owner": owner}).fetchone()
                 if found is not None:
                     emptied = self._keeper.emptied(owner, found)

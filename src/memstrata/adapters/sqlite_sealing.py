@@ -174,14 +174,21 @@ class Sealing(Opening):
         vault: The owners' keys.
         owns_vault: Whether the vault is closed with the store.
         as_is: Whether a store in plain is opened as one, not refused.
+        is_copy: Whether what is made is a copy of a store that the vault knows already.
     """
 
     def __init__(
-        self, ring: KeyRing, vault: KeyVault, *, owns_vault: bool = False, as_is: bool = False
+        self,
+        ring: KeyRing,
+        vault: KeyVault,
+        *,
+        owns_vault: bool = False,
+        as_is: bool = False,
+        is_copy: bool = False,
     ) -> None:
         self._wrapping = Wrapping(ring)
         self._vault, self._owns_vault = vault, owns_vault
-        self._as_is = as_is
+        self._as_is, self._is_copy = as_is, is_copy
         self._cells: Cells | None = None
 
     @property
@@ -216,7 +223,10 @@ class Sealing(Opening):
                 self.keep(writer, Secrets(kept.salt, secrets.token_bytes(TAG_KEY_BYTES)))
             kept = read_secrets(writer)
         keys = self._unwrapped(kept)
-        self._cells = Cells(self._seals(writer.filename, keys))
+        seals = self._seals(writer.filename, keys)
+        if not self._is_copy:
+            seals.check()
+        self._cells = Cells(seals)
         if isinstance(writer, SealedConnection):
             writer.cells = self._cells
         return keys
@@ -229,10 +239,16 @@ class Sealing(Opening):
                 f"{connection.filename}: is not encrypted, and the store is; restore it into one "
                 "that is not, and move that here with `memstrata migrate`"
             )
-        return self._unwrapped(kept)
+        keys = self._unwrapped(kept)
+        self._seals(connection.filename, keys).check()
+        return keys
 
     def keep(self, connection: apsw.Connection, keys: Secrets) -> None:
-        """See :class:`~memstrata.adapters.sqlite_opening.Opening`."""
+        """See :class:`~memstrata.adapters.sqlite_opening.Opening`. The vault knows the store before
+        that is encrypted.
+        """
+        if not self._is_copy:
+            self._seals(connection.filename, keys).claim()
         tag_key = index_key_kept(self._wrapping, keys.salt, keys.tag_key)
         super().keep(connection, Secrets(keys.salt, tag_key))
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from collections.abc import Collection
 from typing import NamedTuple
 
 from cryptography.exceptions import InvalidTag
@@ -33,6 +34,12 @@ _WRAPS = b"memstrata wrap 1"
 _INDEX = b"memstrata index key 1"
 _STORE_BYTES = 16
 _KNOWN_OWNERS = 4096
+# Nobody's digest: under it lies the key by which a store knows its vault.
+_NOBODY = bytes(16)
+_SWEEP = (
+    "holds memories of an owner who was erased: an older copy was put back, and their key is "
+    "destroyed; remove what is left of them with `memstrata keys sweep`"
+)
 _AT_ID = len(FORMAT)
 _AT_NONCE = _AT_ID + ID_BYTES
 _AT_TEXT = _AT_NONCE + NONCE_BYTES
@@ -135,6 +142,25 @@ class Seals:
         self._known: dict[bytes, _Known] = {}
         self._version: int | None = None
 
+    def claim(self) -> None:
+        """Let the vault know the store, as its own; call it before anything is encrypted."""
+        if not self._vault.keys(self._store, _NOBODY):
+            self.renew(_NOBODY)
+
+    def check(self) -> None:
+        """Make sure that the vault is that of the store, which is encrypted.
+
+        Raises:
+            KeyUnavailable: If it is another, or an empty one.
+        """
+        if not self._vault.holds(self._store):
+            raise KeyUnavailable(
+                f"{self.location}: this is not the key vault of this store; name the right one by "
+                "the setting key_vault (docs/encryption.md)"
+            )
+        # One that has keys of it, from before stores made themselves known, is the right one.
+        self.claim()
+
     def refresh(self) -> None:
         """Forget what others may have changed; call it when a write begins."""
         version = self._vault.version()
@@ -144,15 +170,20 @@ class Seals:
             self._version = version
 
     def sealed(self, owner: bytes, place: bytes, text: bytes) -> bytes:
-        """Return a text sealed by the newest key of its owner, who gets one if he has none.
+        """Return a text sealed by the newest key of its owner, who gets one if he never had any.
 
         Args:
             owner: Digest.
             place: What it is, and of which row.
             text: The plain text.
+
+        Raises:
+            KeyDestroyed: If all that he had are destroyed.
         """
         known = self._of(owner)
         if not known.left:
+            if known.destroyed:
+                raise KeyDestroyed(self.location, _SWEEP)
             self.renew(owner)
             known = self._of(owner)
         id = next(reversed(known.left))
@@ -182,18 +213,35 @@ class Seals:
         id, key = secrets.token_bytes(ID_BYTES), secrets.token_bytes(_KEY_BYTES)
         wrapped = self._wrapping.wrapped(key, self._what(owner, id))
         self._vault.add(self._store, owner, DataKey(id, self._wrapping.current, wrapped))
-        self._known.pop(owner, None)
+        self._known = {}
         return id
 
-    def destroy(self, owner: bytes, until: bytes) -> None:
-        """Destroy an owner's keys but that of an id and those after it."""
-        self._vault.destroy(self._store, owner, until)
-        self._known.pop(owner, None)
+    def destroy(self, owner: bytes, firsts: Collection[bytes]) -> bool:
+        """Destroy an owner's keys of the lives before the one he leads.
 
-    def is_destroyed(self, owner: bytes) -> bool:
-        """Whether an owner had keys and none is left."""
+        Args:
+            owner: Digest.
+            firsts: Ids of the first keys of his lives after an erasure. One that the vault has
+                none of came with him from another store and says nothing here; nor does the time
+                at which it was noted, so the vault's order alone tells the latest.
+
+        Returns:
+            Whether the vault has one of them; else nothing was destroyed.
+        """
+        if not firsts:
+            return False
+        there = [key.id for key in self._vault.keys(self._store, owner) if key.id in firsts]
+        if not there:
+            return False
+        self._vault.destroy(self._store, owner, there[-1])
+        self._known = {}
+        return True
+
+    def revive(self, owner: bytes) -> None:
+        """Let one whose keys are all destroyed begin anew, once nothing of him is here."""
         known = self._of(owner)
-        return bool(known.destroyed) and not known.left
+        if known.destroyed and not known.left:
+            self.renew(owner)
 
     def destroyed(self, owner: bytes) -> frozenset[bytes]:
         """Return the ids of an owner's keys that were destroyed."""
@@ -218,11 +266,7 @@ class Seals:
         if id in known.left:
             return known.left[id]
         if id in known.destroyed:
-            raise KeyDestroyed(
-                self.location,
-                "holds memories of an owner who was erased: an older copy was put back, and their "
-                "key is destroyed; remove what is left of them with `memstrata keys sweep`",
-            )
+            raise KeyDestroyed(self.location, _SWEEP)
         if known.left or known.destroyed:
             raise Unopened("is sealed by a key that is not its owner's")
         raise KeyUnavailable(
@@ -231,7 +275,10 @@ class Seals:
         )
 
     def _of(self, owner: bytes) -> _Known:
-        known = self._known.get(owner)
+        # Bound before the vault is asked: whoever changes something there puts another in its
+        # place, and what was read before that is filed where nobody looks any more.
+        filed = self._known
+        known = filed.get(owner)
         if known is None:
             left, destroyed = {}, set()
             for id, key_id, wrapped in self._vault.keys(self._store, owner):
@@ -241,9 +288,9 @@ class Seals:
                     what = self._what(owner, id)
                     left[id] = AESGCM(self._wrapping.unwrapped(key_id, wrapped, what))
             known = _Known(left, frozenset(destroyed))
-            if len(self._known) >= _KNOWN_OWNERS:
-                self._known = {}
-            self._known[owner] = known
+            if len(filed) >= _KNOWN_OWNERS:
+                filed.clear()
+            filed[owner] = known
         return known
 
     def _what(self, owner: bytes, id: bytes) -> bytes:

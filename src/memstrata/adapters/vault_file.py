@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from memstrata.adapters.side_file import SideFile
+from memstrata.adapters.sqlite_errors import Translating
+from memstrata.domain.errors import StoreUnavailable
 from memstrata.ports import DataKey
 
 # "mstK": neither a store nor another program's file is taken for a vault.
@@ -24,14 +28,15 @@ CREATE TABLE IF NOT EXISTS data_keys (
 ) STRICT, WITHOUT ROWID
 """
 _KEYS = "SELECT id, key_id, wrapped FROM data_keys WHERE store = ? AND owner = ? ORDER BY n"
+_HOLDS = "SELECT EXISTS (SELECT 1 FROM data_keys WHERE store = ?)"
 _ADD = """
 INSERT INTO data_keys (store, owner, n, id, key_id, wrapped)
 SELECT ?1, ?2, ifnull(max(n), 0) + 1, ?3, ?4, ?5 FROM data_keys WHERE store = ?1 AND owner = ?2
 """
 _DESTROY = """
 UPDATE data_keys SET wrapped = NULL
-WHERE store = ?1 AND owner = ?2 AND wrapped IS NOT NULL AND n < ifnull(
-    (SELECT n FROM data_keys WHERE store = ?1 AND owner = ?2 AND id = ?3), 9223372036854775807)
+WHERE store = ?1 AND owner = ?2 AND wrapped IS NOT NULL
+    AND n < (SELECT n FROM data_keys WHERE store = ?1 AND owner = ?2 AND id = ?3)
 """
 _LEFT = "SELECT owner, id, key_id, wrapped FROM data_keys WHERE store = ? AND wrapped IS NOT NULL"
 _REWRAP = "UPDATE data_keys SET key_id = ?, wrapped = ? WHERE store = ? AND owner = ? AND id = ?"
@@ -41,53 +46,66 @@ class FileVault:
     """A :class:`~memstrata.ports.KeyVault` in a file that several processes may share."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Open the file, or make it, readable by its user only.
+        """Open the file where there is one.
 
         Args:
-            path: The file; its directory must be there.
+            path: The file; its directory must be there. It is made, readable by its user only, when
+                the first key is put in: a vault that was not found leaves nothing behind.
 
         Raises:
             ConfigurationError: If it is another program's.
             StoreError: If it cannot be opened.
         """
-        # No log beside it: what is destroyed here must be in no file.
-        self._file = SideFile(
-            path,
-            what="key vault",
-            application_id=_APPLICATION_ID,
-            table=_TABLE,
-            journal_mode="delete",
-        )
+        self._path = Path(path).resolve()
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._known: SideFile | None = None
+        self._found()
 
     def __repr__(self) -> str:
         """Say where, not what is in it."""
-        return f"FileVault({self._file.location!r})"
+        return f"FileVault({str(self._path)!r})"
 
     def version(self) -> int:
         """See the port."""
-        with self._file.reading() as connection:
+        if (file := self._found()) is None:
+            return 0
+        with file.reading() as connection:
             # The first sees what others commit, the second what this connection does.
             return int(connection.pragma("data_version")) + (connection.total_changes() << 32)
 
     def keys(self, store: bytes, owner: bytes) -> tuple[DataKey, ...]:
         """See the port."""
-        with self._file.reading() as connection:
+        if (file := self._found()) is None:
+            return ()
+        with file.reading() as connection:
             return tuple(map(DataKey._make, connection.execute(_KEYS, (store, owner))))
+
+    def holds(self, store: bytes) -> bool:
+        """See the port."""
+        if (file := self._found()) is None:
+            return False
+        with file.reading() as connection:
+            return bool(connection.execute(_HOLDS, (store,)).get)
 
     def add(self, store: bytes, owner: bytes, key: DataKey) -> None:
         """See the port."""
-        with self._file.writing() as connection:
+        with self._opened().writing() as connection:
             connection.execute(_ADD, (store, owner, *key))
 
     def destroy(self, store: bytes, owner: bytes, until: bytes) -> None:
         """See the port."""
-        with self._file.writing() as connection:
+        if (file := self._found()) is None:
+            return
+        with file.writing() as connection:
             connection.execute(_DESTROY, (store, owner, until))
 
     def rewrap(self, store: bytes, change: Callable[[bytes, DataKey], DataKey]) -> int:
         """See the port."""
+        if (file := self._found()) is None:
+            return 0
         done = 0
-        with self._file.writing() as connection:
+        with file.writing() as connection:
             found: list[Any] = connection.execute(_LEFT, (store,)).fetchall()
             for owner, *fields in found:
                 key = DataKey._make(fields)
@@ -100,4 +118,38 @@ class FileVault:
 
     def close(self) -> None:
         """See the port."""
-        self._file.close()
+        with self._lock:
+            self._is_closed = True
+            if self._known is not None:
+                self._known.close()
+
+    def _found(self) -> SideFile | None:
+        """Return the file, where anybody has made it."""
+        with self._lock:
+            self._check_open()
+            with Translating(str(self._path)):
+                is_there = self._known is not None or self._path.exists()
+            if self._known is None and is_there:
+                self._known = self._made()
+            return self._known
+
+    def _opened(self) -> SideFile:
+        """Return the file, made now if nobody has."""
+        with self._lock:
+            self._check_open()
+            self._known = self._known or self._made()
+            return self._known
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreUnavailable(str(self._path), "the key vault is closed")
+
+    def _made(self) -> SideFile:
+        # No log beside it: what is destroyed here must be in no file.
+        return SideFile(
+            self._path,
+            what="key vault",
+            application_id=_APPLICATION_ID,
+            table=_TABLE,
+            journal_mode="delete",
+        )

@@ -60,6 +60,9 @@ _KEYS = """
 SELECT id, key_id, wrapped FROM memstrata_keys.data_keys
 WHERE store = %(store)s AND owner = %(owner)s ORDER BY n
 """
+_HOLDS = """
+SELECT EXISTS (SELECT FROM memstrata_keys.data_keys WHERE store = %(store)s)
+"""
 # Not again, where the answer to the first attempt was lost.
 _ADD = """
 INSERT INTO memstrata_keys.data_keys (store, owner, n, id, key_id, wrapped)
@@ -69,9 +72,9 @@ HAVING count(*) FILTER (WHERE id = %(id)s) = 0
 """
 _DESTROY = """
 UPDATE memstrata_keys.data_keys SET wrapped = NULL
-WHERE store = %(store)s AND owner = %(owner)s AND wrapped IS NOT NULL AND n < coalesce(
-    (SELECT k.n FROM memstrata_keys.data_keys AS k
-     WHERE k.store = %(store)s AND k.owner = %(owner)s AND k.id = %(until)s), 9223372036854775807)
+WHERE store = %(store)s AND owner = %(owner)s AND wrapped IS NOT NULL AND n < (
+    SELECT k.n FROM memstrata_keys.data_keys AS k
+    WHERE k.store = %(store)s AND k.owner = %(owner)s AND k.id = %(until)s)
 """
 _LEFT = """
 SELECT owner, id, key_id, wrapped FROM memstrata_keys.data_keys
@@ -135,6 +138,10 @@ class PostgresVault:
         return self._asked(
             lambda connection: tuple(map(DataKey._make, connection.execute(_KEYS, named)))
         )
+
+    def holds(self, store: bytes) -> bool:
+        """See the port."""
+        return self._asked(lambda connection: _is(connection, _HOLDS, store=store))
 
     def add(self, store: bytes, owner: bytes, key: DataKey) -> None:
         """See the port."""
@@ -244,6 +251,6 @@ class PostgresVault:
             )
 
 
-def _is(connection: _Connection, question: str) -> bool:
-    found = connection.execute(question.encode()).fetchone()
+def _is(connection: _Connection, question: str, **of: bytes) -> bool:
+    found = connection.execute(question.encode(), of or None).fetchone()
     return found is not None and bool(found[0])

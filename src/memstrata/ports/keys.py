@@ -52,6 +52,9 @@ class KeyVault(Protocol):
     store or in a copy that was made of it before. Several stores, and processes, may share a vault.
     It is asked under an owner's turn. Errors are
     :class:`~memstrata.domain.errors.StoreError`.
+
+    A store puts in one key under an owner of 16 zero bytes, who is nobody: by that it tells its
+    vault from another, which may be empty.
     """
 
     def version(self) -> int:
@@ -62,14 +65,17 @@ class KeyVault(Protocol):
         owner are named by 16 bytes.
         """
 
+    def holds(self, store: bytes) -> bool:
+        """Return whether a key of a store was ever put in, were it destroyed since."""
+
     def add(self, store: bytes, owner: bytes, key: DataKey) -> None:
         """Keep one more key of an owner. When it returns that is as durable as what the store
         acknowledges.
         """
 
     def destroy(self, store: bytes, owner: bytes, until: bytes) -> None:
-        """Destroy what came before the key of that id; all, if there is none. When it returns no
-        byte of them is left in the vault. Twice does no harm.
+        """Destroy what came before the key of that id; nothing, if the owner has none of it. When
+        it returns no byte of them is left in the vault. Twice does no harm.
         """
 
     def rewrap(self, store: bytes, change: Callable[[bytes, DataKey], DataKey]) -> int:

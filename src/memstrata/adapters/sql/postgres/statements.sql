@@ -629,8 +629,8 @@ WHERE j.owner = %(owner)s AND j.kind = ANY (%(kinds)s::text[]) AND EXISTS (
 INSERT INTO memstrata.owner_keys (owner, key_id, destroyed_at)
 VALUES (%(owner)s, %(key_id)s::text, %(at)s::bigint);
 
--- name: first_owner_key
-SELECT key_id FROM memstrata.owner_keys WHERE owner = %(owner)s ORDER BY destroyed_at DESC LIMIT 1;
+-- name: first_owner_keys
+SELECT key_id FROM memstrata.owner_keys WHERE owner = %(owner)s;
 
 -- name: erase_owner
 UPDATE memstrata.owners

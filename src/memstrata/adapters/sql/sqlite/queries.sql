@@ -409,8 +409,8 @@ DELETE FROM leases WHERE owner = :owner AND name = :name AND holder = :holder;
 -- vault, where the keys themselves are.
 INSERT OR REPLACE INTO owner_keys (owner, key_id, destroyed_at) VALUES (:owner, :key_id, :at);
 
--- name: first_owner_key
-SELECT key_id FROM owner_keys WHERE owner = :owner ORDER BY destroyed_at DESC LIMIT 1;
+-- name: first_owner_keys
+SELECT key_id FROM owner_keys WHERE owner = :owner;
 
 -- name: erase_owner
 UPDATE owners
