@@ -106,10 +106,20 @@ def screened(candidate: Candidate, policy: Policy) -> Candidate:
     marks = dict.fromkeys((*candidate.marks, *(finding.mark for finding in told)))
     struck = {f.mark for f in told if rules.action_on(f) in (Action.BLOCK, Action.REDACT)}
     label = candidate.label
-    if any(rules.action_on(f) in (Action.FLAG, Action.ENCRYPT) for f in told):
+    done = [rules.action_on(f) for f in told if not _only_marks(f, candidate)]
+    if Action.FLAG in done or Action.ENCRYPT in done:
         label = join((label, Label(label.trust, Sensitivity.SENSITIVE, label.audience)))
     marked = replace(candidate, marks=tuple(marks), findings=told, label=label)
     return _Striker(marked, struck).struck() if struck else marked
+
+
+def _only_marks(finding: Finding, candidate: Candidate) -> bool:
+    """Whether it leaves the sensitivity alone: a verbatim turn that merely may be planted.
+
+    Its label already has it quoted as data; as sensitive, a transcript would have holes.
+    """
+    unsure = finding.concern is Concern.POISON and finding.severity is Severity.SUSPICIOUS
+    return unsure and candidate.is_turn
 
 
 def findings_of(said: Candidate | Memory) -> tuple[Finding, ...]:
