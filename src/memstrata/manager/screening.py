@@ -65,7 +65,7 @@ SHORTEST = 5
 
 
 NAMES = "names"
-"""Field of findings in ids, in a session's name, an agent's and the like."""
+"""Field of findings in ids, in the name of a session, an agent, a model, a document (its URL)."""
 
 
 SHORTEST_NAME = 12
@@ -213,7 +213,8 @@ def _parts(said: Candidate | Memory) -> Iterator[_Part]:
 
 def _names(said: Candidate | Memory) -> tuple[str | None, ...]:
     origin = said.origin
-    names = (said.purpose, origin.session, origin.tool_call, *said.parents)
+    names = (said.purpose, origin.session, origin.tool_call, origin.model, origin.name)
+    names += said.parents
     if said.audience is not None:
         names += tuple(said.audience)
     if isinstance(said, Candidate):
@@ -268,6 +269,8 @@ class _Striker:
                 origin,
                 session=self._clean_name(origin.session),
                 tool_call=self._clean_name(origin.tool_call),
+                model=self._clean_name(origin.model),
+                name=self._clean_name(origin.name),
             ),
             parents=tuple(clean(NAMES, parent) for parent in candidate.parents),
             label=candidate.label
