@@ -213,8 +213,8 @@ def _parts(said: Candidate | Memory) -> Iterator[_Part]:
 
 def _names(said: Candidate | Memory) -> tuple[str | None, ...]:
     origin = said.origin
-    names = (said.purpose, origin.session, origin.tool_call, origin.model, origin.name)
-    names += said.parents
+    names: tuple[str | None, ...] = (said.purpose, origin.session, origin.tool_call)
+    names += (origin.model, origin.name, *said.parents)
     if said.audience is not None:
         names += tuple(said.audience)
     if isinstance(said, Candidate):
