@@ -242,7 +242,8 @@ class Laundering:
     def _forget_what_is_gone(self) -> None:
         """What does not stand (any more) may be said anew: nothing tells where it came from."""
         self.tainted |= self.texts.keys()
-        standing = {m.content for who in self.who for m in self._known(who)}
+        ours = [who for who, it in self.who.items() if it.principal.home.user == "ana"]
+        standing = {m.content for who in ours for m in self._known(who)}
         self.texts = {mark: text for mark, text in self.texts.items() if text in standing}
 
     # -- what holds ----------------------------------------------------------------------------

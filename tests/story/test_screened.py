@@ -12,9 +12,12 @@ from memstrata.adapters.key_ring import HeldKeys, new_key
 from memstrata.blocking import Strata
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.findings import Concern, Finding, Severity
+from memstrata.domain.memory import Origin
+from memstrata.domain.scope import Scope
 from memstrata.domain.trust import Label, Source, Trust
 from memstrata.manager import screening
 from memstrata.manager.screening import Detector
+from memstrata.policy.rules import DEFAULT_POLICY
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.wiring import assemble
@@ -73,6 +76,7 @@ def trail(strata: Strata, user: str = "ana") -> list[dict[str, Any]]:
         Draft("It", triple=("Ana", "knows", GRAVE)),
         Draft("It", idempotency_key=GRAVE),
         Draft("It", session=GRAVE),
+        Draft("It", origin=f"https://x.test/?token={GRAVE}"),
         Draft("It", parents=(GRAVE,)),
         Draft("It", audience=(GRAVE,)),
         Draft("It", purpose=GRAVE),
@@ -92,6 +96,20 @@ def test_what_is_grave_is_blocked_in_whatever_field_and_told_nowhere(
         assert event["details"]["marks"] == ["secret:assigned"]
         assert GRAVE not in json.dumps(event)
         assert GRAVE not in repr(outcome)
+
+
+def test_the_name_of_a_model_is_looked_through_and_struck_out() -> None:
+    user = Label(Trust.USER)
+    scope, origin = Scope.of_user("acme", "ana"), Origin(model=f"https://x.test/{GRAVE}")
+    said = Candidate(
+        content="It", scope=scope, source=Source.USER_STATED, proposer=Proposer.MODEL,
+        label=user, origin=origin,
+    )  # fmt: skip
+
+    seen = screening.screened(said, DEFAULT_POLICY)
+
+    assert seen.marks == ("secret:assigned",)
+    assert seen.origin.model == "https://x.test/[redacted secret:assigned]"
 
 
 def test_what_is_suspicious_is_stored_as_sensitive_and_the_trail_says_why(tmp_path: Path) -> None:

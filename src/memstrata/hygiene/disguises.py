@@ -116,6 +116,30 @@ def views(text: str) -> list[View]:
     return found
 
 
+def bared(text: str) -> list[tuple[str, list[int]]]:
+    """Return a text without what nobody sees, and where each character of it stood.
+
+    Letters keep their case. Nothing for a text without hidden signs. Tags may pad a token or spell
+    one: with them there are two readings, without them and as the ASCII that they stand for.
+    """
+    if text.isascii():
+        return []
+    codes = {ord(char) for char in set(text)}
+    tags = codes.intersection(_TAGS)
+    gone = dict.fromkeys(tags | codes & _UNSEEN, "")
+    if not gone:
+        return []
+    found = [_without(text, gone)]
+    if spelled := [code for code in tags if 0xE0020 <= code < 0xE007F]:
+        found.append(_without(text, gone | {code: chr(code - _TAGS.start) for code in spelled}))
+    return found
+
+
+def _without(text: str, readings: dict[int, str]) -> tuple[str, list[int]]:
+    places = [at for at, char in enumerate(text) if readings.get(ord(char), char)]
+    return text.translate(readings), places
+
+
 def folded(text: str) -> View:
     """Return a text as it reads."""
     widths: tuple[int, ...] = ()

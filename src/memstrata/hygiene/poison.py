@@ -13,7 +13,7 @@ from itertools import islice
 from memstrata.domain.findings import Concern, Finding, Severity
 from memstrata.hygiene import poison_classifier
 from memstrata.hygiene.disguises import View, mixed_words, views
-from memstrata.hygiene.poison_rules import POISON_RULES
+from memstrata.hygiene.poison_rules import ADDRESSED, POISON_RULES
 from memstrata.language import patterns
 
 CLASSIFIER = "classifier"
@@ -33,6 +33,9 @@ _DENSE = 8_192
 _SHORTEST_SENTENCE = 20
 _SENTENCE_ENDS = (". ", "! ", "? ", "。", "！", "？")
 
+UNSURE = frozenset({CLASSIFIER, ADDRESSED})
+"""Rules that are suspicious only: people talk like that too, and thank or greet an assistant."""
+
 _ANY_RULE = "|".join(f"(?:{rule.pattern})" for rule in POISON_RULES)
 
 # A flag is a black flag and tags with a cancel tag; tags elsewhere are ASCII that nobody sees.
@@ -46,8 +49,8 @@ _SPLIT = r"(?:[A-Za-z]+[\x{AD}\x{200B}-\x{200F}\x{2060}-\x{2064}\x{FEFF}]+){2,}[
 def find(text: str) -> tuple[Finding, ...]:
     """Return what in a text from outside looks like a command to a model, by place.
 
-    Places do not overlap: of several findings in one place the first in the order of the rules
-    stands, the classifier's last. Time is linear in the text.
+    Places do not overlap: of several findings in one place the gravest stands, of those the first
+    in the order of the rules. Time is linear in the text.
     """
     found = [*_unseen(text)]
     read = views(text)
@@ -55,7 +58,8 @@ def find(text: str) -> tuple[Finding, ...]:
         found += _by_rules(view)
     found += _by_classifier(read)
     kept: list[Finding] = []
-    for finding in found:
+    # What is only suspicious must not hide what is not.
+    for finding in sorted(found, key=lambda each: each.severity is Severity.SUSPICIOUS):
         if not any(finding.start < other.end and other.start < finding.end for other in kept):
             kept.append(finding)
     return tuple(sorted(kept, key=lambda finding: finding.start))
@@ -151,4 +155,5 @@ def _by_classifier(read: list[View]) -> Iterator[Finding]:
 
 
 def _finding(rule: str, start: int, end: int, score: float = 1.0) -> Finding:
-    return Finding(Concern.POISON, rule, Severity.HIGH, start, end, score)
+    severity = Severity.SUSPICIOUS if rule in UNSURE else Severity.HIGH
+    return Finding(Concern.POISON, rule, severity, start, end, score)

@@ -78,6 +78,8 @@ _UNBOUND = (
 _CIPHER = r"(?:base ?64|rot ?13|hex(?:adecimal)?|binary|morse|cipher|string)"
 _NOTE = _any("note message instructions? attention important reminder notice directive hint")
 
+ADDRESSED = "addressed"
+
 POISON_RULES: tuple[PoisonRule, ...] = (
     _rule(
         "override",
@@ -114,7 +116,7 @@ POISON_RULES: tuple[PoisonRule, ...] = (
         r"\"(?:arguments|parameters|args|input)\"\s*:",
     ),
     _rule(
-        "addressed",
+        ADDRESSED,
         rf"\b{_NOTE}s?\s*(?:to|for|:)\s*{_AI}"
         r"(?:\s+(?:reading|processing|summari[sz]ing)[^:.\n]{0,40})?\s*[:,.!-]",
         r"\bif you are an? (?:ai|llm|a\.i\.|language model|ai assistant|ai agent|chat ?bot)\b",

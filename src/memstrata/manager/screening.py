@@ -70,7 +70,7 @@ SHORTEST = 5
 
 
 NAMES = "names"
-"""Field of findings in ids, in a session's name, an agent's and the like."""
+"""Field of findings in ids, in the name of a session, an agent, a model, a document (its URL)."""
 
 
 SHORTEST_NAME = 12
@@ -111,10 +111,20 @@ def screened(candidate: Candidate, policy: Policy) -> Candidate:
     marks = dict.fromkeys((*candidate.marks, *(finding.mark for finding in told)))
     struck = {f.mark for f in told if rules.action_on(f) in (Action.BLOCK, Action.REDACT)}
     label = candidate.label
-    if any(rules.action_on(f) in _SENSITIVE for f in told):
+    done = {rules.action_on(f) for f in told if not _only_marks(f, candidate)}
+    if not done.isdisjoint(_SENSITIVE):
         label = join((label, Label(label.trust, Sensitivity.SENSITIVE, label.audience)))
     marked = replace(candidate, marks=tuple(marks), findings=told, label=label)
     return _Striker(marked, struck).struck() if struck else marked
+
+
+def _only_marks(finding: Finding, candidate: Candidate) -> bool:
+    """Whether it leaves the sensitivity alone: a verbatim turn that merely may be planted.
+
+    Its label already has it quoted as data; as sensitive, a transcript would have holes.
+    """
+    unsure = finding.concern is Concern.POISON and finding.severity is Severity.SUSPICIOUS
+    return unsure and candidate.is_turn
 
 
 def findings_of(said: Candidate | Memory) -> tuple[Finding, ...]:
@@ -224,7 +234,8 @@ def _parts(said: Candidate | Memory) -> Iterator[_Part]:
 
 def _names(said: Candidate | Memory) -> tuple[str | None, ...]:
     origin = said.origin
-    names = (said.purpose, origin.session, origin.tool_call, *said.parents)
+    names: tuple[str | None, ...] = (said.purpose, origin.session, origin.tool_call)
+    names += (origin.model, origin.name, *said.parents)
     if said.audience is not None:
         names += tuple(said.audience)
     if isinstance(said, Candidate):
@@ -279,6 +290,8 @@ class _Striker:
                 origin,
                 session=self._clean_name(origin.session),
                 tool_call=self._clean_name(origin.tool_call),
+                model=self._clean_name(origin.model),
+                name=self._clean_name(origin.name),
             ),
             parents=tuple(clean(NAMES, parent) for parent in candidate.parents),
             label=candidate.label
