@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -135,6 +135,14 @@ class Settings(BaseSettings):
     openai_timeout_seconds: float = Field(
         default=60.0, gt=0, validation_alias=_openai("timeout_seconds")
     )
+
+    @field_validator("key_vault", mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        """An empty variable names nothing; what has a NUL can be no file."""
+        if isinstance(value, str) and "\0" in value:
+            raise ValueError("must be the path of a file, or a URL, without NUL")
+        return value or None
 
     def __init__(self, **given: Any) -> None:
         """Build the settings.

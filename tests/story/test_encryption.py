@@ -216,6 +216,12 @@ def test_a_store_in_plain_is_not_taken_for_an_encrypted_one(tmp_path: Path) -> N
     assert (tmp_path / "m.db").read_bytes() == before
 
 
+def test_a_vault_without_a_name_is_none_and_one_that_can_be_no_file_is_refused() -> None:
+    assert Settings(key_vault="").key_vault is None
+    with pytest.raises(memstrata.ConfigurationError, match="NUL"):
+        Settings(key_vault="a\0b")
+
+
 def test_without_the_extra_it_says_which(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "cryptography", None)
 
