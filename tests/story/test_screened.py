@@ -120,6 +120,7 @@ def test_what_is_suspicious_is_stored_as_sensitive_and_the_trail_says_why(tmp_pa
 
         assert outcome.memory is not None
         assert outcome.memory.sensitivity == "sensitive"
+        assert outcome.reasons[-1] == "hygiene_flagged:personal:email"
         assert outcome.memory.content == f"Write to {MILD}"
         made, flagged = trail(strata)
         assert (made["type"], flagged["type"]) == ("created", "flagged")

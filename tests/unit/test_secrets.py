@@ -105,6 +105,9 @@ def test_a_password_is_known_by_the_words_around_it(text: str) -> None:
     "text",
     [
         "my password is rotated every 90 days",
+        "I changed my password on 2026-11-20.",
+        "My password was changed on 11/20/2026",
+        "password = getPassword()",
         "The team's password manager is Bitwarden.",
         "password must be at least 12 characters",
         "password_reset_ttl = 3600",

@@ -19,6 +19,7 @@ _PLACEHOLDERS = frozenset(
     " required optional unknown empty masked blank undefined".split()
 )
 _MARKS_OF_TEMPLATES = ("${", "{{", "<", "%(", "$(", "#{", "...", "***", "•••")
+_OF_DATES = ([1, 1, 4], [1, 2, 4], [2, 2, 4], [2, 2, 2], [2, 2], [1, 2])
 _SPOKEN_STATES = (
     "ed", "ing", "ly", "tion", "able", "ous", "ful", "ent", "ant", "ive", "ert", "bar", "lich",
 )  # fmt: skip
@@ -68,6 +69,9 @@ def is_spoken_password(text: str) -> bool:
     An everyday word without a digit or a capital inside is not told from a word about it.
     """
     said = text.strip(".,;:!?)(")
+    if text.rstrip(".,;:!?").endswith("()") or _is_date(said):
+        # What a program calls, and the day on which it was changed.
+        return False
     if len(said) < 4 or is_placeholder(said) or said[0] in "/(" or said[-1] in "[{=":
         return False
     if not said.isalpha():
@@ -78,6 +82,12 @@ def is_spoken_password(text: str) -> bool:
     if _changes_case(said):
         return True
     return len(said) >= 12 and not said.lower().endswith(_SPOKEN_STATES)
+
+
+def _is_date(text: str) -> bool:
+    """Whether a text is a date, or what is left of one behind its year."""
+    parts = next((text.split(sign) for sign in "-/." if sign in text), [])
+    return all(map(str.isdigit, parts)) and sorted(map(len, parts)) in _OF_DATES
 
 
 def is_value(text: str) -> bool:

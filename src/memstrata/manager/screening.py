@@ -149,13 +149,14 @@ def strike(text: str, found: Iterable[Finding]) -> str:
 
 
 def blocked_in(said: Candidate | Memory, policy: Policy) -> tuple[str, ...]:
-    """Return the marks of what policy would block of what is said elsewhere, each once.
+    """Return the marks of what policy would not have stored as it is said elsewhere, each once.
 
     Poison is not among them: what comes from outside stays labelled so wherever it is brought, and
     a better detector must not cost a person all of a file. Nor is what would have to wait here:
     where it comes from somebody may have decided about it.
     """
-    found = (f for f in findings_of(said) if policy.hygiene.action_on(f) is Action.BLOCK)
+    kept_out = (Action.BLOCK, Action.REDACT)
+    found = (f for f in findings_of(said) if policy.hygiene.action_on(f) in kept_out)
     marks = (finding.mark for finding in found if finding.concern is not Concern.POISON)
     return tuple(dict.fromkeys(marks))
 

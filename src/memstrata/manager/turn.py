@@ -256,13 +256,13 @@ class WriteTurn:
             subjects=tuple(dict.fromkeys(m.id for m in concerned)),
             reasons=reasons,
             details=self._details(candidate)
-            | {"version": memory.version, "confidence": memory.confidence}
-            | {"source": candidate.source.value, "trust": memory.trust.value}
-            | review,
+            | {"version": memory.version, "confidence": memory.confidence, **review}
+            | {"source": candidate.source.value, "trust": memory.trust.value},
         )
-        shown = memory if is_meant else None
         flagged = note_flags(candidate, memory, self.policy, scribe) if candidate.findings else ()
-        return Outcome(resolution.kind, shown, reasons, (event, *evictions, *flagged))
+        told = (*reasons, *(reason for each in flagged for reason in each.reasons))
+        shown = memory if is_meant else None
+        return Outcome(resolution.kind, shown, told, (event, *evictions, *flagged))
 
     def _refusal(self, said: Named) -> About | None:
         """Return by what the owner, or who writes, refused to have something remembered."""
