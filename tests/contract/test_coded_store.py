@@ -2,9 +2,11 @@
 moved.
 """
 
+import apsw
 import pytest
 
-from coding import coded_store, sealed_store
+import memstrata
+from coding import RING, coded_store, sealed_store
 from memstrata.adapters.sqlite_coded_reads import CODED
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.testing.contract_moving import MovableStoreContract
@@ -71,3 +73,15 @@ def test_every_statement_that_gives_memories_gives_their_codes():
     assert given == set(CODED)
     for name in given:
         assert CODED[name].count("m.mac") == 1, name
+
+
+def test_under_a_ring_nobody_counts_what_the_set_sum_tells(tmp_path):
+    path = tmp_path / "m.db"
+    with memstrata.open(path, key_ring=RING) as strata:
+        memory = strata.manager(user="ana")
+        memory.remember("Ana likes tea.")
+        memory.erase()
+        memory.remember("Ana is back.")
+        memory.remember("Ana likes cake.")
+    with apsw.Connection(str(path)) as connection:
+        assert connection.execute("SELECT live FROM owners").get is None

@@ -10,30 +10,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from memstrata.adapters.postgres_schema import CODED
-from memstrata.adapters.store_cells import SEALED
+from memstrata.adapters.store_cells import NAME, SEALED, Place, SealedCell
 from memstrata.domain.moving import PARTS
 
-Place = int | str
-"""Where a value is found: the number of a column of the answer, or the name of a parameter."""
-
-NAME = "owners.name"
-"""The cell that says itself whose it is."""
-
 _STATE = "states.state"
-
-
-class Cell(NamedTuple):
-    """A sealed column of a statement's answer.
-
-    Attributes:
-        at: Its number.
-        place: Table and column.
-        row: Where the columns are that tell its row.
-    """
-
-    at: int
-    place: str
-    row: tuple[Place, ...]
 
 
 class Reading(NamedTuple):
@@ -46,7 +26,7 @@ class Reading(NamedTuple):
             an older copy has brought back, or who wrote while they were being erased.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[SealedCell, ...]
     owner: Place = "owner"
     skips: bool = False
 
@@ -67,23 +47,23 @@ class Writing(NamedTuple):
 
 _MEMORY = Reading(
     (
-        Cell(2, "memories.body", (0,)),
-        Cell(3, _STATE, (0, 1, 5)),
-        Cell(4, "index_rows.entry", (0,)),
+        SealedCell(2, "memories.body", (0,)),
+        SealedCell(3, _STATE, (0, 1, 5)),
+        SealedCell(4, "index_rows.entry", (0,)),
     )
 )
 _HELD = Reading(
     (
-        Cell(1, "held.session", (0,)),
-        Cell(2, "held.reason", (0,)),
-        Cell(3, "held.body", (0,)),
+        SealedCell(1, "held.session", (0,)),
+        SealedCell(2, "held.reason", (0,)),
+        SealedCell(3, "held.body", (0,)),
     )
 )
 _OUTBOX = Reading(
     (
-        Cell(0, NAME, ()),
-        Cell(2, "outbox.target", (1,)),
-        Cell(3, "outbox.body", (1,)),
+        SealedCell(0, NAME, ()),
+        SealedCell(2, "outbox.target", (1,)),
+        SealedCell(3, "outbox.body", (1,)),
     ),
     owner=0,
     skips=True,
@@ -91,10 +71,10 @@ _OUTBOX = Reading(
 
 
 def _one(at: int, place: str, *row: Place, skips: bool = False) -> Reading:
-    return Reading((Cell(at, place, row),), skips=skips)
+    return Reading((SealedCell(at, place, row),), skips=skips)
 
 
-_NAMES = Reading((Cell(1, NAME, ()),), owner=0, skips=True)
+_NAMES = Reading((SealedCell(1, NAME, ()),), owner=0, skips=True)
 _JOURNAL = _one(2, "read_journal.body", 1, skips=True)
 
 
@@ -104,17 +84,17 @@ def _reads() -> dict[str, Reading]:
         **dict.fromkeys((*of_memories, "rows_as_of", "restate", *CODED), _MEMORY),
         "take_turn": Reading(
             (
-                Cell(8, "memories.body", (7,)),
-                Cell(9, _STATE, (7, 2, 11)),
-                Cell(10, "index_rows.entry", (7,)),
+                SealedCell(8, "memories.body", (7,)),
+                SealedCell(9, _STATE, (7, 2, 11)),
+                SealedCell(10, "index_rows.entry", (7,)),
             )
         ),
         "states_of": _one(1, _STATE, "id", 0, 2),
         "contents": Reading(
             (
-                Cell(3, "memories.body", (0,)),
-                Cell(7, _STATE, (0, 5, 6)),
-                Cell(8, _STATE, (0, 5, 6)),
+                SealedCell(3, "memories.body", (0,)),
+                SealedCell(7, _STATE, (0, 5, 6)),
+                SealedCell(8, _STATE, (0, 5, 6)),
             )
         ),
         "codes": _one(5, _STATE, 0, 1, 3),
@@ -125,10 +105,10 @@ def _reads() -> dict[str, Reading]:
         "facts": _one(13, NAME),
         "outbox": _OUTBOX,
         "outbox_of_all": _OUTBOX,
-        "work": Reading((Cell(1, "outbox.target", (0,)), Cell(2, "outbox.body", (0,)))),
+        "work": Reading((SealedCell(1, "outbox.target", (0,)), SealedCell(2, "outbox.body", (0,)))),
         "links": _one(4, "event_payloads.payload", 0),
         "idempotent": Reading(
-            (Cell(1, "idempotency.request", (0,)), Cell(2, "idempotency.answer", (0,)))
+            (SealedCell(1, "idempotency.request", (0,)), SealedCell(2, "idempotency.answer", (0,)))
         ),
         "held": _HELD,
         "held_of_session": _HELD,
@@ -139,14 +119,14 @@ def _reads() -> dict[str, Reading]:
         "journal_from_start": _JOURNAL,
         "entries": _one(2, "turns.body", 0, 1, skips=True),
         "sessions": _one(0, "sessions.body", 1, skips=True),
-        "sessions_due": Reading((Cell(0, "sessions.body", (1,)),), owner=4, skips=True),
+        "sessions_due": Reading((SealedCell(0, "sessions.body", (1,)),), owner=4, skips=True),
         "reviews": _one(3, "reviews.body", 0, 1, 2),
         "consents": _one(1, "consents.body", 0),
     }
     for part in PARTS:
         at = {column: place for place, column in enumerate(part.columns)}
         cells = tuple(
-            Cell(at[column], _place(part.name, column), tuple(at[key] for key in row))
+            SealedCell(at[column], _place(part.name, column), tuple(at[key] for key in row))
             for column, row in SEALED.get(part.name, {}).items()
         )
         if cells:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from memstrata.adapters.sqlite_opening import Opening as OfAFile
     from memstrata.adapters.store_seals import Seals
 
-TAG_KEY_BYTES = 32
-
 
 class Opening:
     """Opens a database that is not encrypted, and refuses one that is."""
@@ -51,7 +49,7 @@ class Opening:
             KeyUnavailable: If it is encrypted.
         """
         del connection, operator
-        if is_wrapped(kept):
+        if kept.is_wrapped:
             raise KeyUnavailable(
                 f"{location}: is encrypted; name its key ring and its key vault "
                 "(docs/encryption.md)"
@@ -72,8 +70,3 @@ class Opening:
 
     def close(self) -> None:
         """Let go of what was opened for it."""
-
-
-def is_wrapped(kept: Secrets) -> bool:
-    """Whether the key of a store's tags is encrypted, and with it all the store keeps."""
-    return len(kept.tag_key) != TAG_KEY_BYTES

@@ -17,17 +17,17 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from memstrata.adapters.postgres_answers import Nearness
-from memstrata.adapters.postgres_cells import NAME, READS, WRITES, Reading, Writing
-from memstrata.adapters.postgres_opening import TAG_KEY_BYTES, Opening, is_wrapped
+from memstrata.adapters.postgres_cells import READS, WRITES, Reading, Writing
+from memstrata.adapters.postgres_opening import Opening
 from memstrata.adapters.postgres_pool import Connection, Line, MakeLine, Row, Statement
 from memstrata.adapters.postgres_schema import SQL, read_secrets
 from memstrata.adapters.sqlite_sealing import Sealing as SealingOfAFile
-from memstrata.adapters.store_cells import CODED, Cells, owner_in
-from memstrata.adapters.store_owners import KNOWN_OWNERS, Secrets
+from memstrata.adapters.store_cells import CODED, NAME, Cells, owner_in
+from memstrata.adapters.store_owners import KNOWN_OWNERS, TAG_KEY_BYTES, Secrets
 from memstrata.adapters.store_rules import names_one
-from memstrata.adapters.store_seals import Seals, Unopened, Wrapping, index_key_kept, index_key_of
+from memstrata.adapters.store_sealing import HoldsKeys
+from memstrata.adapters.store_seals import Unopened, index_key_kept
 from memstrata.domain.errors import ConfigurationError, KeyDestroyed, Tampered
-from memstrata.ports import KeyRing, KeyVault
 
 _NOTHING = b"\0"
 """What no cell is: each begins with the byte of its format, or is empty."""
@@ -275,7 +275,7 @@ _LOOKS = {
 }
 
 
-class Sealing(Opening):
+class Sealing(HoldsKeys, Opening):
     """Opens a database that is encrypted, or makes an empty one that is.
 
     Args:
@@ -284,19 +284,6 @@ class Sealing(Opening):
         owns_vault: Whether the vault is closed with the store.
         as_is: Whether a database in plain is opened as one, not refused.
     """
-
-    def __init__(
-        self, ring: KeyRing, vault: KeyVault, *, owns_vault: bool = False, as_is: bool = False
-    ) -> None:
-        self._ring, self._wrapping = ring, Wrapping(ring)
-        self._vault, self._owns_vault = vault, owns_vault
-        self._as_is = as_is
-        self._cells: Cells | None = None
-
-    @property
-    def seals(self) -> Seals | None:
-        """The owners' keys, once the store is open."""
-        return None if self._cells is None else self._cells.seals
 
     @property
     def line(self) -> MakeLine:
@@ -319,12 +306,12 @@ class Sealing(Opening):
             ConfigurationError: If memories are there that are not encrypted.
             KeyUnavailable: If the ring lacks a key, or the vault is another's.
         """
-        if not is_wrapped(kept):
+        if not kept.is_wrapped:
             if self._as_is:
                 return kept
             self._make(connection, location, operator)
             return None
-        keys = Secrets(kept.salt, index_key_of(self._wrapping, kept.salt, kept.tag_key))
+        keys = self._unwrapped(kept)
         seals = self._seals(location, keys)
         seals.check()
         self._cells = Cells(seals)
@@ -339,24 +326,11 @@ class Sealing(Opening):
         self._seals(self._cells.seals.location, keys).claim()
         return Secrets(keys.salt, index_key_kept(self._wrapping, keys.salt, keys.tag_key))
 
-    def follow(self, keys: Secrets) -> None:
-        """See :class:`~memstrata.adapters.postgres_opening.Opening`."""
-        if self._cells is not None:
-            self._cells.seals = self._seals(self._cells.seals.location, keys)
-
     def of_copy(self) -> SealingOfAFile | None:
         """See :class:`~memstrata.adapters.postgres_opening.Opening`."""
         return (
             None if self._cells is None else SealingOfAFile(self._ring, self._vault, is_copy=True)
         )
-
-    def close(self) -> None:
-        """See :class:`~memstrata.adapters.postgres_opening.Opening`."""
-        if self._owns_vault:
-            self._vault.close()
-
-    def _seals(self, location: str, keys: Secrets) -> Seals:
-        return Seals(location, keys.salt, self._wrapping, self._vault)
 
     def _make(
         self, connection: psycopg.Connection[tuple[Any, ...]], location: str, operator: str
@@ -367,7 +341,7 @@ class Sealing(Opening):
         connection.commit()
         connection.execute(SQL["lock_opening"])
         kept = read_secrets(connection, location)
-        if is_wrapped(kept):
+        if kept.is_wrapped:
             return
         _check_empty(connection, location, operator)
         self._seals(location, kept).claim()

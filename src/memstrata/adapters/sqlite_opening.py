@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     # What does the encrypting is an extra.
     from memstrata.adapters.store_seals import Seals
 
-TAG_KEY_BYTES = 32
-
 
 class Opening:
     """Opens a store that is not encrypted, and refuses one that is."""
@@ -46,7 +44,7 @@ class Opening:
     def secrets(self, connection: apsw.Connection) -> Secrets:
         """Return the keys of the digests of any copy of the store."""
         secrets = read_secrets(connection)
-        if is_wrapped(secrets):
+        if secrets.is_wrapped:
             raise KeyUnavailable(
                 f"{connection.filename}: is encrypted; name its key ring and its key vault "
                 "(docs/encryption.md)"
@@ -64,8 +62,3 @@ class Opening:
 
     def close(self) -> None:
         """Let go of what was opened for it."""
-
-
-def is_wrapped(secrets: Secrets) -> bool:
-    """Whether the key of a store's tags is encrypted, and with it all the store keeps."""
-    return len(secrets.tag_key) != TAG_KEY_BYTES

@@ -12,28 +12,9 @@ from typing import NamedTuple
 from memstrata.adapters.sql import parameters
 from memstrata.adapters.sqlite_moving import ADD, PAGES
 from memstrata.adapters.sqlite_schema import SQL
-from memstrata.adapters.store_cells import SEALED
+from memstrata.adapters.store_cells import NAME, SEALED, Place, SealedCell
 from memstrata.adapters.store_coded import CURRENT_COLUMNS, PAST_COLUMNS, coded
 from memstrata.domain.moving import PARTS
-
-Place = int | str
-"""Where a value is found: the number of a column of the answer, or the name of a parameter."""
-
-NAME = "owners.name"
-
-
-class SealedCell(NamedTuple):
-    """A sealed column of a statement's answer.
-
-    Attributes:
-        at: Its number.
-        place: Table and column.
-        row: Where the columns are that tell its row.
-    """
-
-    at: int
-    place: str
-    row: tuple[Place, ...]
 
 
 class Reading(NamedTuple):

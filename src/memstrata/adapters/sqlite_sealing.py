@@ -14,17 +14,15 @@ from typing import Any
 import apsw
 
 from memstrata.adapters.sqlite_moving import inhabitants_in
-from memstrata.adapters.sqlite_opening import TAG_KEY_BYTES, Opening, is_wrapped
+from memstrata.adapters.sqlite_opening import Opening
 from memstrata.adapters.sqlite_schema import SQL, read_secrets
-from memstrata.adapters.sqlite_sealed import NAME, PLANS, Plan, Reading, Writing
-from memstrata.adapters.store_cells import CODED, Cells, owner_in
-from memstrata.adapters.store_owners import Secrets
+from memstrata.adapters.sqlite_sealed import PLANS, Plan, Reading, Writing
+from memstrata.adapters.store_cells import CODED, NAME, Cells, owner_in
+from memstrata.adapters.store_owners import TAG_KEY_BYTES, Secrets
+from memstrata.adapters.store_sealing import HoldsKeys
 from memstrata.adapters.store_seals import (
-    Seals,
     Unopened,
-    Wrapping,
     index_key_kept,
-    index_key_of,
 )
 from memstrata.domain.errors import ConfigurationError, KeyDestroyed, Tampered
 from memstrata.ports import KeyRing, KeyVault
@@ -166,7 +164,7 @@ def _cell(cells: Cells, owner: bytes, place: str, row: Sequence[Any], cell: Any)
     return cells.opened(owner, place, row, cell)
 
 
-class Sealing(Opening):
+class Sealing(HoldsKeys, Opening):
     """Opens a store that is encrypted, or makes one.
 
     Args:
@@ -186,15 +184,8 @@ class Sealing(Opening):
         as_is: bool = False,
         is_copy: bool = False,
     ) -> None:
-        self._wrapping = Wrapping(ring)
-        self._vault, self._owns_vault = vault, owns_vault
-        self._as_is, self._is_copy = as_is, is_copy
-        self._cells: Cells | None = None
-
-    @property
-    def seals(self) -> Seals | None:
-        """The owners' keys, once the store is open."""
-        return None if self._cells is None else self._cells.seals
+        super().__init__(ring, vault, owns_vault=owns_vault, as_is=as_is)
+        self._is_copy = is_copy
 
     def connect(self, name: str, flags: int) -> apsw.Connection:
         """Return a new connection."""
@@ -210,7 +201,7 @@ class Sealing(Opening):
             KeyUnavailable: If the ring or the vault lacks a key.
         """
         kept = read_secrets(writer)
-        if not is_wrapped(kept):
+        if not kept.is_wrapped:
             if self._as_is:
                 return kept
             if inhabitants_in(writer):
@@ -234,7 +225,7 @@ class Sealing(Opening):
     def secrets(self, connection: apsw.Connection) -> Secrets:
         """See :class:`~memstrata.adapters.sqlite_opening.Opening`."""
         kept = read_secrets(connection)
-        if not is_wrapped(kept):
+        if not kept.is_wrapped:
             raise ConfigurationError(
                 f"{connection.filename}: is not encrypted, and the store is; restore it into one "
                 "that is not, and move that here with `memstrata migrate`"
@@ -250,20 +241,4 @@ class Sealing(Opening):
         if not self._is_copy:
             self._seals(connection.filename, keys).claim()
         tag_key = index_key_kept(self._wrapping, keys.salt, keys.tag_key)
-        super().keep(connection, Secrets(keys.salt, tag_key))
-
-    def follow(self, keys: Secrets) -> None:
-        """See :class:`~memstrata.adapters.sqlite_opening.Opening`."""
-        if self._cells is not None:
-            self._cells.seals = self._seals(self._cells.seals.location, keys)
-
-    def close(self) -> None:
-        """See :class:`~memstrata.adapters.sqlite_opening.Opening`."""
-        if self._owns_vault:
-            self._vault.close()
-
-    def _unwrapped(self, kept: Secrets) -> Secrets:
-        return Secrets(kept.salt, index_key_of(self._wrapping, kept.salt, kept.tag_key))
-
-    def _seals(self, location: str, keys: Secrets) -> Seals:
-        return Seals(location, keys.salt, self._wrapping, self._vault)
+        Opening.keep(self, connection, Secrets(keys.salt, tag_key))

@@ -12,6 +12,7 @@ import base64
 import binascii
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from memstrata.adapters.store_rules import OWNER_BYTES
 from memstrata.adapters.store_seals import Seals, Unopened
@@ -40,6 +41,27 @@ SEALED: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 """By table and column: the columns that tell the row."""
+
+NAME = "owners.name"
+"""The cell that says itself whose it is."""
+
+Place = int | str
+"""Where a value is found: the number of a column of an answer, or the name of a parameter."""
+
+
+class SealedCell(NamedTuple):
+    """A sealed column of a statement's answer.
+
+    Attributes:
+        at: Its number.
+        place: Table and column.
+        row: Where the columns are that tell its row.
+    """
+
+    at: int
+    place: str
+    row: tuple[Place, ...]
+
 
 CODED = frozenset({"memories", "states", "index_rows", "grants"})
 """Tables whose cells have codes within: what does not open is refused by these, by name."""

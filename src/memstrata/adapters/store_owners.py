@@ -11,16 +11,24 @@ KNOWN_OWNERS = 4096
 """Owners whose digests and tag keys are remembered; a few hundred bytes each."""
 
 
+TAG_KEY_BYTES = 32
+
+
 class Secrets(NamedTuple):
     """What a store's digests are made with.
 
     Attributes:
         salt: For digests of owners.
-        tag_key: For tags.
+        tag_key: For tags; as it is kept it may be wrapped.
     """
 
     salt: bytes
     tag_key: bytes
+
+    @property
+    def is_wrapped(self) -> bool:
+        """Whether the key of the tags is encrypted, and with it all that the store keeps."""
+        return len(self.tag_key) != TAG_KEY_BYTES
 
 
 class Owner:

@@ -517,10 +517,10 @@ INSERT INTO owners (owner, name, incarnation, epoch, revision, last_known_at, he
 VALUES (:owner, :name, :incarnation, :epoch, :revision, :known_at, :seq, :mac, :set_sum, :key_id);
 
 -- name: move_coded_owner
--- The name too: whoever was erased has none.
+-- The name too: whoever was erased has none. The set of memories is sealed; nobody counts them.
 UPDATE owners
 SET name = :name, epoch = :epoch, revision = :revision, last_known_at = :known_at, head_seq = :seq,
-    head_mac = :mac, set_sum = :set_sum, key_id = :key_id
+    head_mac = :mac, set_sum = :set_sum, key_id = :key_id, live = NULL
 WHERE owner = :owner;
 
 -- name: tagged_grants
@@ -542,7 +542,7 @@ SELECT id, target, body FROM outbox WHERE owner = :owner ORDER BY id;
 -- But for its seal, which is that of an owner without memories.
 UPDATE owners
 SET incarnation = :incarnation, erased_at = :at, rows = NULL, bytes = NULL, embedder = NULL,
-    analyser = NULL
+    analyser = NULL, live = NULL
 WHERE owner = :owner;
 
 -- name: empty_owner
