@@ -171,6 +171,23 @@ def test_once_it_is_forgotten_others_that_say_it_are_still_known(ana: MemoryMana
     assert ana.remember("Mr Kim likes tea with milk", source="recalled").kind == "created"
 
 
+@pytest.mark.parametrize("scope", ["org", "/global/"])
+def test_what_all_of_an_org_read_is_known_too(world: World, scope: str) -> None:
+    strata = world.strata
+    strata.admin(by="root").remember(Draft(LONG, source="external"), scope=_path(scope))
+
+    ana = world.reopen().manager(user="ana")
+
+    saved = stored(ana.remember(f"Note to self: {TEXT}", source="agent_inferred"))
+    assert (saved.trust, saved.confidence) == (Trust.EXTERNAL, pytest.approx(0.3))
+    assert stored(ana.remember("Ana drinks tea at four", source="agent_inferred")).trust == "agent"
+    assert ana.remember(TEXT, source="agent_inferred", category="preference").kind == "blocked"
+
+
+def _path(scope: str) -> str:
+    return "/org/default/" if scope == "org" else scope
+
+
 def test_a_cold_index_knows_it(world: World) -> None:
     world.strata.manager(user="ana").remember(LONG, source="external")
 

@@ -242,9 +242,7 @@ class Laundering:
     def _forget_what_is_gone(self) -> None:
         """What does not stand (any more) may be said anew: nothing tells where it came from."""
         self.tainted |= self.texts.keys()
-        # Nor does what stands with the org, though she sees it (docs/trust.md).
-        seen = [m for who in ("ana", "task") for m in self._known(who)]
-        standing = {m.content for m in seen if m.scope.user == "ana"}
+        standing = {m.content for who in ("ana", "task") for m in self._known(who)}
         self.texts = {mark: text for mark, text in self.texts.items() if text in standing}
 
     # -- what holds ----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from memstrata.ports import OwnerView
 PURPOSES_DIFFER = "purposes_differ"
 """Mark of what was made of memories for different purposes: nobody may read it (FX-15)."""
 
-_BORROWING = frozenset({Trust.AGENT, Trust.TOOL})
+BORROWING = frozenset({Trust.AGENT, Trust.TOOL})
 """Trust of those who pass on what they have read."""
 
 _UNKNOWN = Label(Trust.EXTERNAL)
@@ -40,7 +40,7 @@ def inherited(candidate: Candidate, view: OwnerView, now: datetime) -> Candidate
     """
     if candidate.origin.memory is not None:
         return candidate
-    if candidate.label.trust in _BORROWING:
+    if candidate.label.trust in BORROWING:
         candidate = _known_again(candidate, view)
     if not candidate.parents:
         return candidate

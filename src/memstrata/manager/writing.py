@@ -27,6 +27,7 @@ from memstrata.domain.errors import InvalidInput, ScopeDenied
 from memstrata.domain.memory import Draft, Memory
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.value import shown
+from memstrata.manager.borrowing import with_origins
 from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.echoes import REPEATED, Echoes
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
@@ -297,6 +298,7 @@ class Writer:
         services = self._services
         policy = self.policy(owner)
         await note_policy(services, owner, policy)
+        judgements = await with_origins(services, self._principal, owner, judgements)
         texts = [index_text(j.candidate) for j in judgements if isinstance(j, Commit)]
         prepare = partial(self._prepare, texts)
         is_long = len(texts) > MANY_TEXTS or (texts and services.indexes.indexer.is_slow)

@@ -1,0 +1,73 @@
+"""What a principal's agents have read with others, known when they save it as their own (FX-5).
+
+What stands with the same owner is found under the turn (:mod:`memstrata.longterm.derivation`). An
+org's memories and those of all are read by every user of it and lie with other owners, of whom a
+turn sees nothing: these are asked before. Nothing is asked for what a user states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from memstrata.domain.decision import Candidate, Drop, Judgement
+from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Principal, Scope
+from memstrata.longterm.derivation import BORROWING
+from memstrata.manager.services import Services
+from memstrata.manager.sights import owners_of
+from memstrata.retrieval.owner_index import OwnerIndex
+
+
+async def with_origins(
+    services: Services, principal: Principal, owner: Scope, judgements: Sequence[Judgement]
+) -> list[Judgement]:
+    """Return judgements, those that say again what stands from outside with another owner with that
+    among their parents: what has a parent elsewhere has the trust of what is outside.
+
+    Args:
+        services: With the store and the indexes.
+        principal: Who writes; what he reads counts.
+        owner: Whose turn it will be.
+        judgements: Of candidates for that owner.
+    """
+    if not any(map(_passes_on, judgements)):
+        return list(judgements)
+    others = [each for each in owners_of(principal.home.lineage) if each != owner]
+    indexes = await _current(services, others)
+    return [_traced(each, indexes) if _passes_on(each) else each for each in judgements]
+
+
+def _passes_on(judgement: Judgement) -> bool:
+    candidate = judgement.candidate
+    is_new = candidate.origin.memory is None and not isinstance(judgement, Drop)
+    return is_new and candidate.label.trust in BORROWING
+
+
+async def _current(services: Services, owners: Sequence[Scope]) -> list[OwnerIndex]:
+    found = []
+    for owner, head in zip(owners, await services.store.heads(owners), strict=True):
+        index = services.indexes.of(owner)
+        if head is not None and head != index.head:
+            snapshot = await services.store.snapshot(owner, since=index.head)
+            await services.aside(partial(index.refresh, snapshot))
+        if head is not None:
+            found.append(index)
+    return found
+
+
+def _traced(judgement: Judgement, indexes: Sequence[OwnerIndex]) -> Judgement:
+    candidate = judgement.candidate
+    source = _source(candidate, indexes)
+    if source is None or source.id in candidate.parents:
+        return judgement
+    parents = (*candidate.parents, source.id)
+    confidence = min(candidate.confidence, source.confidence)
+    return replace(judgement, candidate=replace(candidate, parents=parents, confidence=confidence))
+
+
+def _source(candidate: Candidate, indexes: Sequence[OwnerIndex]) -> Memory | None:
+    texts = [text for text in (candidate.content, candidate.quote) if text is not None]
+    found = (index.from_outside(text) for index in indexes for text in texts)
+    return next((memory for memory in found if memory is not None), None)
