@@ -24,9 +24,10 @@ from benchmarks.harness import _turn
 import memstrata
 from memstrata.blocking import Strata
 from memstrata.domain.codec import canonical_json
+from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 BATCH = 500
 QUESTIONS = 60

@@ -16,9 +16,10 @@ from typer.testing import CliRunner
 from memstrata.adapters.key_ring import new_key
 from memstrata.blocking import Strata
 from memstrata.cli.app import app
+from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 # The same examples on every run: what a commit did is told from what luck did. Another search is
 # ``pytest --hypothesis-profile=search``.

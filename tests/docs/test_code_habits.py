@@ -98,8 +98,8 @@ def test_only_the_guards_approve() -> None:
 VENDORS = {
     "numpy": {"retrieval", "adapters"},
     "apsw": {"adapters"},
-    "psycopg": {"adapters", "wiring"},
-    "psycopg_pool": {"adapters", "wiring"},
+    "psycopg": {"adapters", "opening"},
+    "psycopg_pool": {"adapters", "opening"},
     "re2": {"language"},
     "Stemmer": {"language"},
     "openai": {"adapters"},

@@ -197,8 +197,8 @@ class TestInit:
             assert strata.manager(user="ana").list()[0].content == "A fact"
 
     def test_two_at_once_do_no_harm(self, postgres, bare):
+        from memstrata.opening import init_database
         from memstrata.testing.contract_turns import in_threads
-        from memstrata.wiring import init_database
 
         ran = []
         in_threads([lambda: ran.append(init_database(postgres.url(OWNER, bare), APP)[1])] * 4)

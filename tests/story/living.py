@@ -21,9 +21,10 @@ from lives import Fact, Shelf
 from memstrata import Hit, Memory, Outcome, UndoRefused
 from memstrata.blocking import Strata
 from memstrata.domain.value import from_us
+from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 NAMES = ("region", "languages", "Team-2", "a.b")
 KEYS = st.sampled_from(NAMES)

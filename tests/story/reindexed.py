@@ -8,9 +8,10 @@ from memstrata.blocking import Strata
 from memstrata.domain.change import StoredRow
 from memstrata.domain.scope import Scope
 from memstrata.manager.background import BATCH_ROWS, PAUSE_S, START_S
+from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 ANA = Scope.of_user("acme", "ana")
 QUERIES = ("where is the boat?", "who sails to the harbour", "red paint", "boat 7")

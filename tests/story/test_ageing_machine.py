@@ -24,10 +24,11 @@ from hypothesis.stateful import (
 from memstrata.blocking import Strata
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import from_us
+from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.testing.store_contract import drive
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 WORDS = ("harbour", "coffee", "invoice", "garden")
 SOURCES = ("user_stated", "agent_inferred", "tool_verified", "external")

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from conftest import World
 from memstrata import Draft, Memory, MemoryManager, Outcome
 from memstrata.blocking import Strata
+from memstrata.opening import IN_MEMORY
 from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 LONG = "I usually walk our two old dogs around the lake before breakfast on weekends"
 

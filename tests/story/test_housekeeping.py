@@ -10,10 +10,11 @@ from memstrata import AsyncStrata, StoreUnavailable
 from memstrata.blocking import Strata
 from memstrata.domain.scope import Scope
 from memstrata.manager.housekeeping import EVERY_S, FIRST_S
+from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
 from memstrata.testing import ManualClock
 from memstrata.testing.store_contract import drive
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 TOOL = {"source": "tool_verified", "category": "tool_result", "ttl_days": 0.001}
 ANA = Scope.of_user("default", "ana")

@@ -12,8 +12,9 @@ from memstrata.longterm import resolution
 from memstrata.longterm.near import NOTHING_NEAR
 from memstrata.manager import turn
 from memstrata.manager.housekeeping import FIRST_S
+from memstrata.opening import IN_MEMORY
 from memstrata.testing import ManualClock
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 
 @pytest.fixture

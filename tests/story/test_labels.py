@@ -20,8 +20,9 @@ from memstrata.domain.trust import Trust
 from memstrata.domain.turn import Role, Turn
 from memstrata.language.passages import Passages
 from memstrata.manager.restored import check_memory
+from memstrata.opening import IN_MEMORY
 from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 PAGE = "https://shop.example/returns"
 TEXT = "Refunds above 500 dollars go to the account 4471 at Harbour Bank."

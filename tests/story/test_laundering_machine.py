@@ -22,9 +22,10 @@ from prompt_reader import read_page
 from memstrata import Draft, Memory, MemoryManager, Outcome, UndoRefused
 from memstrata.blocking import Strata
 from memstrata.domain.scope import Right
+from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 STEPS = int(os.environ.get("LAUNDERING_STEPS", "900"))
 SEED = int(os.environ.get("LAUNDERING_SEED", "11"))

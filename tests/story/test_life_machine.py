@@ -27,8 +27,9 @@ from memstrata.blocking import Strata
 from memstrata.domain.codec import decode
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import to_us
+from memstrata.opening import IN_MEMORY
 from memstrata.testing import CountingIds
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 STEPS = int(os.environ.get("LIFE_STEPS", "10000"))
 SEED = int(os.environ.get("LIFE_SEED", "5"))

@@ -15,6 +15,7 @@ from memstrata.blocking import Strata
 from memstrata.hygiene.model_judge import MAX_CHARS
 from memstrata.manager import turn
 from memstrata.manager.housekeeping import FIRST_S
+from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.testing.model_server import (
@@ -28,7 +29,7 @@ from memstrata.testing.model_server import (
 )
 from memstrata.testing.models import Question, ScriptedModel
 from memstrata.testing.store_contract import drive
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 MOORED, SANK = "The boat is moored in Porto harbour", "The boat sank in Porto harbour"
 WALK, BUS = "I walk to work every morning", "I take the bus to work every morning"

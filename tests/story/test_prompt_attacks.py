@@ -19,10 +19,11 @@ from memstrata.domain.memory import Origin
 from memstrata.domain.recall import Hit
 from memstrata.language.normalise import content_hash
 from memstrata.language.tokens import estimate_tokens
+from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ROOMY = Budget(1_000, 10_000_000)

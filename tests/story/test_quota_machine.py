@@ -21,10 +21,11 @@ from memstrata import Draft, MemoryManager, QuotaExceeded
 from memstrata.blocking import Strata
 from memstrata.domain.codec import decode
 from memstrata.domain.scope import Scope
+from memstrata.opening import IN_MEMORY
 from memstrata.retrieval.entry import turn_of
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import IN_MEMORY, assemble
+from memstrata.wiring import assemble
 
 MEMORIES, TURNS = 3, 2
 WHO = st.sampled_from(("ana", "ana/t1", "bob"))

@@ -21,7 +21,7 @@ from reindexed import ANA, Shared, hashed, made_by, rows_of
 
 from memstrata.domain.value import from_us
 from memstrata.manager.background import PAUSE_S, START_S
-from memstrata.wiring import IN_MEMORY
+from memstrata.opening import IN_MEMORY
 
 WORDS = ("boat", "harbour", "red", "green", "sails", "sank", "storm")
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)

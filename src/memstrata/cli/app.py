@@ -341,7 +341,7 @@ def init_database(
     app_role: Annotated[str, typer.Option(help="The role that the application connects as.")],
 ) -> None:
     """Make or migrate the tables of a PostgreSQL store and give a role its rights."""
-    from memstrata.wiring import init_database
+    from memstrata.opening import init_database
 
     chosen: Options = context.obj
     location, ran = init_database(url, app_role)

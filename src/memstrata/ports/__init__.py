@@ -26,13 +26,10 @@ from memstrata.ports.models import (
     Reranker,
     TokenCounter,
 )
+from memstrata.ports.moving import MovableStore
 from memstrata.ports.sessions import SessionStore
-from memstrata.ports.stores import (
-    MemoryStore,
-    MovableStore,
-    NearTexts,
-    OwnerView,
-)
+from memstrata.ports.stores import MemoryStore
+from memstrata.ports.views import NearTexts, OwnerView
 
 __all__ = [
     "KEY_BYTES",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from memstrata.domain.moving import OwnerFacts
-from memstrata.ports.stores import MovableStore
+from memstrata.ports.moving import MovableStore
 
 Pages = Callable[[int, int], None]
 """Is told how many pages, or owners, are behind us, and of how many."""

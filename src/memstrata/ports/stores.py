@@ -1,4 +1,4 @@
-"""The stores: rows of many owners, moving them elsewhere, and what gates ask of one."""
+"""The store of memories: rows of many owners."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ from memstrata.domain.change import (
 from memstrata.domain.consent import Consent
 from memstrata.domain.erasure import Purged
 from memstrata.domain.event import Link
-from memstrata.domain.gates import Need, Shape
-from memstrata.domain.memory import Kind, Memory, Place, Triple
-from memstrata.domain.moving import OwnerFacts, Part, Row, StoreKeys
+from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
 from memstrata.ports.capability import Capability
 
@@ -283,149 +281,3 @@ class MemoryStore(Protocol):
         """For the operator: ids of memories whose stored content does not match its code, or of
         which only a part is there; order: id. Reads do not look; this looks at every row.
         """
-
-
-class MovableStore(MemoryStore, Protocol):
-    """A store whose owners can be carried to another, row by row (``memstrata migrate``).
-
-    Owners are named by their 16-byte digests, for the keys that make them move too. Rows are
-    those of :data:`~memstrata.domain.moving.PARTS`. A store that takes owners in is closed to
-    everybody else from :meth:`begin_arrivals` to :meth:`end_arrivals`, over the end of the
-    process too: opening it as usual raises ``StoreUnavailable``. At most one owner is on its way
-    at a time, and until :meth:`end_arrival` it is in neither :meth:`facts` nor ``owners()``.
-
-    Errors are those of :class:`MemoryStore`; what is written is durable as its commits are.
-    """
-
-    async def keys(self) -> StoreKeys:
-        """Return what the store's digests are made with."""
-
-    async def inhabitants(self) -> tuple[bytes, ...]:
-        """Return the digest of everybody who has :meth:`facts` or any row that moves; sorted."""
-
-    async def facts(self, owner: bytes) -> OwnerFacts | None:
-        """Return where an owner stands; None for one never written, or not whole yet."""
-
-    async def page(
-        self, owner: bytes, part: Part, *, after: Row | None = None, limit: int = 500
-    ) -> tuple[Row, ...]:
-        """Return an owner's rows of one part by key, from the first key greater than ``after``."""
-
-    async def last_key(self, owner: bytes, part: Part) -> Row | None:
-        """Return the greatest key of an owner's rows of one part; None if there are none."""
-
-    async def begin_arrivals(self, keys: StoreKeys) -> None:
-        """Close the store to everybody else; if it has no rows at all, adopt these keys.
-
-        Begun twice it goes on: whoever was on the way still is.
-
-        Raises:
-            MoveRefused: ``other_store``, if it has rows made with other keys.
-            StoreUnavailable: If anybody else has it open.
-        """
-
-    async def begin_arrival(self, owner: bytes, mark: bytes) -> None:
-        """Let an owner come; rows of whoever was on the way and not whole are removed first.
-
-        Begun again with the same ``mark`` the rows that have arrived stay.
-
-        Raises:
-            MoveRefused: ``exists``, if the owner has facts or rows that did not come this way.
-        """
-
-    async def arrive(self, owner: bytes, rows: Sequence[tuple[Part, Sequence[Row]]]) -> None:
-        """Add rows to the owner on its way, all of them or none.
-
-        Raises:
-            ValueError: If no such owner is on its way, or a row of this key is there.
-        """
-
-    async def end_arrival(self, owner: bytes, facts: OwnerFacts | None) -> None:
-        """Make the owner on its way whole: write its facts last (None: it has only rows).
-
-        Raises:
-            ValueError: If no such owner is on its way.
-        """
-
-    async def end_arrivals(self) -> None:
-        """Open the store to everybody; who is still on the way is removed. Twice does no harm."""
-
-
-class OwnerView(Protocol):
-    """What gates and hygiene may ask of one owner's standing memories under the turn (D1).
-
-    Only live rows are seen; hard-expired ones by key alone, so that a new version follows them.
-    """
-
-    def by_key(self, place: Place, key: str) -> Memory | None:
-        """Return the one active memory of a key in exactly this place."""
-
-    def by_hash(self, place: Place, content_hash: str) -> tuple[Memory, ...]:
-        """Return the unkeyed memories of equal normalised text in this place, by id; verbatim
-        turns are not among them.
-        """
-
-    def by_turn(self, place: Place, session: str, turn: int) -> Memory | None:
-        """Return the verbatim turn with this number in a session."""
-
-    def by_id(self, id: str) -> Memory | None:
-        """Return a live memory."""
-
-    def by_root(self, root: str) -> Memory | None:
-        """Return the live version of a chain, named by the id of its first version."""
-
-    def by_slot(self, place: Place, slot: Triple) -> tuple[Memory, ...]:
-        """Return the memories in this place whose triple has this one's subject and predicate in
-        normal form, by id; keyed ones are among them, verbatim turns are not.
-        """
-
-    def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
-        """Return unkeyed memories of a kind in this place that have the firm terms of a text and no
-        others; a few, by id. Verbatim turns are not among them, and nothing is near a text that has
-        no firm term.
-        """
-
-    def nearest(
-        self, place: Place, kind: Kind, shape: Shape, above: float
-    ) -> tuple[tuple[Memory, float], ...]:
-        """Return those of them whose embedding has a cosine above some value to the text's, with
-        it; a few, the greatest first, then by id. What has no embedding is not among them.
-        """
-
-    def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
-        """Return unkeyed memories of a kind in this place that have every term of a text but those
-        of idle words, and perhaps others; a few, by id. Verbatim turns are not among them.
-        """
-
-    def about(
-        self, place: Place, kind: Kind, shape: Shape, needs: Sequence[Need]
-    ) -> tuple[Memory, ...]:
-        """Return unkeyed memories in this place, of any kind but what happened, that meet one of
-        some needs: five at most, those embedded nearest to a text first, then the newest. Where a
-        need is met by very many, the oldest of them may be left out.
-        """
-
-    def from_outside(self, text: str) -> Memory | None:
-        """Return a memory with the trust ``external``, wherever in the owner it stands and whatever
-        its kind and key, that a text says again whole or in passages; verbatim turns are among
-        them. See :mod:`memstrata.language.passages`.
-        """
-
-
-class NearTexts(Protocol):
-    """Ids of texts by what they are near to; as :class:`OwnerView` orders them."""
-
-    def add(self, id: str, shape: Shape) -> None:
-        """Take in one more text."""
-
-    def near_text(self, shape: Shape) -> list[str]:
-        """See :meth:`OwnerView.near_text`."""
-
-    def nearest(self, shape: Shape, above: float) -> list[tuple[str, float]]:
-        """See :meth:`OwnerView.nearest`."""
-
-    def containing(self, shape: Shape) -> list[str]:
-        """See :meth:`OwnerView.containing`."""
-
-    def about(self, kind: Kind, shape: Shape, needs: Sequence[Need]) -> list[str]:
-        """See :meth:`OwnerView.about`; the kind is that of the text."""
