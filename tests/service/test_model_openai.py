@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from memstrata.adapters.model_openai import MAX_BODY_BYTES, OpenAIModel
+from memstrata.adapters.model_openai import OpenAIModel
+from memstrata.adapters.model_sdk import MAX_BODY_BYTES
 from memstrata.domain.decision import Usage
 from memstrata.domain.errors import (
     MissingExtra,

@@ -64,6 +64,29 @@ def is_strict(schema: Any) -> bool:
     return (schema.get("type") != "array" or "items" in schema) and all(map(is_strict, inner))
 
 
+def reduced(schema: Any, keywords: frozenset[str]) -> dict[str, Any] | None:
+    """Return a schema with only those keywords that an endpoint knows, or None if it cannot be
+    said so: each value needs one type or a list of what it may be.
+
+    A ``const`` that is not known becomes a list of one. What is left out is not asked for; who
+    asks checks the answer against the whole schema.
+    """
+    if not isinstance(schema, Mapping):
+        return None
+    kept = {name: value for name, value in schema.items() if name in keywords}
+    if "const" in schema and "const" not in keywords:
+        kept["enum"] = [schema["const"]]
+    if not isinstance(kept.get("type"), str) and "enum" not in kept and "const" not in kept:
+        return None
+    inner = {name: reduced(each, keywords) for name, each in schema.get("properties", {}).items()}
+    if inner:
+        kept["properties"] = inner
+    if "items" in schema:
+        kept["items"] = reduced(schema["items"], keywords)
+    is_whole = None not in inner.values() and kept.get("items", kept) is not None
+    return kept if is_whole else None
+
+
 def _is_number(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, (int, float)) and _is_finite(value)
 

@@ -1,4 +1,4 @@
-"""From the bytes of a chat completion to checked JSON; nothing in them is believed (LM-3)."""
+"""From the bytes of an endpoint's answer to checked JSON; nothing in them is believed (LM-3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Reply:
 
 
 def parse_body(body: bytes) -> Any:
-    """Return the JSON of a chat completion; nothing of it is believed.
+    """Return the JSON of an answer; nothing of it is believed.
 
     Raises:
         ModelGarbled: If the body is not JSON.
@@ -34,7 +34,7 @@ def parse_body(body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise _no_completion() from None
+        raise ModelGarbled("invalid_json", "the endpoint's reply is no JSON") from None
 
 
 def counted(completion: Any) -> Usage:
@@ -43,8 +43,8 @@ def counted(completion: Any) -> Usage:
     if not isinstance(said, dict):
         return Usage()
     return Usage(
-        input_tokens=_tokens(said, "prompt_tokens"),
-        output_tokens=_tokens(said, "completion_tokens"),
+        input_tokens=tokens_in(said, "prompt_tokens"),
+        output_tokens=tokens_in(said, "completion_tokens"),
     )
 
 
@@ -66,7 +66,8 @@ def _no_completion() -> ModelGarbled:
     return ModelGarbled("invalid_json", "the endpoint's reply is no chat completion")
 
 
-def _tokens(counted: Mapping[str, Any], name: str) -> int:
+def tokens_in(counted: Mapping[str, Any], name: str) -> int:
+    """Return a count of tokens; 0 where what an endpoint says is no count."""
     count = counted.get(name)
     usable = isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**40
     return count if usable and isinstance(count, int) else 0

@@ -1,0 +1,102 @@
+"""Gemini through its OpenAI-compatible endpoint (LM-1).
+
+It speaks ``/chat/completions``, and differs where schemas and errors are concerned: it knows a part
+of JSON Schema and answers 400 for a keyword outside it, wants a type for every value, writes errors
+as a list, refuses a wrong key with 400, and says how long to wait in the body instead of a header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Unpack
+
+from memstrata.adapters.json_schema import reduced
+from memstrata.adapters.model_ladder import LadderModel, Limits
+from memstrata.adapters.model_openai import ABOUT_FORMAT, ChatCompletions
+from memstrata.adapters.model_question import Question, Rung
+
+GEMINI_BASE_URL = "https://generativelanguage.googleapis.com/v1beta/openai/"
+
+KEYWORDS = frozenset(
+    {
+        *("type", "enum", "properties", "required", "items", "description", "title"),
+        *("minItems", "maxItems", "minimum", "maximum"),
+    }
+)
+"""What its schemas may hold. Others, ``additionalProperties`` and ``const`` among them, it answers
+with "Unknown name"; what is left out is checked when the answer is here."""
+
+_ABOUT_SCHEMA = (
+    *ABOUT_FORMAT,
+    "response_schema",
+    "responseschema",
+    "response mime type",
+    "response_mime_type",
+    "generation_config",
+    "unknown name",
+)
+
+
+class GeminiCompletions(ChatCompletions):
+    """The OpenAI-compatible ``/chat/completions`` of the Gemini API."""
+
+    about: ClassVar = {Rung.SCHEMA: _ABOUT_SCHEMA, Rung.OBJECT: _ABOUT_SCHEMA}
+
+    def rungs(self, question: Question) -> tuple[Rung, ...]:
+        """Return ``json_schema`` where the schema can be said, ``json_object`` and the prompt."""
+        can = reduced(question.schema, KEYWORDS) is not None
+        return (*((Rung.SCHEMA,) if can else ()), Rung.OBJECT, Rung.PROMPT)
+
+    def _format(self, question: Question, rung: Rung) -> dict[str, Any]:
+        if rung is Rung.OBJECT:
+            return {"type": "json_object"}
+        schema = reduced(question.schema, KEYWORDS)
+        return {"type": "json_schema", "json_schema": {"name": question.name, "schema": schema}}
+
+    def _after_s(self, error: Any) -> float | None:
+        said = super()._after_s(error)
+        return _retry_delay_s(error.body) if said is None else said
+
+
+def _retry_delay_s(body: Any) -> float | None:
+    """Return the ``retryDelay`` of an error's details, such as ``"34s"``, in seconds."""
+    first = body[0] if isinstance(body, list) and body else body
+    error = first.get("error", first) if isinstance(first, Mapping) else None
+    details = error.get("details") if isinstance(error, Mapping) else None
+    for detail in details if isinstance(details, list) else ():
+        delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
+        if isinstance(delay, str) and delay.endswith("s"):
+            try:
+                seconds = float(delay[:-1])
+            except ValueError:
+                continue
+            return seconds if 0 <= seconds < float("inf") else None
+    return None
+
+
+class GeminiModel(LadderModel):
+    """A Gemini model."""
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        api_key: str,
+        base_url: str | None = None,
+        **limits: Unpack[Limits],
+    ) -> None:
+        """Configure the model; opens no connection and reads no environment.
+
+        Args:
+            model: Name that the endpoint knows.
+            api_key: Credentials.
+            base_url: Root of the compatible API, ``…/v1beta/openai/``; None is Google's.
+            limits: How long it is waited for, see :class:`LadderModel`.
+
+        Raises:
+            MissingExtra: If the ``openai`` package is not installed.
+        """
+        endpoint = GeminiCompletions(
+            label="GeminiModel", model=model, api_key=api_key, base_url=base_url or GEMINI_BASE_URL
+        )
+        super().__init__(endpoint, model=model, **limits)
