@@ -100,7 +100,7 @@ class World:
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test depends on the environment, nor can it reach a real model by accident."""
     for name in list(os.environ):
-        if name.startswith(("MEMSTRATA_", "OPENAI_")):
+        if name.startswith(("MEMSTRATA_", "OPENAI_", "ANTHROPIC_", "GEMINI_")):
             monkeypatch.delenv(name)
 
 
@@ -201,7 +201,7 @@ def _words(store: Path, user: str | None, words: tuple[str, ...]) -> list[str]:
 
 
 def _is_ours(variable: str) -> bool:
-    return variable.startswith(("OPENAI", "MEMSTRATA"))
+    return variable.startswith(("OPENAI", "ANTHROPIC", "GEMINI", "MEMSTRATA"))
 
 
 @pytest.fixture

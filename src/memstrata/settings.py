@@ -1,7 +1,7 @@
 """Every setting, in one frozen value built once; the only reader of the environment.
 
-Sources, first wins: arguments, environment (``MEMSTRATA_…``, and ``OPENAI_…`` for the language
-model), the YAML file that ``MEMSTRATA_CONFIG`` names.
+Sources, first wins: arguments, environment (``MEMSTRATA_…``, and ``OPENAI_…``, ``ANTHROPIC_…`` and
+``GEMINI_…`` for the language model), the YAML file that ``MEMSTRATA_CONFIG`` names.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from pydantic_settings import (
 from memstrata.domain.errors import ConfigurationError
 
 
-def _openai(name: str) -> AliasChoices:
-    return AliasChoices(f"openai_{name}", f"OPENAI_{name.upper()}")
+def _bare(name: str) -> AliasChoices:
+    """Return the names of a setting whose variable is the vendor's own, without our prefix."""
+    return AliasChoices(name, name.upper())
 
 
 class Settings(BaseSettings):
@@ -81,10 +82,23 @@ class Settings(BaseSettings):
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
         rrf_k: For ``rrf``: the damping.
+        model_provider: Whose language model takes part: ``openai``, ``anthropic``, ``gemini``, or
+            ``none`` whatever keys are set. None: the first in this order that has a key.
+        model_at_once: Questions to it at a time, of this process.
+        model_failures: Questions in a row without an answer after which none is asked for a while.
+        model_rest_seconds: That while, in seconds.
         openai_api_key: Key of the OpenAI-compatible endpoint; with it a model takes part.
         openai_base_url: Address of the endpoint, None for OpenAI's own.
         openai_model: Name of the model.
         openai_timeout_seconds: Longest wait for one answer, in seconds (LM-1).
+        anthropic_api_key: Key of Anthropic's API; like the ones of the other two.
+        anthropic_base_url: Its address without ``/v1``, None for Anthropic's own.
+        anthropic_model: Name of the model.
+        anthropic_timeout_seconds: Longest wait for one answer, in seconds.
+        gemini_api_key: Key of the Gemini API.
+        gemini_base_url: Address of its OpenAI-compatible endpoint, None for Google's own.
+        gemini_model: Name of the model.
+        gemini_timeout_seconds: Longest wait for one answer, in seconds.
     """
 
     model_config = SettingsConfigDict(
@@ -129,11 +143,33 @@ class Settings(BaseSettings):
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)
     rrf_k: int = Field(default=60, ge=1)
-    openai_api_key: SecretStr | None = Field(default=None, validation_alias=_openai("api_key"))
-    openai_base_url: str | None = Field(default=None, validation_alias=_openai("base_url"))
-    openai_model: str = Field(default="gpt-5-mini", validation_alias=_openai("model"))
+    model_provider: Literal["openai", "anthropic", "gemini", "none"] | None = None
+    model_at_once: int = Field(default=8, ge=1)
+    model_failures: int = Field(default=5, ge=1)
+    model_rest_seconds: float = Field(default=30.0, gt=0)
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias=_bare("openai_api_key"))
+    openai_base_url: str | None = Field(default=None, validation_alias=_bare("openai_base_url"))
+    openai_model: str = Field(default="gpt-5-mini", validation_alias=_bare("openai_model"))
     openai_timeout_seconds: float = Field(
-        default=60.0, gt=0, validation_alias=_openai("timeout_seconds")
+        default=60.0, gt=0, validation_alias=_bare("openai_timeout_seconds")
+    )
+    anthropic_api_key: SecretStr | None = Field(
+        default=None, validation_alias=_bare("anthropic_api_key")
+    )
+    anthropic_base_url: str | None = Field(
+        default=None, validation_alias=_bare("anthropic_base_url")
+    )
+    anthropic_model: str = Field(
+        default="claude-haiku-5-5", validation_alias=_bare("anthropic_model")
+    )
+    anthropic_timeout_seconds: float = Field(
+        default=60.0, gt=0, validation_alias=_bare("anthropic_timeout_seconds")
+    )
+    gemini_api_key: SecretStr | None = Field(default=None, validation_alias=_bare("gemini_api_key"))
+    gemini_base_url: str | None = Field(default=None, validation_alias=_bare("gemini_base_url"))
+    gemini_model: str = Field(default="gemini-3.5-flash", validation_alias=_bare("gemini_model"))
+    gemini_timeout_seconds: float = Field(
+        default=60.0, gt=0, validation_alias=_bare("gemini_timeout_seconds")
     )
 
     @field_validator("key_vault", mode="before")

@@ -24,7 +24,7 @@ from memstrata.choosing import (
     hold_to_store,
 )
 from memstrata.domain.collecting import GcRules
-from memstrata.domain.errors import ConfigurationError, MissingExtra
+from memstrata.domain.errors import ConfigurationError
 from memstrata.domain.value import shown
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager import Services
@@ -52,6 +52,7 @@ from memstrata.ports import (
     RevertibleStore,
     TokenCounter,
 )
+from memstrata.providing import choose_model
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.indexer import Indexer
@@ -91,7 +92,8 @@ def assemble(
         mode: ``local``; ``incognito`` (``guest``) keeps everything in memory and uses no model.
         settings: None reads the environment.
         inline: Whether store calls may block the calling thread.
-        model: Language model to use instead of the settings'.
+        model: Language model to use instead of the settings', guarded like theirs
+            (docs/models.md).
         clock: Time; None means the machine's.
         ids: Ids; None means random UUIDv7.
         alarm: Time that comes round; None means the machine's, or none beside a clock that is not:
@@ -136,7 +138,7 @@ def assemble(
     waits_himself = inline and not (models.are_slow and shares_a_loop)
     time, aside = clock or SystemClock(), on_the_spot if waits_himself else on_a_thread
     remaker = Remaker(store, indexes, time, aside)
-    found, problems = (None, ()) if hidden or model is not None else _model(chosen)
+    language = choose_model(chosen, model, time.monotonic, hidden=hidden)
     services = Services(
         store=store,
         indexes=indexes,
@@ -147,7 +149,7 @@ def assemble(
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
         aside=aside,
-        model=None if hidden else model or found,
+        model=language.model,
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),
             hybrid_weight=chosen.hybrid_weight,
@@ -155,7 +157,8 @@ def assemble(
         ),
         tokens=tokens or TokenEstimate(),
         mode="incognito" if hidden else "local",
-        problems=(*problems, *models.problems),
+        problems=models.problems,
+        language=language,
         reranker=models.reranker,
         rerank_candidates=chosen.rerank_candidates,
         closers=models.closers,
@@ -253,24 +256,3 @@ async def open_for_move(
             opened.append(assemble(name, settings=settings, inline=True, **how))
             undo.push_async_callback(opened[-1].close)
         yield opened[0], opened[1]
-
-
-def _model(settings: Settings) -> tuple[LanguageModel | None, tuple[str, ...]]:
-    """Return the settings' model, and what is wrong if it was wished for and cannot be had.
-
-    A key in the environment may be there for others: without the extra the rules work on, and
-    ``status`` says so.
-    """
-    if settings.openai_api_key is None:
-        return None, ()
-    from memstrata.adapters.model_openai import OpenAIModel
-
-    try:
-        return OpenAIModel(
-            api_key=settings.openai_api_key.get_secret_value(),
-            base_url=settings.openai_base_url,
-            model=settings.openai_model,
-            timeout_s=settings.openai_timeout_seconds,
-        ), ()
-    except MissingExtra as missing:
-        return None, (f"OPENAI_API_KEY is set and no model takes part: {missing}",)

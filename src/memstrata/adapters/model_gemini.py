@@ -53,25 +53,34 @@ class GeminiCompletions(ChatCompletions):
         schema = reduced(question.schema, KEYWORDS)
         return {"type": "json_schema", "json_schema": {"name": question.name, "schema": schema}}
 
+    def _said(self, error: Any) -> str:
+        # The SDK looks for the message in a mapping only.
+        return f"{super()._said(error)} {_error_in(error.body).get('message')}"
+
     def _after_s(self, error: Any) -> float | None:
         said = super()._after_s(error)
         return _retry_delay_s(error.body) if said is None else said
 
 
-def _retry_delay_s(body: Any) -> float | None:
-    """Return the ``retryDelay`` of an error's details, such as ``"34s"``, in seconds."""
+def _error_in(body: Any) -> Mapping[str, Any]:
+    """Return the error that a body tells of, which may be the first of a list."""
     first = body[0] if isinstance(body, list) and body else body
     error = first.get("error", first) if isinstance(first, Mapping) else None
-    details = error.get("details") if isinstance(error, Mapping) else None
-    for detail in details if isinstance(details, list) else ():
-        delay = detail.get("retryDelay") if isinstance(detail, Mapping) else None
-        if isinstance(delay, str) and delay.endswith("s"):
-            try:
-                seconds = float(delay[:-1])
-            except ValueError:
-                continue
-            return seconds if 0 <= seconds < float("inf") else None
-    return None
+    return error if isinstance(error, Mapping) else {}
+
+
+def _retry_delay_s(body: Any) -> float | None:
+    """Return the ``retryDelay`` of an error's details, such as ``"34s"``, in seconds."""
+    details = _error_in(body).get("details")
+    told = (
+        [each for each in details if isinstance(each, Mapping)] if isinstance(details, list) else []
+    )
+    delay = next((each["retryDelay"] for each in told if "retryDelay" in each), None)
+    try:
+        seconds = float(str(delay).removesuffix("s"))
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < float("inf") else None
 
 
 class GeminiModel(LadderModel):

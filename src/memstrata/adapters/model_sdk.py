@@ -132,7 +132,7 @@ class SdkEndpoint(ABC):
         status = error.status_code
         if is_transient(status):
             return Transient(f"status {status}", self._after_s(error))
-        said = f"{getattr(error, 'param', None) or ''} {error.message}".lower()
+        said = self._said(error).lower()
         if status in (400, 422):
             if any(word in said for word in self.about.get(rung, ())):
                 return RungRefused()
@@ -140,6 +140,10 @@ class SdkEndpoint(ABC):
                 return TemperatureRefused()
         why = "credentials refused" if "api key not valid" in said else why_refused(status)
         return ModelUnavailable(f"{why} ({status}) by {self!r}")
+
+    def _said(self, error: Any) -> str:
+        """Return what a refusal says, to look for words in; never to be shown."""
+        return f"{getattr(error, 'param', None) or ''} {error.message}"
 
     def _after_s(self, error: Any) -> float | None:
         """Return how long the endpoint asks to wait, in seconds; None where it does not say."""

@@ -39,6 +39,7 @@ def status_of(
         "key": None if services.coded is None else services.coded.key_id,
         "encrypted": services.coded is not None and services.coded.is_sealed,
         "model": None if model is None else model.model_id,
+        "language_model": {} if services.language is None else services.language.report(),
         "policy": services.policies.policy_for(principal.home.org).version,
         "floors": {**floors},
         "problems": [*_problems(services), *_crowd(services, principal)],
@@ -68,6 +69,7 @@ def _problems(services: Services) -> tuple[str, ...]:
     waiting = {f"undelivered_promotion:{name}" for name in services.undelivered.values()}
     return (
         *services.problems,
+        *(() if services.language is None else services.language.ailments()),
         *(f"{part}: {problem}" for part, problem in sorted(services.ailing.items())),
         *services.journal.problems,
         *(() if services.coded is None else services.coded.problems),

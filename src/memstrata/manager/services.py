@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.scope import Scope
@@ -27,6 +28,16 @@ from memstrata.ports import (
 )
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion
+
+
+class ModelHealth(Protocol):
+    """What whoever chose the language model can tell of it."""
+
+    def report(self) -> dict[str, Any]:
+        """Return provider, model, who is left out and why, and how it is."""
+
+    def ailments(self) -> tuple[str, ...]:
+        """Return what is wrong with it now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +73,7 @@ class Services:
         closers: What lets go of connections that the parts hold.
         counters: What this process has done.
         rates: How fast this process writes, and how much orgs have.
+        language: Which language model takes part, which do not and why, and how it is.
     """
 
     store: MemoryStore
@@ -90,3 +102,4 @@ class Services:
     closers: tuple[Callable[[], None], ...] = ()
     counters: Counters = field(default_factory=Counters)
     rates: Rates = field(default_factory=Rates)
+    language: ModelHealth | None = None

@@ -1,13 +1,15 @@
-"""A scripted OpenAI-compatible endpoint on the loopback: real HTTP, real faults, no model.
+"""A scripted endpoint of models on the loopback: real HTTP, real faults, no model.
 
 ```python
 with ModelServer([failing(500), well({"items": []})]) as server:
     model = OpenAIModel(model="test", api_key="any", base_url=server.base_url)
 ```
 
-It answers one reply of the script per request, in order, and keeps what it was sent. What comes
-after the script may be answered by a function of the request: ``answers=embedding_by(embedder)`` is
-an endpoint for embeddings, ``answers=reranking_by(score)`` one for reranking.
+It speaks OpenAI's API at ``base_url``, whole and streamed, Gemini's version of it at
+``gemini_url`` and Anthropic's Messages API at ``root_url``. It answers one reply of the script per
+request, in order, and keeps what it was sent. What comes after the script may be answered by a
+function of the request: ``answers=embedding_by(embedder)`` is an endpoint for embeddings,
+``answers=reranking_by(score)`` one for reranking.
 """
 
 from __future__ import annotations
@@ -15,11 +17,23 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
+
+from memstrata.testing.model_dialects import (
+    Content,
+    Problem,
+    Said,
+    asked_form,
+    models,
+    refused_form,
+    refused_keyword,
+    streamed,
+    written,
+)
 
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
@@ -40,10 +54,12 @@ class Reply:
 
     Attributes:
         status: HTTP status.
-        body: Bytes of the body.
+        body: Bytes of the body, where there is no content.
         headers: Further headers.
         delay_s: Wait before answering.
         fault: How the connection misbehaves.
+        content: What is said, in the words of whichever API is asked.
+        gate: A stream waits for it after its first event.
     """
 
     status: int = 200
@@ -51,6 +67,16 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=lambda: _NO_HEADERS)
     delay_s: float = 0.0
     fault: Fault = Fault.NONE
+    content: Content | None = None
+    gate: threading.Event | None = None
+
+    def pieces(self, received: Received) -> list[bytes]:
+        """Return the body that answers a request, in the pieces that are sent one by one."""
+        if self.content is None:
+            return [self.body]
+        if isinstance(self.content, Said) and received.body.get("stream"):
+            return streamed(self.content, received.path, received.body)
+        return [written(self.content, received.path, received.body)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +89,18 @@ class Received:
 
     @property
     def format(self) -> str | None:
-        """The ``response_format`` that was asked for, or None."""
-        wanted = self.body.get("response_format")
-        return None if wanted is None else str(wanted["type"])
+        """How structure was asked for: ``json_schema``, ``json_object``, ``tool``, or None."""
+        return asked_form(self.body)
 
 
 def saying(text: str | None, *, tokens: tuple[int, int] = (10, 5)) -> Reply:
     """Answer with exactly this text (None: no content at all) and these token counts."""
-    completion = {
-        "id": "chatcmpl-scripted",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "scripted-1",
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": text},
-            }
-        ],
-        "usage": {
-            "prompt_tokens": tokens[0],
-            "completion_tokens": tokens[1],
-            "total_tokens": sum(tokens),
-        },
-    }
-    return Reply(body=json.dumps(completion).encode())
+    return Reply(content=Said(text, tokens))
+
+
+def calling(name: str, **arguments: Any) -> Reply:
+    """Answer with a call of a tool."""
+    return Reply(content=Said(None, call=(name, arguments)))
 
 
 def well(value: Any) -> Reply:
@@ -103,7 +115,7 @@ def fenced(value: Any) -> Reply:
 
 def late(value: Any, delay_s: float) -> Reply:
     """Answer well, after a while."""
-    return Reply(body=well(value).body, delay_s=delay_s)
+    return replace(well(value), delay_s=delay_s)
 
 
 def garbage() -> Reply:
@@ -123,9 +135,8 @@ def huge(size: int = 5 * 1024 * 1024) -> Reply:
 
 def failing(status: int, message: str = "scripted failure", **headers: str) -> Reply:
     """Answer with an error; header names have ``_`` for ``-``."""
-    body = {"error": {"message": message, "type": "scripted", "param": None, "code": None}}
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Reply(status, json.dumps(body).encode(), named)
+    return Reply(status, headers=named, content=Problem(message))
 
 
 def limited(retry_after: str = "1") -> Reply:
@@ -140,7 +151,7 @@ def hanging() -> Reply:
 
 def cut() -> Reply:
     """Close the connection in the middle of the body."""
-    return Reply(body=well({}).body, fault=Fault.CUT)
+    return replace(well({}), fault=Fault.CUT)
 
 
 def embeddings(rows: Iterable[Sequence[float]]) -> Reply:
@@ -190,8 +201,8 @@ class ModelServer:
         Args:
             script: One reply per request; after the last every request gets status 418, or
                 what ``answers`` says.
-            refuses: Kinds of ``response_format`` that are answered with 400 before the script is
-                looked at.
+            refuses: Ways of asking for structure, see :attr:`Received.format`, that are answered
+                with 400 before the script is looked at.
             answers: Answers what comes after the script.
         """
         self.received: list[Received] = []
@@ -206,9 +217,19 @@ class ModelServer:
     @property
     def base_url(self) -> str:
         """Root of the API, ``http://127.0.0.1:{port}/v1``."""
+        return f"{self.root_url}/v1"
+
+    @property
+    def gemini_url(self) -> str:
+        """Root of Gemini's OpenAI-compatible API."""
+        return f"{self.root_url}/v1beta/openai/"
+
+    @property
+    def root_url(self) -> str:
+        """What paths are appended to, as Anthropic's SDK wants it, ``http://127.0.0.1:{port}``."""
         if self._server is None:
             raise RuntimeError("the server runs only inside its context")
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
         self._closing.clear()
@@ -239,7 +260,9 @@ class ModelServer:
             self.received.append(received)
             kind = received.format
             if kind in self._refuses:
-                return failing(400, f"'response_format' of type '{kind}' is not supported")
+                return failing(400, refused_form(str(kind), received.path))
+            if (unknown := refused_keyword(received.path, received.body)) is not None:
+                return failing(400, unknown)
             if self._script:
                 return self._script.pop(0)
         return (
@@ -249,6 +272,11 @@ class ModelServer:
     def wait(self, seconds: float | None) -> bool:
         """Wait, but not beyond the server's end; return whether it is ending."""
         return self._closing.wait(seconds)
+
+    def wait_for(self, gate: threading.Event) -> None:
+        """Wait for a gate, but not beyond the server's end."""
+        while not gate.wait(0.02) and not self._closing.is_set():
+            continue
 
 
 class _Server(ThreadingHTTPServer):
@@ -263,6 +291,14 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
 
+    def do_GET(self) -> None:
+        is_known = self.path.partition("?")[0].endswith("/models")
+        body = models() if is_known else b"{}"
+        self._begin(Reply(200 if is_known else 404), "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
     def do_POST(self) -> None:
         try:
             self._reply()
@@ -274,20 +310,37 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length", "0"))
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = json.loads(self.rfile.read(length) or b"{}")
-        reply = self.server.script.answer(Received(self.path, headers, body))
-        self.close_connection = True
+        received = Received(self.path, headers, body)
+        reply = self.server.script.answer(received)
         wait_s = None if reply.fault is Fault.HANG else reply.delay_s
         if wait_s != 0 and self.server.script.wait(wait_s):
+            self.close_connection = True
             return
+        self._send(reply, reply.pieces(received))
+
+    def _send(self, reply: Reply, pieces: Sequence[bytes]) -> None:
+        is_stream = len(pieces) > 1
+        self._begin(reply, "text/event-stream" if is_stream else "application/json")
+        if not is_stream:
+            self.send_header("Content-Length", str(len(pieces[0])))
+        self.end_headers()
+        whole = b"".join(pieces)
+        if reply.fault is Fault.CUT:
+            self.wfile.write(whole[: len(whole) // 2])
+            return
+        for place, piece in enumerate(pieces):
+            self.wfile.write(piece)
+            self.wfile.flush()
+            if place == 0 and reply.gate is not None:
+                self.server.script.wait_for(reply.gate)
+
+    def _begin(self, reply: Reply, kind: str) -> None:
+        self.close_connection = True
         self.send_response(reply.status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(reply.body)))
+        self.send_header("Content-Type", kind)
         self.send_header("Connection", "close")
         for name, value in reply.headers.items():
             self.send_header(name, value)
-        self.end_headers()
-        whole = len(reply.body)
-        self.wfile.write(reply.body[: whole // 2 if reply.fault is Fault.CUT else whole])
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing: tests look at what was received."""

@@ -1,0 +1,228 @@
+"""A provider that is down, limits, fails, is slow and comes back: capture is durable, recall works,
+and both say so (LM-1, LM-2, CO-1).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memstrata.blocking import Strata
+from memstrata.domain.errors import ConfigurationError, MissingExtra
+from memstrata.settings import Settings
+from memstrata.testing import CountingIds, ManualClock
+from memstrata.testing.model_server import ModelServer, Reply, failing, hanging, well
+from memstrata.testing.models import ScriptedModel
+from memstrata.wiring import assemble
+
+ITEM = {
+    "key": "boat_name",
+    "value": "Halcyon",
+    "scope": "user",
+    "ttl_days": 90,
+    "confidence": 0.9,
+    "quote": "the boat is called Halcyon",
+}
+SAID = "Please answer in English, the boat is called Halcyon."
+
+
+def settings_of(server: ModelServer, provider: str, **more: Any) -> Settings:
+    urls = {
+        "openai": server.base_url,
+        "anthropic": server.root_url,
+        "gemini": server.gemini_url,
+    }
+    named = {f"{provider}_api_key": "k", f"{provider}_base_url": urls[provider]}
+    fast = {f"{provider}_timeout_seconds": 0.3, "model_failures": 2}
+    return Settings(**(named | fast | more))  # type: ignore[arg-type]
+
+
+def opened(target: object, settings: Settings, clock: ManualClock, **more: Any) -> Strata:
+    made = assemble(
+        str(target),
+        settings=settings,
+        inline=True,
+        clock=clock,
+        ids=CountingIds(),
+        alarm=clock,
+        **more,
+    )
+    return Strata(made)
+
+
+@pytest.fixture(params=["openai", "anthropic", "gemini"])
+def provider(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+# A short wait is asked for, so that retries take no time.
+SICK = {
+    "429": failing(429, "slow down", Retry_After="0.001"),
+    "500": failing(500, "broken", Retry_After="0.001"),
+    "529": failing(529, "overloaded", Retry_After="0.001"),
+}
+
+
+@pytest.mark.parametrize("sick", SICK.values(), ids=SICK)
+def test_an_outage_leaves_capture_durable_and_recall_working_and_ends(
+    tmp_path: Path, provider: str, sick: Reply
+) -> None:
+    clock = ManualClock()
+    # Two questions of four attempts each, then the provider is well again.
+    with ModelServer([sick] * 8, answers=lambda _: well({"items": [ITEM]})) as server:
+        settings = settings_of(server, provider)
+        with opened(tmp_path / "m.db", settings, clock) as strata:
+            memory = strata.manager(user="ana")
+            reports = [memory.capture(SAID) for _ in range(3)]
+            asked = len(server.received)
+            during = memory.status()
+            found = memory.recall("which language?")[0].memory.content
+            clock.advance(seconds=30)
+            after = memory.capture(SAID)
+            healed = memory.status()
+
+    assert [report.diagnostics for report in reports] == [("llm_timeout",)] * 3
+    assert all(report.stored for report in reports)
+    assert asked == 8  # the third was not sent
+    assert found == "english"
+    assert during["language_model"]["circuit"] == "open"
+    assert during["language_model"]["asked_again_in_s"] == 30.0
+    assert during["problems"] == [f"model: {provider} does not answer; the rules work"]
+    assert "boat_name" in {outcome.memory.key for outcome in after.stored if outcome.memory}
+    assert healed["language_model"]["circuit"] == "closed"
+    assert healed["problems"] == []
+    assert healed["language_model"]["usage"]["model_calls"] == 9
+    with opened(tmp_path / "m.db", Settings(), clock) as strata:
+        kept = {each.key for each in strata.manager(user="ana").list()}
+    assert kept == {"language", "boat_name"}
+
+
+def test_a_provider_that_never_answers_is_waited_for_twice_only(tmp_path: Path) -> None:
+    # Its retries wait in real time, so this is told of one; the circuit is the same for all.
+    provider, clock = "anthropic", ManualClock()
+    with ModelServer([hanging()] * 99) as server:
+        settings = settings_of(server, provider, **{f"{provider}_timeout_seconds": 0.05})
+        with opened(tmp_path / "m.db", settings, clock) as strata:
+            memory = strata.manager(user="ana")
+            for _ in range(4):
+                assert memory.capture(SAID).diagnostics == ("llm_timeout",)
+            asked = len(server.received)
+            assert memory.recall("which language?")
+
+    assert asked == 8
+
+
+def test_a_model_that_was_handed_in_is_guarded_too_unless_it_answers_at_once() -> None:
+    class Remote(ScriptedModel):
+        capabilities = frozenset()
+
+    with opened(":memory:", Settings(openai_api_key="k"), ManualClock(), model=Remote()) as strata:
+        told = strata.manager(user="ana").status()["language_model"]
+    with opened(":memory:", Settings(), ManualClock(), model=ScriptedModel()) as strata:
+        bare = strata.manager(user="ana").status()["language_model"]
+
+    assert (told["provider"], told["circuit"]) == ("given", "closed")
+    assert told["left_out"] == {"openai": "another model was handed in"}
+    assert bare == {"provider": "given", "model": "scripted", "left_out": {}}
+
+
+KEYS = {"openai_api_key": "a", "anthropic_api_key": "b", "gemini_api_key": "c"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "provider", "chosen"),
+    [
+        ((), None, None),
+        (("openai", "anthropic", "gemini"), None, "openai"),
+        (("anthropic", "gemini"), None, "anthropic"),
+        (("gemini",), None, "gemini"),
+        (("openai", "anthropic", "gemini"), "gemini", "gemini"),
+        (("openai", "anthropic"), "anthropic", "anthropic"),
+        (("openai",), "none", None),
+    ],
+)
+def test_one_provider_takes_part_and_status_says_why_the_others_do_not(
+    keys: tuple[str, ...],
+    provider: str | None,
+    chosen: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in keys:
+        monkeypatch.setenv(f"{name.upper()}_API_KEY", "k")
+    if provider is not None:
+        monkeypatch.setenv("MEMSTRATA_MODEL_PROVIDER", provider)
+
+    with opened(":memory:", Settings(), ManualClock()) as strata:
+        status = strata.manager(user="ana").status()
+
+    told = status["language_model"]
+    assert told["provider"] == chosen
+    assert set(told["left_out"]) == set(keys) - {chosen}
+    assert all(told["left_out"].values())
+    assert status["problems"] == []
+
+
+def test_a_provider_that_is_named_and_has_no_key_is_an_error() -> None:
+    with pytest.raises(ConfigurationError, match="anthropic takes a key, ANTHROPIC_API_KEY"):
+        opened(":memory:", Settings(model_provider="anthropic"), ManualClock())
+
+
+def without(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
+    import importlib.util
+
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in modules else found(name)
+    )
+
+
+def test_where_the_first_is_not_installed_the_next_one_serves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without(monkeypatch, "openai")
+
+    with opened(":memory:", Settings(**KEYS), ManualClock()) as strata:  # type: ignore[arg-type]
+        told = strata.manager(user="ana").status()["language_model"]
+
+    assert told["provider"] == "anthropic"
+    assert "pip install 'memstrata[openai]'" in told["left_out"]["openai"]
+
+
+def test_where_none_is_installed_the_rules_work_and_status_says_how_to_change_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without(monkeypatch, "openai", "anthropic")
+
+    with opened(":memory:", Settings(anthropic_api_key="k"), ManualClock()) as strata:
+        memory = strata.manager(user="ana")
+        assert memory.capture("Call me Ana.").stored
+        problems = memory.status()["problems"]
+
+    assert len(problems) == 1
+    assert "ANTHROPIC_API_KEY is set and no model takes part" in problems[0]
+    assert "pip install 'memstrata[anthropic]'" in problems[0]
+
+
+def test_one_that_is_named_and_not_installed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "anthropic")
+    settings = Settings(model_provider="anthropic", anthropic_api_key="k")
+
+    with pytest.raises(MissingExtra, match=r"memstrata\[anthropic\]"):
+        opened(":memory:", settings, ManualClock())
+
+
+def test_incognito_asks_no_model_and_says_so() -> None:
+    made = assemble(mode="incognito", settings=Settings(**KEYS), inline=True)  # type: ignore[arg-type]
+    with Strata(made) as strata:
+        told = strata.manager(user="ana").status()["language_model"]
+
+    assert told["provider"] is None
+    assert set(told["left_out"].values()) == {"incognito asks no model"}
+
+
+def test_no_key_shows_in_status_or_settings() -> None:
+    settings = Settings(anthropic_api_key="very-secret", gemini_api_key="very-secret")
+    with opened(":memory:", settings, ManualClock()) as strata:
+        assert "very-secret" not in str(strata.manager(user="ana").status()) + repr(settings)
