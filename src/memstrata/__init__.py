@@ -75,6 +75,8 @@ from memstrata.domain.trust import Sensitivity, Source, Trust
 if TYPE_CHECKING:
     from memstrata.audit import AuditProblem, AuditReport
     from memstrata.blocking import Admin, MemoryManager, Strata, Triggers
+    from memstrata.integrations.wrap import wrap
+    from memstrata.integrations.wrap_memory import WrappedMemory
     from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncTriggers, TriggerMode
     from memstrata.ports import Anchor, Embedder, KeyRing, KeyVault, Reranker
     from memstrata.settings import Settings
@@ -93,6 +95,8 @@ _LAZY = {
     "Strata": "memstrata.blocking",
     "TriggerMode": "memstrata.manager",
     "Triggers": "memstrata.blocking",
+    "WrappedMemory": "memstrata.integrations.wrap_memory",
+    "wrap": "memstrata.integrations.wrap",
 }
 
 
@@ -284,7 +288,9 @@ __all__ = [
     "UndoRefused",
     "Usage",
     "Verification",
+    "WrappedMemory",
     "__version__",
     "aopen",
     "open",
+    "wrap",
 ]

@@ -54,7 +54,8 @@ class SharedLoop:
         with self._lock:
             if self._is_closed:
                 return
-        self._hand_over(self._cancel_all()).result()
+        # By who closes, if he may: at the end of the interpreter no thread can be started.
+        self.run(self._cancel_all())
         with self._lock:
             self._is_closed = True
         self._wanted.set()

@@ -1,0 +1,245 @@
+"""The memory behind a wrapped client: what goes into a request, and what is kept of it (CO-1).
+
+Recall happens before the request; capture after the answer, on a thread of its own that nobody
+waits for. Neither ever makes a call fail: what went wrong stands in ``diagnostics``, without a word
+of what was said.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from types import TracebackType
+from typing import Any, Self
+
+from memstrata.blocking import MemoryManager, Strata
+from memstrata.domain.decision import NO_USAGE, CaptureReport, Usage
+from memstrata.domain.errors import MemstrataError
+from memstrata.integrations.wrap_speech import Api, Place, Speech, with_digest
+
+MAX_DIAGNOSTICS = 100
+"""How many of the newest are kept; chosen."""
+
+
+class WrappedMemory:
+    """What a wrapped client remembers; ``client.memory``.
+
+    Use it as a context manager, or call :meth:`close`. Where neither happens the end of the process
+    does it: nothing that was said is lost.
+    """
+
+    def __init__(
+        self,
+        strata: Strata,
+        manager: MemoryManager,
+        *,
+        owns: bool,
+        recalls: bool,
+        captures: bool,
+        preference_bias: bool,
+        place: Place,
+    ) -> None:
+        """Begin.
+
+        Args:
+            strata: The open memstrata.
+            manager: The verbs of the user.
+            owns: Whether it is closed with this.
+            recalls: Whether requests are given what is remembered.
+            captures: Whether what the user says is looked through.
+            preference_bias: As for ``digest``.
+            place: Where the digest goes.
+        """
+        self._manager = manager
+        self._recalls = recalls
+        self._captures = captures
+        self._bias = preference_bias
+        self._place = place
+        self._lock = threading.Lock()
+        self._notes: deque[str] = deque(maxlen=MAX_DIAGNOSTICS)
+        self._usage = NO_USAGE
+        self._under_way: set[Future[None]] = set()
+        self._streams: dict[object, Callable[[], object]] = {}
+        self._is_closed = False
+        self._process = os.getpid()
+        # One thread: what is said in one conversation is captured in its order.
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="memstrata-wrap")
+        self._strata = strata if owns else None
+        self._at_end = weakref.finalize(self, _end, self._worker, self._strata)
+
+    @property
+    def manager(self) -> MemoryManager:
+        """The verbs of the user: correct, forget, list, status and the others."""
+        return self._manager
+
+    @property
+    def diagnostics(self) -> tuple[str, ...]:
+        """What went wrong or was refused, newest last: the part, then the reason by name."""
+        return tuple(self._notes)
+
+    @property
+    def usage(self) -> Usage:
+        """What capture has cost (FX-11)."""
+        return self._usage
+
+    @property
+    def pending(self) -> int:
+        """How many captures are still to be done, streams that are not at their end included."""
+        with self._lock:
+            return sum(not work.done() for work in self._under_way) + len(self._streams)
+
+    def flush(self, timeout_s: float | None = None) -> bool:
+        """Wait until all that was said is captured; of streams still open it is captured now.
+
+        Args:
+            timeout_s: Longest wait, in seconds; None for as long as it takes.
+
+        Returns:
+            Whether all is captured.
+        """
+        for end in list(self._streams.values()):
+            end()
+        with self._lock:
+            under_way = set(self._under_way)
+        # In a forked child the worker is missing; what is under way is the parent's.
+        limit_s = timeout_s if os.getpid() == self._process else 0
+        return not wait(under_way, limit_s).not_done
+
+    def close(self) -> None:
+        """Capture what is left, then close the store if it was opened here; twice does no harm.
+
+        The client goes on working, without a memory.
+        """
+        self.flush()
+        with self._lock:
+            was_closed, self._is_closed = self._is_closed, True
+        if was_closed:
+            return
+        self._at_end.detach()
+        self._worker.shutdown()
+        if self._strata is not None:
+            self._strata.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- what the wrapped methods call ---------------------------------------------------------
+
+    def informed(self, asked: dict[str, Any], speech: Speech, api: Api) -> dict[str, Any]:
+        """Return the arguments of a request with the digest in them; the same ones where there is
+        nothing to tell.
+        """
+        if speech.place is None or not self._recalls:
+            return asked
+        digest = self._digest(speech.query)
+        if not digest:
+            return asked
+        told = with_digest(asked[api.argument], speech.place, digest, api, self._place)
+        return {**asked, api.argument: told}
+
+    def said(self, speech: Speech) -> None:
+        """Have what the user said captured, later and elsewhere; returns at once."""
+        if not self._captures:
+            return
+        for number, utterance in enumerate(speech.new):
+            earlier = (*speech.before, *(one.text for one in speech.new[:number]))
+            self._soon(utterance.text, utterance.speaker, earlier)
+
+    def said_in(self, stream: object, speech: Speech) -> Callable[[], object]:
+        """Have it captured when a stream ends or is dropped; returns what says that it ended, to
+        be called any number of times.
+        """
+        token = object()
+        ended = weakref.finalize(stream, self._ended, token, speech)
+        self._streams[token] = ended
+        return ended
+
+    def _ended(self, token: object, speech: Speech) -> None:
+        self._streams.pop(token, None)
+        self.said(speech)
+
+    def _digest(self, query: str) -> str:
+        """Return the digest for a query; empty where there is nothing, or it cannot be had."""
+        if (reason := self._hindrance()) is not None:
+            self._note("recall", reason)
+            return ""
+        try:
+            digest = self._manager.digest(query, preference_bias=self._bias)
+        except MemstrataError as error:
+            self._note("recall", type(error).__name__)
+            return ""
+        for part in digest.receipt.degraded:
+            self._note("recall", f"degraded:{part}")
+        return digest.text if digest.items else ""
+
+    def _soon(self, text: str, speaker: str | None, earlier: tuple[str, ...]) -> None:
+        if (reason := self._hindrance()) is not None:
+            self._note("capture", reason)
+            return
+        try:
+            work = self._worker.submit(self._capture, text, speaker, earlier)
+        except RuntimeError:
+            # The interpreter is at its end and starts nothing new; what was said is not lost.
+            self._capture(text, speaker, earlier)
+            return
+        with self._lock:
+            self._under_way.add(work)
+        work.add_done_callback(self._done)
+
+    def _capture(self, text: str, speaker: str | None, earlier: tuple[str, ...]) -> None:
+        try:
+            report = self._manager.capture(text, speaker=speaker, before=earlier)
+        except MemstrataError as error:
+            self._note("capture", type(error).__name__)
+            return
+        with self._lock:
+            self._usage += report.usage
+        for reason in _told(report):
+            self._note("capture", reason)
+
+    def _done(self, work: Future[None]) -> None:
+        with self._lock:
+            self._under_way.discard(work)
+        error = work.exception()
+        if error is not None:
+            # No error of memstrata's: a fault in it, or in a model that was handed in.
+            self._note("capture", type(error).__name__)
+
+    def _hindrance(self) -> str | None:
+        """Return why nothing can be done, or None."""
+        if self._is_closed:
+            return "closed"
+        return "forked" if os.getpid() != self._process else None
+
+    def _note(self, part: str, reason: str) -> None:
+        self._notes.append(f"{part}:{reason}")
+
+
+def _told(report: CaptureReport) -> list[str]:
+    """Return what a report has to say that its reader should know; names, never content."""
+    blocked = [f"blocked:{outcome.reasons[0]}" for outcome in report.blocked if outcome.reasons]
+    return [*report.diagnostics, *blocked]
+
+
+def _end(worker: ThreadPoolExecutor, strata: Strata | None) -> None:
+    """End what nobody closed: when the client is dropped, or with the process."""
+    if strata is not None:
+        try:
+            # After what is still to be captured.
+            worker.submit(strata.close)
+        except RuntimeError:
+            # With the process; its end has waited for the worker already.
+            strata.close()
+    worker.shutdown(wait=False)
