@@ -166,6 +166,20 @@ def test_where_nothing_is_remembered_the_request_is_byte_for_byte_what_it_was(
     assert bare == empty == switched_off
 
 
+def test_with_the_policys_floor_a_request_about_something_else_is_what_it_was(
+    face: Face, strata: Strata
+) -> None:
+    strata.manager(user="ana").remember("Ana's dog Rex is afraid of thunder.")
+    with ModelServer([saying("Hello!")] * 2) as server:
+        client = memstrata.wrap(face.client(server), user="ana", store=strata, floor=None)
+        face.say(client, "Write a haiku about compilers.")
+        face.say(client, "What is Ana's dog Rex afraid of?")
+
+    elsewhere, about_it = (str(received.body) for received in server.received)
+    assert "Memory digest:" not in elsewhere
+    assert "Memory digest:" in about_it
+
+
 def test_what_the_caller_handed_over_stays_as_it_was(face: Face, strata: Strata) -> None:
     strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
     earlier = {"role": "user", "content": "Hi."}

@@ -27,7 +27,7 @@ from weakref import ref
 from memstrata.blocking import Strata
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.value import shown
-from memstrata.integrations.wrap_memory import WrappedMemory
+from memstrata.integrations.wrap_memory import Habits, WrappedMemory
 from memstrata.integrations.wrap_speech import CHAT, RESPONSES, SILENCE, Api, Place, Speech, said_in
 from memstrata.wiring import assemble
 
@@ -56,6 +56,8 @@ def wrap(
     store: str | os.PathLike[str] | Strata | None = None,
     recall: bool = True,
     capture: bool = True,
+    floor: float | None = 0.0,
+    max_items: int | None = 5,
     preference_bias: bool = True,
     place: str = "part",
 ) -> ClientT:
@@ -73,6 +75,9 @@ def wrap(
             closed with the client's memory.
         recall: Whether requests are given what is remembered.
         capture: Whether what the user says is looked through for memories.
+        floor: Least relevance of what a request is given; None takes the policy's. The default is
+            that of a pull (RE-1): the best few, none of them too far away.
+        max_items: At most so many memories; None takes the policy's.
         preference_bias: Show preferences under a key whatever is asked, room permitting.
         place: ``part``: the digest is a text part of its own in the user's last turn; ``message``:
             a message of its own before it, for servers that take texts only.
@@ -100,15 +105,8 @@ def wrap(
         raise
     if not is_open:
         strata.__enter__()
-    memory = WrappedMemory(
-        strata,
-        manager,
-        owns=not is_open,
-        recalls=recall,
-        captures=capture,
-        preference_bias=preference_bias,
-        place=Place(place),
-    )
+    habits = Habits(recall, capture, floor, max_items, preference_bias, Place(place))
+    memory = WrappedMemory(strata, manager, habits, owns=not is_open)
     return cast("ClientT", _Wrapping(memory, chats).twin_of(client))
 
 

@@ -13,6 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,6 +26,27 @@ MAX_DIAGNOSTICS = 100
 """How many of the newest are kept; chosen."""
 
 
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """How a wrapped client goes by its memory.
+
+    Attributes:
+        recalls: Whether requests are given what is remembered.
+        captures: Whether what the user says is looked through.
+        floor: As for ``digest``.
+        max_items: Likewise.
+        preference_bias: Likewise.
+        place: Where the digest goes.
+    """
+
+    recalls: bool = True
+    captures: bool = True
+    floor: float | None = 0.0
+    max_items: int | None = 5
+    preference_bias: bool = True
+    place: Place = Place.PART
+
+
 class WrappedMemory:
     """What a wrapped client remembers; ``client.memory``.
 
@@ -33,32 +55,18 @@ class WrappedMemory:
     """
 
     def __init__(
-        self,
-        strata: Strata,
-        manager: MemoryManager,
-        *,
-        owns: bool,
-        recalls: bool,
-        captures: bool,
-        preference_bias: bool,
-        place: Place,
+        self, strata: Strata, manager: MemoryManager, habits: Habits, *, owns: bool
     ) -> None:
         """Begin.
 
         Args:
             strata: The open memstrata.
             manager: The verbs of the user.
-            owns: Whether it is closed with this.
-            recalls: Whether requests are given what is remembered.
-            captures: Whether what the user says is looked through.
-            preference_bias: As for ``digest``.
-            place: Where the digest goes.
+            habits: What is done before and after a call.
+            owns: Whether the memstrata is closed with this.
         """
         self._manager = manager
-        self._recalls = recalls
-        self._captures = captures
-        self._bias = preference_bias
-        self._place = place
+        self._habits = habits
         self._lock = threading.Lock()
         self._notes: deque[str] = deque(maxlen=MAX_DIAGNOSTICS)
         self._usage = NO_USAGE
@@ -141,17 +149,17 @@ class WrappedMemory:
         """Return the arguments of a request with the digest in them; the same ones where there is
         nothing to tell.
         """
-        if speech.place is None or not self._recalls:
+        if speech.place is None or not self._habits.recalls:
             return asked
         digest = self._digest(speech.query)
         if not digest:
             return asked
-        told = with_digest(asked[api.argument], speech.place, digest, api, self._place)
+        told = with_digest(asked[api.argument], speech.place, digest, api, self._habits.place)
         return {**asked, api.argument: told}
 
     def said(self, speech: Speech) -> None:
         """Have what the user said captured, later and elsewhere; returns at once."""
-        if not self._captures:
+        if not self._habits.captures:
             return
         for number, utterance in enumerate(speech.new):
             earlier = (*speech.before, *(one.text for one in speech.new[:number]))
@@ -176,7 +184,12 @@ class WrappedMemory:
             self._note("recall", reason)
             return ""
         try:
-            digest = self._manager.digest(query, preference_bias=self._bias)
+            digest = self._manager.digest(
+                query,
+                floor=self._habits.floor,
+                max_items=self._habits.max_items,
+                preference_bias=self._habits.preference_bias,
+            )
         except MemstrataError as error:
             self._note("recall", type(error).__name__)
             return ""

@@ -176,14 +176,23 @@ def _response(said: Said) -> dict[str, Any]:
 
 def _response_events(said: Said) -> list[dict[str, Any]]:
     whole = _response(said)
-    place = {"item_id": "msg_scripted", "output_index": 0, "content_index": 0, "logprobs": []}
+    (item,) = whole["output"]
+    (part,) = item["content"]
     begun = whole | {"status": "in_progress", "output": []}
+    of_item = {"output_index": 0, "item_id": item["id"]}
+    of_part = of_item | {"content_index": 0}
+    empty = {"item": item | {"status": "in_progress", "content": []}, "output_index": 0}
     pieces = [
-        {"type": "response.output_text.delta", "delta": piece, **place} for piece in said.deltas()
+        {"type": "response.output_text.delta", "delta": piece, "logprobs": [], **of_part}
+        for piece in said.deltas()
     ]
     events: Sequence[dict[str, Any]] = [
         {"type": "response.created", "response": begun},
+        {"type": "response.output_item.added", **empty},
+        {"type": "response.content_part.added", "part": part | {"text": ""}, **of_part},
         *pieces,
+        {"type": "response.content_part.done", "part": part, **of_part},
+        {"type": "response.output_item.done", "item": item, "output_index": 0},
         {"type": "response.completed", "response": whole},
     ]
     return [event | {"sequence_number": number} for number, event in enumerate(events)]
