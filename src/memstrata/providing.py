@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from memstrata.adapters.model_guarded import Closed, GuardedModel, HalfOpen, Open
+from memstrata.domain.decision import Usage
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.ports import Capability, LanguageModel
 
@@ -29,12 +30,14 @@ class ChosenModel:
         provider: Whose it is, by the name in the settings; :data:`GIVEN` if it was handed in.
         left_out: For each other provider that has a key, why it takes no part.
         problems: What was to be expected and is not so, for ``status``.
+        prices: Of a million tokens of questions and of answers, or None where they are not known.
     """
 
     model: LanguageModel | None = None
     provider: str | None = None
     left_out: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     problems: tuple[str, ...] = ()
+    prices: tuple[float, float] | None = None
 
     def report(self) -> dict[str, Any]:
         """Return what ``status`` tells of it; a model that is not guarded has no circuit."""
@@ -45,6 +48,7 @@ class ChosenModel:
         }
         if isinstance(self.model, GuardedModel):
             told |= _health(self.model)
+            told["cost"] = None if self.prices is None else _cost(self.model.spent, self.prices)
         return told
 
     def ailments(self) -> tuple[str, ...]:
@@ -53,6 +57,11 @@ class ChosenModel:
         is_out = isinstance(model, GuardedModel) and not isinstance(model.circuit, Closed)
         out = (f"model: {self.provider} does not answer; the rules work",) if is_out else ()
         return (*self.problems, *out)
+
+
+def _cost(spent: Usage, prices: tuple[float, float]) -> float:
+    tokens = (spent.input_tokens, spent.output_tokens)
+    return sum(count * price for count, price in zip(tokens, prices, strict=True)) / 1e6
 
 
 def _health(model: GuardedModel) -> dict[str, Any]:
@@ -96,6 +105,20 @@ def choose_model(
         ConfigurationError: If the settings name a provider without a key.
         MissingExtra: If they name one that is not installed.
     """
+    chosen = _chosen(settings, given, monotonic, hidden=hidden)
+    prices = (settings.model_input_price, settings.model_output_price)
+    if prices == (None, None):
+        return chosen
+    return replace(chosen, prices=(prices[0] or 0.0, prices[1] or 0.0))
+
+
+def _chosen(
+    settings: Settings,
+    given: LanguageModel | None,
+    monotonic: Callable[[], float],
+    *,
+    hidden: bool,
+) -> ChosenModel:
     keyed = tuple(name for name in _BUILDERS if _key(settings, name) is not None)
     if hidden:
         return ChosenModel(left_out=dict.fromkeys(keyed, "incognito asks no model"))

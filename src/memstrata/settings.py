@@ -87,6 +87,9 @@ class Settings(BaseSettings):
         model_at_once: Questions to it at a time, of this process.
         model_failures: Questions in a row without an answer after which none is asked for a while.
         model_rest_seconds: That while, in seconds.
+        model_input_price: What a million tokens of questions cost, in any currency; with it and the
+            next one ``status`` says what this process has spent.
+        model_output_price: What a million tokens of answers cost.
         openai_api_key: Key of the OpenAI-compatible endpoint; with it a model takes part.
         openai_base_url: Address of the endpoint, None for OpenAI's own.
         openai_model: Name of the model.
@@ -147,6 +150,8 @@ class Settings(BaseSettings):
     model_at_once: int = Field(default=8, ge=1)
     model_failures: int = Field(default=5, ge=1)
     model_rest_seconds: float = Field(default=30.0, gt=0)
+    model_input_price: float | None = Field(default=None, ge=0)
+    model_output_price: float | None = Field(default=None, ge=0)
     openai_api_key: SecretStr | None = Field(default=None, validation_alias=_bare("openai_api_key"))
     openai_base_url: str | None = Field(default=None, validation_alias=_bare("openai_base_url"))
     openai_model: str = Field(default="gpt-5-mini", validation_alias=_bare("openai_model"))

@@ -13,7 +13,7 @@ from memstrata.blocking import Strata
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.model_server import ModelServer, Reply, failing, hanging, well
+from memstrata.testing.model_server import ModelServer, Reply, failing, hanging, saying, well
 from memstrata.testing.models import ScriptedModel
 from memstrata.wiring import assemble
 
@@ -126,6 +126,21 @@ def test_a_model_that_was_handed_in_is_guarded_too_unless_it_answers_at_once() -
     assert (told["provider"], told["circuit"]) == ("given", "closed")
     assert told["left_out"] == {"openai": "another model was handed in"}
     assert bare == {"provider": "given", "model": "scripted", "left_out": {}}
+
+
+def test_what_was_spent_is_told_in_tokens_and_by_the_prices_that_are_set(tmp_path: Path) -> None:
+    answer = saying('{"items": []}', tokens=(1_000, 200))
+    with ModelServer([answer] * 2) as server:
+        prices = {"model_input_price": 3.0, "model_output_price": 15.0}
+        settings = settings_of(server, "anthropic", **prices)
+        with opened(tmp_path / "m.db", settings, ManualClock()) as strata:
+            memory = strata.manager(user="ana")
+            costs = [memory.capture(SAID).usage.input_tokens for _ in range(2)]
+            told = memory.status()["language_model"]
+
+    assert costs == [1_000, 1_000]
+    assert (told["usage"]["input_tokens"], told["usage"]["output_tokens"]) == (2_000, 400)
+    assert told["cost"] == pytest.approx(0.012)
 
 
 KEYS = {"openai_api_key": "a", "anthropic_api_key": "b", "gemini_api_key": "c"}

@@ -4,13 +4,20 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import assert_type
 
+import openai
+
 import memstrata
 from memstrata.adapters.embedding_minilm import MiniLMEmbedder
 from memstrata.adapters.embedding_multilingual import MultilingualEmbedder
 from memstrata.adapters.embedding_openai import OpenAIEmbedder
 from memstrata.adapters.embedding_static import StaticEmbedder
+from memstrata.adapters.model_anthropic import AnthropicModel
+from memstrata.adapters.model_gemini import GeminiModel
+from memstrata.adapters.model_guarded import GuardedModel
+from memstrata.adapters.model_openai import OpenAIModel
 from memstrata.adapters.reranking_http import HttpReranker
-from memstrata.ports import Capability, Embedder, QueryEmbedder, Reranker
+from memstrata.integrations.wrap import memory_of
+from memstrata.ports import Capability, Embedder, LanguageModel, QueryEmbedder, Reranker
 
 
 class Words:
@@ -30,6 +37,38 @@ def models() -> None:
     asks: QueryEmbedder = OpenAIEmbedder(model="m", dimensions=512)
     scores: Reranker = HttpReranker(model="m", base_url="http://localhost/v1")
     del made, asks, scores
+
+
+def wrapped() -> None:
+    client = memstrata.wrap(
+        openai.OpenAI(api_key="k"),
+        user="ana",
+        org=None,
+        session=None,
+        agent=None,
+        purpose=None,
+        store="memory.db",
+        recall=True,
+        capture=True,
+        floor=None,
+        max_items=None,
+        preference_bias=True,
+        place="part",
+    )
+    assert_type(client, openai.OpenAI)
+    memory = memory_of(client)
+    assert_type(memory, memstrata.WrappedMemory)
+    assert_type(memory.manager, memstrata.MemoryManager)
+    assert_type(memory.diagnostics, tuple[str, ...])
+    assert_type(memory.usage, memstrata.Usage)
+    assert_type(memory.flush(timeout_s=1.0), bool)
+    memory.close()
+    made: list[LanguageModel] = [
+        OpenAIModel(model="m", api_key="k", base_url=None, timeout_s=60.0, max_retries=3),
+        AnthropicModel(model="m", api_key="k"),
+        GeminiModel(model="m", api_key="k"),
+    ]
+    made.append(GuardedModel(made[0], failures=5, rest_s=30.0, at_once=8))
 
 
 def blocking() -> None:

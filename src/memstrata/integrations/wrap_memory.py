@@ -12,15 +12,15 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 from memstrata.blocking import MemoryManager, Strata
 from memstrata.domain.decision import NO_USAGE, CaptureReport, Usage
-from memstrata.domain.errors import MemstrataError
 from memstrata.integrations.wrap_speech import Api, Place, Speech, with_digest
+from memstrata.integrations.wrap_worker import CREW, Worker
 
 MAX_DIAGNOSTICS = 100
 """How many of the newest are kept; chosen."""
@@ -70,14 +70,14 @@ class WrappedMemory:
         self._lock = threading.Lock()
         self._notes: deque[str] = deque(maxlen=MAX_DIAGNOSTICS)
         self._usage = NO_USAGE
-        self._under_way: set[Future[None]] = set()
+        self._under_way: set[object] = set()
         self._streams: dict[object, Callable[[], object]] = {}
         self._is_closed = False
         self._process = os.getpid()
         # One thread: what is said in one conversation is captured in its order.
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="memstrata-wrap")
+        self._worker = CREW.next()
         self._strata = strata if owns else None
-        self._at_end = weakref.finalize(self, _end, self._worker, self._strata)
+        self._at_end = weakref.finalize(self, _end, self._worker, self._strata, self._process)
 
     @property
     def manager(self) -> MemoryManager:
@@ -97,8 +97,7 @@ class WrappedMemory:
     @property
     def pending(self) -> int:
         """How many captures are still to be done, streams that are not at their end included."""
-        with self._lock:
-            return sum(not work.done() for work in self._under_way) + len(self._streams)
+        return len(self._under_way) + len(self._streams)
 
     def flush(self, timeout_s: float | None = None) -> bool:
         """Wait until all that was said is captured; of streams still open it is captured now.
@@ -111,11 +110,9 @@ class WrappedMemory:
         """
         for end in list(self._streams.values()):
             end()
-        with self._lock:
-            under_way = set(self._under_way)
-        # In a forked child the worker is missing; what is under way is the parent's.
-        limit_s = timeout_s if os.getpid() == self._process else 0
-        return not wait(under_way, limit_s).not_done
+        # In a forked child the worker is missing, and what is under way is the parent's.
+        is_here = os.getpid() == self._process
+        return self._worker.wait(timeout_s) if is_here else False
 
     def close(self) -> None:
         """Capture what is left, then close the store if it was opened here; twice does no harm.
@@ -128,7 +125,6 @@ class WrappedMemory:
         if was_closed:
             return
         self._at_end.detach()
-        self._worker.shutdown()
         if self._strata is not None:
             self._strata.close()
 
@@ -183,52 +179,36 @@ class WrappedMemory:
         if (reason := self._hindrance()) is not None:
             self._note("recall", reason)
             return ""
-        try:
+        with _Reported(self._note, "recall"):
             digest = self._manager.digest(
                 query,
                 floor=self._habits.floor,
                 max_items=self._habits.max_items,
                 preference_bias=self._habits.preference_bias,
             )
-        except MemstrataError as error:
-            self._note("recall", type(error).__name__)
-            return ""
-        for part in digest.receipt.degraded:
-            self._note("recall", f"degraded:{part}")
-        return digest.text if digest.items else ""
+            for part in digest.receipt.degraded:
+                self._note("recall", f"degraded:{part}")
+            return digest.text if digest.items else ""
+        return ""
 
     def _soon(self, text: str, speaker: str | None, earlier: tuple[str, ...]) -> None:
         if (reason := self._hindrance()) is not None:
             self._note("capture", reason)
             return
-        try:
-            work = self._worker.submit(self._capture, text, speaker, earlier)
-        except RuntimeError:
-            # The interpreter is at its end and starts nothing new; what was said is not lost.
-            self._capture(text, speaker, earlier)
-            return
-        with self._lock:
-            self._under_way.add(work)
-        work.add_done_callback(self._done)
+        token = object()
+        self._under_way.add(token)
+        self._worker.put(partial(self._capture, token, text, speaker, earlier))
 
-    def _capture(self, text: str, speaker: str | None, earlier: tuple[str, ...]) -> None:
-        try:
+    def _capture(
+        self, token: object, text: str, speaker: str | None, earlier: tuple[str, ...]
+    ) -> None:
+        with _Reported(self._note, "capture"):
             report = self._manager.capture(text, speaker=speaker, before=earlier)
-        except MemstrataError as error:
-            self._note("capture", type(error).__name__)
-            return
-        with self._lock:
-            self._usage += report.usage
-        for reason in _told(report):
-            self._note("capture", reason)
-
-    def _done(self, work: Future[None]) -> None:
-        with self._lock:
-            self._under_way.discard(work)
-        error = work.exception()
-        if error is not None:
-            # No error of memstrata's: a fault in it, or in a model that was handed in.
-            self._note("capture", type(error).__name__)
+            with self._lock:
+                self._usage += report.usage
+            for reason in _told(report):
+                self._note("capture", reason)
+        self._under_way.discard(token)
 
     def _hindrance(self) -> str | None:
         """Return why nothing can be done, or None."""
@@ -246,13 +226,32 @@ def _told(report: CaptureReport) -> list[str]:
     return [*report.diagnostics, *blocked]
 
 
-def _end(worker: ThreadPoolExecutor, strata: Strata | None) -> None:
+class _Reported:
+    """The edge of the memory: whatever goes wrong inside is told by name, and goes no further. A
+    fault of ours must not cost a caller the answer of his model.
+    """
+
+    def __init__(self, note: Callable[[str, str], None], part: str) -> None:
+        self._note = note
+        self._part = part
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if kind is None or not issubclass(kind, Exception):
+            return False
+        self._note(self._part, kind.__name__)
+        return True
+
+
+def _end(worker: Worker, strata: Strata | None, process: int) -> None:
     """End what nobody closed: when the client is dropped, or with the process."""
-    if strata is not None:
-        try:
-            # After what is still to be captured.
-            worker.submit(strata.close)
-        except RuntimeError:
-            # With the process; its end has waited for the worker already.
-            strata.close()
-    worker.shutdown(wait=False)
+    if strata is not None and os.getpid() == process:
+        # After what is still to be captured.
+        worker.put(strata.close)
