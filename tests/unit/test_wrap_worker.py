@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import weakref
 from textwrap import dedent
 from typing import Any
 
@@ -38,6 +39,16 @@ def test_waiting_ends_with_its_time_while_a_job_goes_on() -> None:
     worker.end()
 
 
+def test_a_job_does_not_wait_for_itself() -> None:
+    worker, told = Worker(0), list[bool]()
+    worker.put(lambda: told.append(worker.wait(None)))
+
+    assert worker.wait(10)
+    worker.end()
+
+    assert told == [True]
+
+
 def test_what_comes_after_the_end_is_done_at_once() -> None:
     worker, done = Worker(0), list[str]()
     worker.end()
@@ -58,6 +69,21 @@ def test_a_job_that_fails_is_told_of_and_stops_nothing(monkeypatch: pytest.Monke
     worker.end()
 
     assert [args.exc_type for args in told] == [IndexError]
+
+
+def test_nothing_of_a_job_is_held_when_it_is_done() -> None:
+    class Held:
+        def work(self) -> None:
+            return
+
+    worker, held = Worker(0), Held()
+    gone = weakref.ref(held)
+    worker.put(held.work)
+    del held
+
+    assert worker.wait(10)
+    worker.end()
+    assert gone() is None
 
 
 def test_a_process_has_a_few_workers_however_many_clients() -> None:

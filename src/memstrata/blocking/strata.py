@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
+from weakref import WeakSet
 
 from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
@@ -26,6 +27,18 @@ from memstrata.domain.scope import DEFAULT_ORG, Grant
 from memstrata.manager import AsyncAdmin
 from memstrata.manager.services import Services
 from memstrata.strata import AsyncStrata
+
+
+class Flushable(Protocol):
+    """What works beside its callers, and has to come to an end before the store does."""
+
+    def flush(self, timeout_s: float | None = None) -> bool:
+        """Wait until what was begun is done; returns whether it is."""
+
+
+def flush_on_close(strata: Strata, worker: Flushable) -> None:
+    """Have something flushed before a memstrata is closed, for as long as anybody holds it."""
+    strata._flushed.add(worker)
 
 
 class Agent:
@@ -106,6 +119,7 @@ class Strata:
     def __init__(self, strata: AsyncStrata) -> None:
         self._strata = strata
         self._driver = Driver(strata.services)
+        self._flushed: WeakSet[Flushable] = WeakSet()
         # What readers did is written some time later, on a thread that has no loop either.
         strata.services.journal.driven_by(self._driver.run)
         strata.services.reindexing.driven_by(self._driver.run)
@@ -203,6 +217,8 @@ class Strata:
 
     def close(self) -> None:
         """See :meth:`memstrata.AsyncStrata.close`."""
+        for worker in list(self._flushed):
+            worker.flush()
         self._driver.run(self._strata.close(), asks_model=True)
         self._driver.stop()
 

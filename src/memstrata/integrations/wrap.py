@@ -86,7 +86,8 @@ def wrap(
         A client of the same class, whose ``memory`` is a :class:`WrappedMemory`.
 
     Raises:
-        InvalidInput: If it is no such client, or wrapped already, or ``place`` is neither.
+        InvalidInput: If it is no such client, or wrapped already, or ``store`` or ``place`` is none
+            of what is named.
         OwnerRequired: If neither user nor session is named.
         InvalidScope: If an id is malformed.
         ConfigurationError: If a setting or the store's name is wrong, or an extra is missing.
@@ -95,6 +96,10 @@ def wrap(
     chats = _chats_of(client)
     if place not in {each.value for each in Place}:
         raise InvalidInput("place", f"must be part or message, not {shown(place)}")
+    if not (store is None or isinstance(store, (str, os.PathLike, Strata))):
+        raise InvalidInput(
+            "store", f"must be a path, a URL or what memstrata.open returns, not {shown(store)}"
+        )
     is_open = isinstance(store, Strata)
     strata = store if isinstance(store, Strata) else Strata(assemble(store, inline=True))
     try:

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from memstrata.blocking import MemoryManager, Strata
+from memstrata.blocking.strata import flush_on_close
 from memstrata.domain.decision import NO_USAGE, CaptureReport, Usage
 from memstrata.integrations.wrap_speech import Api, Place, Speech, with_digest
 from memstrata.integrations.wrap_worker import CREW, Worker
@@ -78,6 +79,8 @@ class WrappedMemory:
         self._worker = CREW.next()
         self._strata = strata if owns else None
         self._at_end = weakref.finalize(self, _end, self._worker, self._strata, self._process)
+        # Whoever opened the store may close it at any time; what was said comes first.
+        flush_on_close(strata, self)
 
     @property
     def manager(self) -> MemoryManager:

@@ -44,7 +44,11 @@ class Worker:
             self._jobs.put(job)
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait until what was put is done; returns whether it is."""
+        """Wait until what was put is done; returns whether it is. A job that waits for those
+        before it has nothing to wait for.
+        """
+        if threading.current_thread() is self._thread:
+            return True
         done = threading.Event()
         self.put(done.set)
         return done.wait(timeout_s)
@@ -63,8 +67,17 @@ class Worker:
                 _do(job)
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
+        while self._one():
+            continue
+
+    def _one(self) -> bool:
+        """Do the next job; returns whether there is one. No reference to it outlives it: it holds
+        a client's memory.
+        """
+        job = self._jobs.get()
+        if job is not None:
             _do(job)
+        return job is not None
 
 
 def _do(job: Job) -> None:

@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 MODEL = "scripted-1"
 """The name that every scripted model gives itself."""
 
+_GEMINI = "/v1beta/openai/"
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -79,7 +81,7 @@ def streamed(content: Said, path: str, asked: Mapping[str, Any]) -> list[bytes]:
 def refused_keyword(path: str, asked: Mapping[str, Any]) -> str | None:
     """Return what Gemini says of a schema with a keyword that it does not know, or None."""
     schema = asked.get("response_format", {}).get("json_schema", {}).get("schema")
-    if "/openai/" in path and schema is not None and '"additionalProperties"' in json.dumps(schema):
+    if _GEMINI in path and schema is not None and '"additionalProperties"' in json.dumps(schema):
         return (
             'Invalid JSON payload received. Unknown name "additionalProperties" at'
             " 'generation_config.response_schema': Cannot find field."
@@ -107,7 +109,7 @@ def _refusal(message: str, path: str) -> Any:
     if path.endswith("/messages"):
         return {"type": "error", "error": {"type": "scripted_error", "message": message}}
     error = {"message": message, "type": "scripted", "param": None, "code": None}
-    if "/openai/" in path:
+    if _GEMINI in path:
         return [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}]
     return {"error": error}
 
