@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from memstrata.adapters.model_anthropic import AnthropicModel
 from memstrata.adapters.model_openai import OpenAIModel
 from memstrata.domain.errors import ModelError, ModelTimeout
 from memstrata.testing.fault_proxy import FaultProxy, Faults
@@ -57,11 +58,16 @@ def proxy(server):
         yield proxy
 
 
-@pytest.fixture
-def model(proxy):
-    return OpenAIModel(
-        model="m", api_key="k", base_url=f"http://{proxy.host}:{proxy.port}/v1", jitter=lambda: 0.05
-    )
+def model_at(kind, proxy, **limits):
+    """One vendor's model behind the proxy."""
+    root = f"http://{proxy.host}:{proxy.port}"
+    base_url = f"{root}/v1" if kind is OpenAIModel else root
+    return kind(model="m", api_key="k", base_url=base_url, **limits)
+
+
+@pytest.fixture(params=[OpenAIModel, AnthropicModel], ids=lambda kind: kind.__name__)
+def model(request, proxy):
+    return model_at(request.param, proxy, jitter=lambda: 0.05)
 
 
 def kept(took, deadline_s):
@@ -146,12 +152,7 @@ def test_a_connection_that_fails_while_it_is_waited_for_ends_in_time(fault):
         ModelServer([well(TEAL), late(TEAL, 5), well(TEAL)]) as server,
         FaultProxy(("127.0.0.1", urlsplit(server.base_url).port)) as proxy,
     ):
-        model = OpenAIModel(
-            model="m",
-            api_key="k",
-            base_url=f"http://{proxy.host}:{proxy.port}/v1",
-            max_retries=0,
-        )
+        model = model_at(OpenAIModel, proxy, max_retries=0)
 
         async def story():
             asking = asyncio.create_task(timed(model))
@@ -195,6 +196,7 @@ def test_many_calls_at_once_end_in_time(proxy, model):
 
 FIRST_CALL = """
 import asyncio, sys, time
+from memstrata.adapters.model_anthropic import AnthropicModel
 from memstrata.adapters.model_openai import OpenAIModel
 from memstrata.domain.errors import ModelTimeout
 

@@ -179,6 +179,32 @@ def test_one_provider_takes_part_and_status_says_why_the_others_do_not(
     assert status["problems"] == []
 
 
+@pytest.mark.parametrize("vendor", ["openai", "anthropic", "gemini"])
+def test_each_vendor_is_set_by_variables_of_its_own(
+    vendor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelServer(answers=lambda _: well({"items": [ITEM]})) as server:
+        urls = {
+            "openai": server.base_url,
+            "anthropic": server.root_url,
+            "gemini": server.gemini_url,
+        }
+        variables = {"API_KEY": "k", "BASE_URL": urls[vendor], "MODEL": "named"}
+        for name, value in (variables | {"TIMEOUT_SECONDS": "7"}).items():
+            monkeypatch.setenv(f"{vendor.upper()}_{name}", value)
+        settings = Settings()
+        with opened(":memory:", settings, ManualClock()) as strata:
+            report = strata.manager(user="ana").capture(SAID)
+            told = strata.manager(user="ana").status()
+
+    assert {outcome.memory.key for outcome in report.stored if outcome.memory} == {
+        "language",
+        "boat_name",
+    }
+    assert server.received[0].body["model"] == told["model"] == "named"
+    assert getattr(settings, f"{vendor}_timeout_seconds") == 7
+
+
 def test_a_provider_that_is_named_and_has_no_key_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match="anthropic takes a key, ANTHROPIC_API_KEY"):
         opened(":memory:", Settings(model_provider="anthropic"), ManualClock())
