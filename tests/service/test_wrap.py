@@ -482,20 +482,32 @@ def test_a_closed_memory_leaves_a_client_that_works(strata: Strata) -> None:
     assert facts(strata) == {}
 
 
-def test_a_store_that_is_closed_by_its_owner_waits_for_what_was_said(tmp_path: Path) -> None:
-    said: Any = [{"role": "user", "content": STATED}]
-    with (
-        ModelServer(answers=lambda _: saying("Noted.")) as server,
-        memstrata.open(tmp_path / "m.db") as strata,
-    ):
-        for number in range(30):
-            client = memstrata.wrap(openai_client(server), user=f"u{number}", store=strata)
-            client.chat.completions.create(model="m", messages=said)
+def test_a_store_that_is_closed_by_its_owner_waits_for_what_was_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, flush = threading.Event(), memstrata.WrappedMemory.flush
 
-    with memstrata.open(tmp_path / "m.db") as strata:
-        kept = [facts(strata, f"u{number}") for number in range(30)]
-    assert kept == [{"nickname": "Ana"}] * 30
+    def let_go(memory: Any, timeout_s: float | None = None) -> bool:
+        gate.set()
+        return flush(memory, timeout_s)
+
+    monkeypatch.setattr(memstrata.WrappedMemory, "flush", let_go)
+    said: Any = [{"role": "user", "content": STATED}]
+    try:
+        with (
+            ModelServer([saying("Noted.")]) as server,
+            memstrata.open(tmp_path / "m.db") as strata,
+        ):
+            client = memstrata.wrap(openai_client(server), user="ana", store=strata)
+            # Nothing is captured before somebody waits for it.
+            client.memory._worker.put(lambda: [gate.wait(30)].clear())
+            client.chat.completions.create(model="m", messages=said)
+    finally:
+        gate.set()
+
     assert client.memory.diagnostics == ()
+    with memstrata.open(tmp_path / "m.db") as strata:
+        assert facts(strata) == {"nickname": "Ana"}
 
 
 def test_closing_the_client_closes_a_store_that_was_opened_for_it(tmp_path: Path) -> None:

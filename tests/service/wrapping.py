@@ -47,19 +47,21 @@ async def _awaited(answer: Any) -> Any:
 
 
 def openai_client(server: ModelServer) -> Any:
-    return openai.OpenAI(api_key="k", base_url=server.base_url, max_retries=0)
+    return openai.OpenAI(api_key="k", base_url=server.base_url, max_retries=0, timeout=20)
 
 
 def async_openai_client(server: ModelServer) -> Any:
-    return openai.AsyncOpenAI(api_key="k", base_url=server.base_url, max_retries=0)
+    return openai.AsyncOpenAI(api_key="k", base_url=server.base_url, max_retries=0, timeout=20)
 
 
 def anthropic_client(server: ModelServer) -> Any:
-    return anthropic.Anthropic(api_key="k", base_url=server.root_url, max_retries=0)
+    return anthropic.Anthropic(api_key="k", base_url=server.root_url, max_retries=0, timeout=20)
 
 
 def async_anthropic_client(server: ModelServer) -> Any:
-    return anthropic.AsyncAnthropic(api_key="k", base_url=server.root_url, max_retries=0)
+    return anthropic.AsyncAnthropic(
+        api_key="k", base_url=server.root_url, max_retries=0, timeout=20
+    )
 
 
 def chat_of(client: Any, **asked: Any) -> Any:
