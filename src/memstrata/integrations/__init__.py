@@ -1,1 +1,4 @@
-"""Adapters for the frameworks that users already have, each behind its extra. Empty so far."""
+"""Memory for what users already have: clients of OpenAI and Anthropic (``memstrata.wrap``).
+
+An SDK is not imported here: who wraps a client has it. Adapters for frameworks come behind extras.
+"""
