@@ -34,7 +34,7 @@ from memstrata.manager.collecting import keep_house
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.reindexing import Remaker
-from memstrata.opening import Keys, open_store, place_of
+from memstrata.opening import Keys, open_sessions, open_store, place_of
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Alarm,
@@ -147,6 +147,7 @@ def assemble(
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
         aside=aside,
+        sessions=open_sessions(store, chosen, inline=inline),
         model=None if hidden else model or found,
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),

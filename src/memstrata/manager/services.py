@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.scope import Scope
+from memstrata.domain.session import SessionRules
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
 from memstrata.manager.backing_up import Backups
@@ -23,6 +24,7 @@ from memstrata.ports import (
     LanguageModel,
     MemoryStore,
     Reranker,
+    SessionStore,
     TokenCounter,
 )
 from memstrata.retrieval.cache import IndexCache
@@ -39,6 +41,8 @@ class Services:
         policies: Policy per org.
         clock: Time.
         ids: Ids and salts.
+        sessions: What was observed in sessions, until they are finalised.
+        session_rules: When a session counts as left, and how much of it is kept warm.
         model: Language model, or None: then rules capture and plan.
         fusion: How recall ranks.
         journal: What readers did, until it is written.
@@ -73,6 +77,8 @@ class Services:
     reindexing: Background
     backups: Backups
     aside: Aside
+    sessions: SessionStore
+    session_rules: SessionRules = field(default_factory=SessionRules)
     model: LanguageModel | None = None
     fusion: Fusion = field(default_factory=Fusion)
     tokens: TokenCounter = field(default_factory=TokenEstimate)
