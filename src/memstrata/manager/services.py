@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.scope import Scope
 from memstrata.domain.session import SessionRules
+from memstrata.domain.working import WorkingRules
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
 from memstrata.manager.backing_up import Backups
@@ -66,6 +67,8 @@ class Services:
         closers: What lets go of connections that the parts hold.
         counters: What this process has done.
         rates: How fast this process writes, and how much orgs have.
+        working_rules: Within which bounds the working memory of tasks stays.
+        collects: Whether owners are collected once a day, other than when asked for.
     """
 
     store: MemoryStore
@@ -96,3 +99,5 @@ class Services:
     closers: tuple[Callable[[], None], ...] = ()
     counters: Counters = field(default_factory=Counters)
     rates: Rates = field(default_factory=Rates)
+    working_rules: WorkingRules = field(default_factory=WorkingRules)
+    collects: bool = True
