@@ -315,7 +315,7 @@ class AsyncTask:
         said = check_text("text", text, MAX_LINE_BYTES)
         weight = enum_member(Importance, "importance", importance)
         # In the details: a constraint is the task's and ends with it, however important it is.
-        await self._decide(TaskEvent.CONSTRAINED, said, importance=weight.value)
+        await self._decide(TaskEvent.CONSTRAINED, said, weight=weight.value)
         return self.left_out
 
     async def add(self, role: str, text: str, *, speaker: str | None = None) -> Talk:

@@ -170,7 +170,7 @@ class WorkingMemory(Value):
                 stepped = replace(self, done=min(self.done + 1, len(self.plan)))
                 return stepped._noted(logged) if entry.text else stepped
             case TaskEvent.CONSTRAINED:
-                added = _constraint([entry.text, details["importance"]])
+                added = _constraint([entry.text, details["weight"]])
                 return replace(self, constraints=constrained(self.constraints, added))
             case TaskEvent.TURN_ENDED:
                 return replace(self, observations=(), notes=())
