@@ -18,9 +18,15 @@ from memstrata import (
     ScopeDenied,
     Task,
     TaskPhase,
+    Usage,
 )
+from memstrata.blocking import Strata
 from memstrata.domain.session import EntryKind, Logged
 from memstrata.domain.session_codec import decode_entry
+from memstrata.manager.summarising import Summary
+from memstrata.settings import Settings
+from memstrata.testing import ManualClock, ScriptedModel
+from memstrata.wiring import assemble
 from tokens import MIXED, drawn
 
 SECRET = "ghp_" + drawn(36, MIXED)
@@ -299,6 +305,19 @@ def test_what_the_prompt_was_shown_is_not_learned_again(task: Task, ana: MemoryM
     assert sum("--jobs 4" in memory.content for memory in ana.list()) == 1
 
 
+def test_a_note_of_what_was_shown_is_an_echo_under_whichever_key(
+    task: Task, ana: MemoryManager
+) -> None:
+    task.before_tool("pg_dump", {"db": "users"})
+    task.observe("pg_dump", "ok")
+    task.note("Use pg_dump with --jobs 4 for the users database", importance="high", key="dumping")
+
+    report = task.complete()
+
+    assert [outcome.reasons for outcome in report.promoted] == [("echo",)]
+    assert "dumping" not in kept(ana)
+
+
 def test_what_was_forgotten_is_not_learned_again_by_a_task(task: Task, ana: MemoryManager) -> None:
     memory = ana.remember("5 replicas", key="replicas").memory
     assert memory is not None
@@ -555,7 +574,7 @@ def test_the_talk_is_summed_up_past_its_budget(new_world: Callable[..., World]) 
     with ana.task("x", name="up") as task:
         seen = [
             task.add("user", f"Shard {n} of the users database is copied. Ok. It is {n} past two.")
-            for n in range(12)
+            for n in range(20)
         ]
         pressures = [talk.pressure for talk in seen]
         assert pressures.index(Pressure.WARNING) < pressures.index(Pressure.FULL)
@@ -624,3 +643,33 @@ def test_erasing_a_user_takes_the_tasks_log_along(world: World, ana: MemoryManag
         task.note("walnut")
         ana.erase()
         assert log_of(world, task) == [] or not world.is_durable
+
+
+def test_a_model_sums_the_talk_up_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    async def sums_up(_: object, __: object, turns: Any, *, max_chars: int) -> Summary:
+        asked.append([turn.text for turn in turns])
+        return Summary("They copy shards. " + "x" * (max_chars - 20), "m", Usage(model_calls=1),
+                       ("llm_slow",))  # fmt: skip
+
+    monkeypatch.setattr("memstrata.manager.task_run.summarise", sums_up)
+    made = assemble(
+        ":memory:", settings=Settings(conversation_tokens=100, embedder="none"), inline=True,
+        model=ScriptedModel([]), clock=ManualClock(), tokens=lambda text: len(text) // 3,
+    )  # fmt: skip
+    with Strata(made) as strata, strata.manager(user="ana").task("x", name="up") as task:
+        talks = [task.add("user", f"{n} " + "y" * 58) for n in range(5)]
+
+        full = talks[-1]
+        assert full.pressure is Pressure.FULL
+        assert (full.usage.model_calls, full.diagnostics) == (1, ("llm_slow",))
+        assert full.summary is not None
+        assert "They copy shards." in full.summary
+        assert asked == [[f"{n} " + "y" * 58 for n in range(3)]]
+        # What the model gave was too long for its share; it was cut, and nobody was asked again.
+        assert full.tokens - sum(message.tokens for message in full.messages) <= 25
+        again = strata.manager(user="ana").task(name="up", resume=True)
+        again.start()
+        assert again.conversation().summary == full.summary
+        assert len(asked) == 1

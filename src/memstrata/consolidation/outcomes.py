@@ -24,6 +24,9 @@ from memstrata.language.passages import Passages
 VERIFIED = "verified"
 """Under this name the details of a tool's entry say that its host vouches for the result."""
 
+TOOL_RESULT = "tool_result"
+"""Category of what a tool gave (LT-5)."""
+
 KEPT_CHARS = 2_000
 """Longest text that is kept of one entry; of a longer one its most telling sentences. Chosen: a
 memory is recalled whole."""
@@ -93,7 +96,7 @@ def learned(text: str, entries: Sequence[Logged], run: Run) -> Candidate:
         content=text,
         scope=run.home,
         source=Source.TASK_LEARNING,
-        proposer=Proposer.MODEL,
+        proposer=Proposer.IMPORT,
         label=Label(Trust.EXTERNAL if is_said else Source.TASK_LEARNING.trust),
         category="task_learning",
         confidence=Source.TASK_LEARNING.default_confidence,
@@ -132,10 +135,10 @@ def _candidate(
         content=text if len(text) <= KEPT_CHARS else extract([text], max_chars=KEPT_CHARS),
         scope=run.home,
         source=source,
-        # An agent's words are looked at for echoes of what it was shown, a tool's are not (FX-2).
-        proposer=Proposer.IMPORT if _is_tool(entry) else Proposer.MODEL,
+        # Not a caller: what was forgotten is not learned again by way of a log (FX-3).
+        proposer=Proposer.IMPORT,
         label=Label(trust),
-        category="tool_result" if _is_tool(entry) else "task_strategy",
+        category=TOOL_RESULT if _is_tool(entry) else "task_strategy",
         key=key,
         confidence=source.default_confidence,
         importance=importance,

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memstrata.consolidation.outcomes import Run, learned, left_by_task
+from memstrata.consolidation.outcomes import TOOL_RESULT, Run, learned, left_by_task
 from memstrata.domain.collecting import GcReport
-from memstrata.domain.decision import Candidate, Outcome
+from memstrata.domain.decision import Candidate, Drop, Outcome, Proposer
 from memstrata.domain.errors import StoreError
 from memstrata.domain.scope import Principal
 from memstrata.domain.task import TaskEvent, TaskReport
 from memstrata.manager.collecting import SYSTEM, Collector
+from memstrata.manager.echoes import REPEATED, Echoes
 from memstrata.manager.services import Services
 from memstrata.manager.task_log import TaskLog
 from memstrata.manager.tasks import TaskEnd, TaskEnder
@@ -44,6 +45,7 @@ class TaskFinisher:
         # A task's user is the same person: the task may hand up to its own user.
         user = replace(principal, home=principal.home.owner, session=log.session)
         self._writer = Writer(services, user)
+        self._echoes = Echoes(services, user)
         self._ender = TaskEnder(services, user)
 
     async def completed(self, progress: Progress) -> TaskReport:
@@ -91,7 +93,13 @@ class TaskFinisher:
     async def _written(self, candidates: Sequence[Candidate]) -> tuple[Outcome, ...]:
         written: list[Outcome] = []
         for start in range(0, len(candidates), BATCH):
-            written += await self._writer.write(candidates[start : start + BATCH])
+            batch = candidates[start : start + BATCH]
+            echoes = await self._echoes.among([*map(_as_said, batch)], fresh=True)
+            judgements = [
+                Drop(each, (REPEATED,)) if place in echoes else self._writer.judge(each)
+                for place, each in enumerate(batch)
+            ]
+            written += await self._writer.write_turn(self._log.home, judgements)
         return tuple(written)
 
     async def _collected(self) -> tuple[GcReport | None, tuple[str, ...]]:
@@ -106,3 +114,12 @@ class TaskFinisher:
 
 def _report(task: str, end: TaskEnd, *, completed: bool) -> TaskReport:
     return TaskReport(task=task, completed=completed, removed=end.removed, released=end.released)
+
+
+def _as_said(candidate: Candidate) -> Candidate:
+    """Return a candidate as echoes are looked for: what an agent says may repeat what it was shown,
+    under whichever key it says so; what a tool gave is no echo (FX-2).
+    """
+    if candidate.category == TOOL_RESULT:
+        return candidate
+    return replace(candidate, proposer=Proposer.MODEL, key=None)
