@@ -25,7 +25,8 @@ from memstrata.domain.session import EntryKind, Logged
 from memstrata.domain.session_codec import decode_entry
 from memstrata.manager.summarising import Summary
 from memstrata.settings import Settings
-from memstrata.testing import ManualClock, ScriptedModel
+from memstrata.testing import ManualClock
+from memstrata.testing.models import ScriptedModel
 from memstrata.wiring import assemble
 from tokens import MIXED, drawn
 
@@ -656,7 +657,7 @@ def test_a_model_sums_the_talk_up_where_there_is_one(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("memstrata.manager.task_run.summarise", sums_up)
     made = assemble(
         ":memory:", settings=Settings(conversation_tokens=100, embedder="none"), inline=True,
-        model=ScriptedModel([]), clock=ManualClock(), tokens=lambda text: len(text) // 3,
+        model=ScriptedModel(), clock=ManualClock(), tokens=lambda text: len(text) // 3,
     )  # fmt: skip
     with Strata(made) as strata, strata.manager(user="ana").task("x", name="up") as task:
         talks = [task.add("user", f"{n} " + "y" * 58) for n in range(5)]
