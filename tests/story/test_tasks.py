@@ -674,3 +674,72 @@ def test_a_model_sums_the_talk_up_where_there_is_one(monkeypatch: pytest.MonkeyP
         again.start()
         assert again.conversation().summary == full.summary
         assert len(asked) == 1
+
+
+def test_what_is_left_of_a_task_is_for_its_purpose(world: World) -> None:
+    care = world.strata.manager(user="ana", purpose="care")
+    with care.task("Plan the meals") as task:
+        task.observe("scale", "64 kg", importance="high", key="weight_kg", verified=True)
+        task.complete("Nuts are out of the question")
+
+    assert {memory.purpose for memory in care.list()} == {"care"}
+    assert world.strata.manager(user="ana").list() == ()
+
+
+def test_the_question_about_a_tool_call_keeps_no_secret(world: World, task: Task) -> None:
+    task.before_tool("login", {"token": SECRET})
+    task.observe("login", f"refused: {SECRET}", failed=True)
+
+    receipts = world.strata.manager(user="ana", org="acme", task="up").receipts()
+    asked = [receipt.query for receipt in receipts]
+    assert sum("login" in query for query in asked) == 2
+    assert SECRET not in str([receipt.to_dict() for receipt in receipts])
+
+
+def test_of_two_that_begin_a_name_at_once_one_is_told(
+    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = world.strata.services.sessions
+    append, begun = sessions.append, list[str]()
+
+    async def late(*given: Any, **named: Any) -> int:
+        if not begun:
+            begun.append("first")
+            ana.task("Mine", name="up").start()
+        return await append(*given, **named)
+
+    monkeypatch.setattr(sessions, "append", late)
+    with pytest.raises(InvalidInput, match="under way"):
+        ana.task("Theirs", name="up").start()
+
+    monkeypatch.undo()
+    assert ana.task(name="up", resume=True) is not None
+    with ana.task(name="up", resume=True) as task:
+        assert task.goal == "Mine"
+
+
+def test_tools_may_run_at_the_same_time(tmp_path: Any) -> None:
+    async def work() -> str:
+        async with (
+            memstrata.aopen(tmp_path / "m.db") as strata,
+            strata.manager(user="ana").task("Upgrade") as task,
+        ):
+            names = [f"tool{n}" for n in range(4)]
+            await asyncio.gather(*(task.before_tool(name) for name in names))
+            await asyncio.gather(*(task.observe(name, "ok") for name in names))
+            await task.turn_end()
+            return task.phase.value
+
+    assert asyncio.run(work()) == "turn_end"
+
+
+def test_incognito_a_task_leaves_nothing(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with (
+        memstrata.open("m.db", mode="incognito") as strata,
+        strata.manager(user="ana").task("Upgrade") as task,
+    ):
+        task.observe("sh", "ok", importance="high", verified=True)
+        assert len(task.complete("It works").promoted) == 1
+
+    assert list(tmp_path.iterdir()) == []

@@ -48,11 +48,14 @@ class Run(NamedTuple):
         id: Of the run; two runs of one name do not answer for each other.
         home: Scope of the user who keeps what it leaves.
         session: Name of the session whose log it is in.
+        purpose: What it was done for; what it leaves may say again what was given for that alone
+            (FX-15).
     """
 
     id: str
     home: Scope
     session: str
+    purpose: str | None = None
 
 
 def left_by_task(entries: Sequence[Logged], run: Run) -> tuple[Candidate, ...]:
@@ -101,6 +104,7 @@ def learned(text: str, entries: Sequence[Logged], run: Run) -> Candidate:
         category="task_learning",
         confidence=Source.TASK_LEARNING.default_confidence,
         origin=Origin(session=run.session),
+        purpose=run.purpose,
         idempotency_key=f"task:{run.id}:learning",
     )
 
@@ -143,6 +147,7 @@ def _candidate(
         confidence=source.default_confidence,
         importance=importance,
         origin=Origin(session=run.session, turn=logged.number, name=entry.tool),
+        purpose=run.purpose,
         idempotency_key=f"task:{run.id}:{logged.number}",
     )
 

@@ -55,7 +55,7 @@ class AsyncTask:
         self._given = given
         self._run = TaskRun(services, log)
         self._phase = TaskPhase.STARTUP
-        self._open: list[tuple[str, Any]] = []
+        self._open: list[tuple[str, str]] = []
         self._report: TaskReport | None = None
         self._prompts = AsyncPromptVerbs(services, principal)
         self._triggers = self._prompts.triggers(given.goal or "", mode=given.mode)
@@ -186,8 +186,9 @@ class AsyncTask:
         """
         self._check("before_tool")
         name = check_text("name", name, 512)
-        found = await self._triggers.before_tool(name, text_of("args", args))
-        self._open.append((name, args))
+        asked = self._log.asked("args", args)
+        found = await self._triggers.before_tool(name, asked)
+        self._open.append((name, asked))
         self._phase = TaskPhase.TOOL_CALL
         return found
 
@@ -238,7 +239,7 @@ class AsyncTask:
         given = self._closed(name)
         if not failed:
             return None
-        return await self._triggers.after_failed_tool(name, text_of("args", given), text)
+        return await self._triggers.after_failed_tool(name, given, self._log.asked("result", text))
 
     async def note(
         self,
@@ -424,17 +425,14 @@ class AsyncTask:
         if self._phase is TaskPhase.TURN_END:
             self._phase = TaskPhase.EXECUTING
 
-    def _closed(self, name: str) -> Any:
+    def _closed(self, name: str) -> str:
         """Take a call whose result is there off those that are open; return its input."""
-        given = None
-        for place, (open_name, args) in enumerate(self._open):
-            if open_name == name:
-                given = args
-                del self._open[place]
-                break
+        given = next((asked for tool, asked in self._open if tool == name), None)
+        if given is not None:
+            self._open.remove((name, given))
         if not self._open and self._phase is TaskPhase.TOOL_CALL:
             self._phase = TaskPhase.EXECUTING
-        return given
+        return given or ""
 
 
 def _numbers(raw: Sequence[object]) -> list[object]:

@@ -42,6 +42,7 @@ class TaskFinisher:
         """
         self._services = services
         self._log = log
+        self._purpose = principal.purpose
         # A task's user is the same person: the task may hand up to its own user.
         user = replace(principal, home=principal.home.owner, session=log.session)
         self._writer = Writer(services, user)
@@ -83,7 +84,7 @@ class TaskFinisher:
         entries, _ = await self._log.entries(after=progress.first)
         # What was logged after the learning was not part of what it is about, and a retry sees it.
         own = [each for each in entries if each.number < (progress.ending or 0)]
-        run = Run(str(progress.run), self._log.home, self._log.session)
+        run = Run(str(progress.run), self._log.home, self._log.session, self._purpose)
         promoted = await self._written(left_by_task(own, run))
         if not progress.learning:
             return promoted, None

@@ -36,6 +36,11 @@ MAX_RESULT_CHARS = 256 * 1024
 Chosen: it bounds what looking for secrets costs to a fifth of a second."""
 
 
+MAX_ASKED_CHARS = 2_000
+"""Characters of a tool's input that are looked through; policy has some hundred of them searched
+for (RE-1)."""
+
+
 def session_of(principal: Principal, task: str) -> str:
     """Return the session that a task is logged in: its principal's, else one of its own.
 
@@ -168,6 +173,15 @@ class TaskLog:
         if named is not None and not patterns.compile(allowed).fullmatch(named):
             raise InvalidInput(field, f"{shown(named)} does not match the policy's {allowed}")
         return named
+
+    def asked(self, field: str, given: object) -> str:
+        """Return what memory is asked about for a tool's input, or what it gave: a receipt keeps
+        the question, so secrets are struck out of it too.
+
+        Raises:
+            InvalidInput: As :func:`text_of`.
+        """
+        return self.kept(text_of(field, given)[:MAX_ASKED_CHARS])
 
     def kept(self, text: str, key: str | None = None) -> str:
         """Return a text as it may be kept: what policy blocks or redacts is struck out (HY-1).
