@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from memstrata import InvalidInput, MemoryManager, StoreUnavailable, TaskReport
+from memstrata import (
+    InvalidInput,
+    MemoryManager,
+    StoreUnavailable,
+    Task,
+    TaskPhase,
+    TaskReport,
+)
 from memstrata.blocking import Strata
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
@@ -69,8 +76,9 @@ def ended(ana: MemoryManager) -> TaskReport:
 def test_an_end_that_breaks_anywhere_is_done_once(
     place: int, error: str, after: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    clock = ManualClock()
     made = assemble(
-        ":memory:", settings=Settings(embedder="none"), inline=True, clock=ManualClock(),
+        ":memory:", settings=Settings(embedder="none"), inline=True, clock=clock,
         ids=CountingIds(),
     )  # fmt: skip
     with Strata(made) as strata:
@@ -83,6 +91,7 @@ def test_an_end_that_breaks_anywhere_is_done_once(
             with suppress(Gone, StoreUnavailable):
                 ended(ana)
         assert breaking.calls < CALLS
+        clock.advance(seconds=60)
         if breaking.is_broken:
             # It may have been complete but for the answer: then there is none to go on with.
             with suppress(InvalidInput):
@@ -93,11 +102,79 @@ def test_an_end_that_breaks_anywhere_is_done_once(
         ]  # fmt: skip
         for memory in ana.list():
             assert len(ana.history(memory.id)) == 1
-            assert memory.version == 1
+            # Nothing was said twice, so nothing was renewed.
+            assert memory.updated_at == memory.created_at
         assert strata.manager(user="ana", task="up").list(scopes=["task"]) == ()
         with pytest.raises(InvalidInput, match="no task of this name"):
             ended(ana)
         assert strata.verify_audit().ok
+
+
+def broken_off(strata: Strata, monkeypatch: pytest.MonkeyPatch) -> Task:
+    """Return a task whose end wrote what it leaves and came no further."""
+    begun(strata)
+    task = strata.manager(user="ana").task(name="up", resume=True)
+    task.start()
+    breaking = Breaking(0, after=True, error=lambda: StoreUnavailable("here", "gone"))
+    with monkeypatch.context() as broken:
+        store = strata.services.store
+        broken.setattr(store, "commit", breaking.around(store.commit))
+        with pytest.raises(StoreUnavailable):
+            task.complete("A dump takes three minutes")
+    return task
+
+
+def test_whoever_resumes_it_completes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with memory_only() as strata:
+        broken_off(strata, monkeypatch)
+        task = strata.manager(user="ana").task(name="up", resume=True)
+
+        task.start()
+
+        assert task.phase is TaskPhase.COMPLETE
+        assert task.report is not None
+        assert task.report.learning is not None
+        assert len(task.report.promoted) == 3
+
+
+def test_what_was_corrected_meanwhile_stays_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    with memory_only() as strata:
+        broken_off(strata, monkeypatch)
+        ana = strata.manager(user="ana")
+        ana.correct("version", "PostgreSQL 17.1")
+
+        ended(ana)
+
+        (version,) = ana.list(filter={"key": "version"})
+        assert version.content == "PostgreSQL 17.1"
+
+
+def test_what_is_told_after_the_learning_is_not_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with memory_only() as strata:
+        ana = begun(strata)
+        late = ana.task(name="up", resume=True)
+        late.start()
+        task = ana.task(name="up", resume=True)
+        task.start()
+        breaking = Breaking(0, after=False, error=lambda: StoreUnavailable("here", "gone"))
+        with monkeypatch.context() as broken:
+            store = strata.services.store
+            broken.setattr(store, "commit", breaking.around(store.commit))
+            with pytest.raises(StoreUnavailable):
+                task.complete()
+        late.observe("psql", "too late", importance="critical", key="late", verified=True)
+
+        task.complete()
+
+        assert not ana.list(filter={"key": "late"})
+        assert len(ana.list()) == 3
+
+
+def memory_only() -> Strata:
+    made = assemble(
+        ":memory:", settings=Settings(embedder="none"), inline=True, clock=ManualClock()
+    )
+    return Strata(made)
 
 
 def test_a_broken_end_is_called_again_on_the_same_task(monkeypatch: pytest.MonkeyPatch) -> None:

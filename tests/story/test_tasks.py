@@ -435,6 +435,8 @@ def test_an_error_in_the_block_learns_nothing_and_the_task_can_go_on(
 
     assert ana.list() == ()
     with ana.task(name="up", resume=True) as task:
+        events = [each.entry.details.get("event") for each in log_of(world, task)]
+        assert events == ["started", "step_done", None, "stopped", "resumed"]
         assert task.current_step == "b"
         assert "⚡ sh: all is well" in task.prompt()
         assert len(task.complete().promoted) == 1

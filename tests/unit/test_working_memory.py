@@ -177,8 +177,8 @@ def test_a_number_makes_a_constraint_more_specific() -> None:
 
 
 def test_the_scratchpad_is_pruned_from_what_is_resolved(log: Log) -> None:
-    why = log.decide(TaskEvent.NOTED, "Why is the dump small? " + "a" * 120)
     log.decide(TaskEvent.NOTED, "Old reasoning " + "b" * 120)
+    why = log.decide(TaskEvent.NOTED, "Why is the dump small? " + "a" * 120)
     log.decide(TaskEvent.NOTED, "It is compressed " + "c" * 120, resolves=[why])
     assert len(slot(log.memory.to_prompt(), "SCRATCHPAD")) == 3
 
