@@ -249,7 +249,7 @@ def test_a_summary_takes_the_place_of_the_older_half_and_says_so() -> None:
     shown = log.memory.conversation.shown(log.memory.rules)
     assert shown.summary == "(Summary of 3 earlier turns: They said x.)"
     assert [each.text[:6] for each in shown.messages] == ["turn 3", "turn 4"]
-    assert shown.tokens == 3 + 2 * 20
+    assert shown.tokens == estimate_tokens(shown.summary) + 2 * 20
 
 
 ATTACKS = [

@@ -15,6 +15,7 @@ from memstrata.language.extract import LEAST_CHARS, extract
 from memstrata.manager.services import Services
 from memstrata.manager.summarising import Summary, summarise
 from memstrata.manager.task_log import TaskLog
+from memstrata.working.conversation import marked
 from memstrata.working.memory import WorkingMemory
 
 TRIES = 3
@@ -121,17 +122,19 @@ class TaskRun:
         if before := self.state.conversation.summary:
             turns.insert(0, Turn(text=before))
         room = int(rules.summary_share * rules.conversation_tokens)
-        made = await self._summary(turns, room)
+        made = await self._summary(turns, room, self.state.conversation.summarised + len(older))
         await self.decide(TaskEvent.FLUSHED, made.text, turns=len(older), by=made.by)
         return made
 
-    async def _summary(self, turns: list[Turn], room: int) -> Summary:
+    async def _summary(self, turns: list[Turn], room: int, total: int) -> Summary:
+        """Return a summary of turns that with its mark costs no more than there is room for."""
         chars = max(CHARS_A_TOKEN * room, LEAST_CHARS)
         if self._services.model is None:
             made = Summary(extract([turn.text for turn in turns], max_chars=chars), "rules")
         else:
             made = await summarise(self._services, self._log.policy, turns, max_chars=chars)
-        while self._services.tokens.count(made.text) > room and chars > LEAST_CHARS:
+        count = self._services.tokens.count
+        while count(marked(made.text, total)) > room and chars > LEAST_CHARS:
             chars = max(chars // 2, LEAST_CHARS)
             made = replace(made, text=extract([made.text], max_chars=chars))
         return made

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from memstrata.domain.value import Value
 from memstrata.domain.working import Message, Pressure, Talk, WorkingRules
+
+Count = Callable[[str], int]
+"""How many tokens a text costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +42,17 @@ class Conversation(Value):
         """Return it with one more turn."""
         return replace(self, messages=(*self.messages, message))
 
-    def with_summary(self, summary: str, turns: int, tokens: int) -> Conversation:
-        """Return it with a summary in the place of the first turns and of the summary before."""
-        return Conversation(self.messages[turns:], summary, tokens, self.summarised + turns)
+    def with_summary(self, summary: str, turns: int, count: Count) -> Conversation:
+        """Return it with a summary in the place of the first turns and of the summary before.
+
+        Args:
+            summary: Of those turns; empty where they say nothing.
+            turns: How many they are.
+            count: Tokens of a text; the summary costs what it does with its mark.
+        """
+        total = self.summarised + turns
+        tokens = count(marked(summary, total)) if summary else 0
+        return Conversation(self.messages[turns:], summary, tokens, total)
 
     def pressure(self, rules: WorkingRules) -> Pressure:
         """Return how full the budget is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from memstrata.domain.session import Entry, EntryKind, Logged
 from memstrata.domain.task import EVENT, TaskEvent
 from memstrata.domain.value import Value
 from memstrata.domain.working import Constraint, Message, WorkingRules
-from memstrata.working.conversation import Conversation
+from memstrata.working.conversation import Conversation, Count
 from memstrata.working.lines import LABELS, one_line
 from memstrata.working.slots import (
     Note,
@@ -28,9 +28,6 @@ NONE = "(none)"
 """What an empty slot says, so that no label is ever missing."""
 
 ALL_DONE = "(all steps are done)"
-
-Count = Callable[[str], int]
-"""How many tokens a text costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +172,7 @@ class WorkingMemory(Value):
             case TaskEvent.TURN_ENDED:
                 return replace(self, observations=(), notes=())
             case TaskEvent.FLUSHED:
-                talk = self.conversation
-                summed = talk.with_summary(entry.text, details["turns"], count(entry.text))
+                summed = self.conversation.with_summary(entry.text, details["turns"], count)
                 return replace(self, conversation=summed)
             case TaskEvent.COMPLETING if self.progress.ending is None:
                 ending = replace(self.progress, ending=logged.number, learning=entry.text)
