@@ -83,6 +83,7 @@ class Settings(BaseSettings):
         working_scratchpad_chars: Tasks: longest scratchpad, in characters.
         conversation_tokens: Tasks: what the talk may cost before its older half is summarised.
         conversation_warn_at: Tasks: share of that from which there is a warning.
+        task_kept_chars: Tasks: longest text that is kept of one observation or note, in characters.
         task_days: Tasks with a session of their own: how long one that stopped is waited for, in
             days.
         tokenizer: A ``tokenizer.json`` by which tokens are counted; None for an estimate
@@ -141,6 +142,7 @@ class Settings(BaseSettings):
     working_scratchpad_chars: int = Field(default=500, ge=40, le=100_000)
     conversation_tokens: int = Field(default=8_000, ge=100)
     conversation_warn_at: float = Field(default=0.7, gt=0, le=1)
+    task_kept_chars: int = Field(default=2_000, ge=40, le=60_000)
     task_days: float = Field(default=7.0, gt=0, le=3_650)
     tokenizer: Path | None = None
     index_budget_mb: int = Field(default=256, ge=1)

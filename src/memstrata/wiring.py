@@ -181,6 +181,7 @@ def _working_rules(settings: Settings) -> WorkingRules:
         scratchpad_chars=settings.working_scratchpad_chars,
         conversation_tokens=settings.conversation_tokens,
         warn_at=settings.conversation_warn_at,
+        kept_chars=settings.task_kept_chars,
         task_days=settings.task_days,
     )
 

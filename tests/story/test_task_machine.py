@@ -107,3 +107,27 @@ def test_two_tasks_at_once_do_not_mix(
         assert found == two.kept[0] | two.kept[1]
         learned = [m.content for m in ana.list() if m.category == "task_learning"]
         assert sorted(learned) == ["Learned of quartz", "Learned of walnut"]
+
+
+SAID = st.one_of(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=400),
+    st.sampled_from(["!!!", "ok", "数据库" * 40, "The shard is copied. " * 30]),
+).filter(lambda text: not text.isspace())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(SAID, max_size=30), st.integers(100, 400))
+def test_the_talk_never_costs_more_than_its_budget(said: list[str], budget: int) -> None:
+    rules = Settings(embedder="none", conversation_tokens=budget)
+    made = assemble(":memory:", settings=rules, inline=True, clock=ManualClock())
+    with Strata(made) as strata, strata.manager(user="ana").task("Talk", name="talk") as task:
+        for number, text in enumerate(said, 1):
+            talk = task.add("user", text)
+
+            assert talk.tokens < budget
+            assert len(talk.messages) + talk.summarised == number
+            verbatim = [message.text for message in talk.messages]
+            assert verbatim == said[number - len(verbatim) : number]
+        again = strata.manager(user="ana").task(name="talk", resume=True)
+        again.start()
+        assert again.conversation() == task.conversation()

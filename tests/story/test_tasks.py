@@ -745,3 +745,21 @@ def test_incognito_a_task_leaves_nothing(tmp_path: Any, monkeypatch: pytest.Monk
         assert len(task.complete("It works").promoted) == 1
 
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_long_result_its_most_telling_sentences_are_kept(
+    new_world: Callable[..., World],
+) -> None:
+    ana = new_world(task_kept_chars=120).strata.manager(user="ana", org="acme")
+    with ana.task("x") as task:
+        task.observe(
+            "report",
+            "Fine weather. The backup of host 7 failed twice. The backup of host 7 needs 40 GB. "
+            "Many thanks to all. The backup of host 9 went well. Bye.",
+            importance="high", key="backups", verified=True,
+        )  # fmt: skip
+        task.complete()
+
+    content = kept(ana)["backups"].content
+    assert len(content) <= 120
+    assert "The backup of host 7 needs 40 GB." in content

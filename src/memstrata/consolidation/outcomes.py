@@ -27,10 +27,6 @@ VERIFIED = "verified"
 TOOL_RESULT = "tool_result"
 """Category of what a tool gave (LT-5)."""
 
-KEPT_CHARS = 2_000
-"""Longest text that is kept of one entry; of a longer one its most telling sentences. Chosen: a
-memory is recalled whole."""
-
 PART_CHARS = 64 * 1024
 """Characters of a result that are looked through in one go for what the agent says again, and how
 far two such parts overlap; chosen, to bound what it takes."""
@@ -50,12 +46,15 @@ class Run(NamedTuple):
         session: Name of the session whose log it is in.
         purpose: What it was done for; what it leaves may say again what was given for that alone
             (FX-15).
+        kept_chars: Longest text that is kept of one entry; of a longer one its most telling
+            sentences.
     """
 
     id: str
     home: Scope
     session: str
     purpose: str | None = None
+    kept_chars: int = 2_000
 
 
 def left_by_task(entries: Sequence[Logged], run: Run) -> tuple[Candidate, ...]:
@@ -136,7 +135,7 @@ def _candidate(
     source, trust = _trusted(entry, said)
     text = entry.text
     return Candidate(
-        content=text if len(text) <= KEPT_CHARS else extract([text], max_chars=KEPT_CHARS),
+        content=text if len(text) <= run.kept_chars else extract([text], max_chars=run.kept_chars),
         scope=run.home,
         source=source,
         # Not a caller: what was forgotten is not learned again by way of a log (FX-3).

@@ -23,6 +23,8 @@ class WorkingRules(Value):
         conversation_tokens: What the talk may cost before its older half is summarised (WM-6).
         warn_at: Share of that from which there is a warning (WM-6).
         summary_share: Share of that which the summary may take; chosen.
+        kept_chars: Longest text that a task leaves of one observation or note; chosen, as a memory
+            is recalled whole.
         task_days: So long after its last entry a task that has a session of its own counts as
             left, in days; chosen, so that what stopped on Friday goes on on Monday.
     """
@@ -34,6 +36,7 @@ class WorkingRules(Value):
     conversation_tokens: int = 8_000
     warn_at: float = 0.7
     summary_share: float = 0.25
+    kept_chars: int = 2_000
     task_days: float = 7.0
 
     @property

@@ -84,7 +84,13 @@ class TaskFinisher:
         entries, _ = await self._log.entries(after=progress.first)
         # What was logged after the learning was not part of what it is about, and a retry sees it.
         own = [each for each in entries if each.number < (progress.ending or 0)]
-        run = Run(str(progress.run), self._log.home, self._log.session, self._purpose)
+        run = Run(
+            str(progress.run),
+            self._log.home,
+            self._log.session,
+            self._purpose,
+            self._services.working_rules.kept_chars,
+        )
         promoted = await self._written(left_by_task(own, run))
         if not progress.learning:
             return promoted, None
