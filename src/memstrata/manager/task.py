@@ -398,6 +398,7 @@ class AsyncTask:
         """
         self._check("abandon")
         self._report = await self._finisher.abandoned()
+        self._run.state = self._state.cleared()
         self._phase = TaskPhase.COMPLETE
         return self._report
 
@@ -413,6 +414,7 @@ class AsyncTask:
     async def _finish(self) -> TaskReport:
         self._phase = TaskPhase.COMPLETE
         self._report = await self._finisher.completed(self._state.progress)
+        self._run.state = self._state.cleared()
         return self._report
 
     async def _decide(self, event: TaskEvent, text: str = "", **details: Any) -> int:

@@ -115,6 +115,10 @@ class WorkingMemory(Value):
             case EntryKind.DECISION:
                 return self._decided(logged, count)
 
+    def cleared(self) -> WorkingMemory:
+        """Return what is in front of a task that is over: nothing."""
+        return WorkingMemory(self.rules, progress=replace(self.progress, is_over=True))
+
     def to_prompt(self, digest: str = "") -> str:
         """Return the slots as a part of a prompt: the same state gives the same text (WM-8).
 
@@ -178,7 +182,7 @@ class WorkingMemory(Value):
                 ending = replace(self.progress, ending=logged.number, learning=entry.text)
                 return replace(self, progress=ending)
             case TaskEvent.COMPLETED | TaskEvent.ABANDONED:
-                return WorkingMemory(self.rules, progress=replace(self.progress, is_over=True))
+                return self.cleared()
             case _:
                 return self
 
