@@ -39,11 +39,6 @@ class WorkingRules(Value):
     kept_chars: int = 2_000
     task_days: float = 7.0
 
-    @property
-    def task_us(self) -> int:
-        """How long a task is waited for, in µs."""
-        return round(self.task_days * 86_400_000_000)
-
 
 @dataclass(frozen=True, slots=True)
 class Constraint(Value):

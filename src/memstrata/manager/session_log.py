@@ -21,22 +21,10 @@ class SessionLog:
         session: Its name.
     """
 
-    def __init__(
-        self, services: Services, owner: Scope, session: str, *, idle_us: int | None = None
-    ) -> None:
-        """Build it.
-
-        Args:
-            services: The open memstrata.
-            owner: Whose session it is.
-            session: Its name.
-            idle_us: So long after an entry of this log's the session counts as left, in µs; None
-                for the rules'.
-        """
+    def __init__(self, services: Services, owner: Scope, session: str) -> None:
         self._services = services
         self.owner = owner
         self.session = session
-        self._idle_us = services.session_rules.idle_us if idle_us is None else idle_us
 
     async def append(
         self, entries: Sequence[Entry], *, at: int | None = None, first: int | None = None
@@ -72,3 +60,7 @@ class SessionLog:
             found += [decode_entry(row, store.location) for row in page]
             after = page[-1].number
         return tuple(found)
+
+    @property
+    def _idle_us(self) -> int:
+        return self._services.session_rules.idle_us

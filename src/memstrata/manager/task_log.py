@@ -8,6 +8,7 @@ goes on from where it stood.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from memstrata.capture.drafts import name_or_none
@@ -35,6 +36,8 @@ MAX_RESULT_CHARS = 256 * 1024
 """Longest result of a tool that is kept whole; of a longer one as much, and how long it was.
 Chosen: it bounds what looking for secrets costs to a fifth of a second."""
 
+
+MINUTES_A_DAY = 1_440
 
 MAX_ASKED_CHARS = 2_000
 """Characters of a tool's input that are looked through; policy has some hundred of them searched
@@ -72,9 +75,11 @@ class TaskLog:
         # A session of its own is there for the task: it is waited for as long as the task is, and
         # once that is complete for no time at all.
         has_own = principal.session is None
-        waits = services.working_rules.task_us if has_own else None
-        self._log = SessionLog(services, self.home, self.session, idle_us=waits)
-        self._last = SessionLog(services, self.home, self.session, idle_us=0 if has_own else None)
+        rules = services.working_rules
+        self._log = _waiting(
+            services, self.home, self.session, rules.task_days if has_own else None
+        )
+        self._last = _waiting(services, self.home, self.session, 0.0 if has_own else None)
 
     @property
     def policy(self) -> Policy:
@@ -202,6 +207,16 @@ class TaskLog:
             key=key,
         )
         return screened(said, self.policy).content
+
+
+def _waiting(services: Services, home: Scope, session: str, days: float | None) -> SessionLog:
+    """Return the log of a session that counts as left so long after an entry; None for as long as
+    any other.
+    """
+    if days is not None:
+        rules = replace(services.session_rules, idle_minutes=days * MINUTES_A_DAY)
+        services = replace(services, session_rules=rules)
+    return SessionLog(services, home, session)
 
 
 def text_of(field: str, given: object) -> str:
