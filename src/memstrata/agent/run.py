@@ -20,6 +20,7 @@ from memstrata.agent.answer import (
 from memstrata.agent.result import AgentResult, AppliedMemory, MemoryState, TraceStep, TurnNote
 from memstrata.capture.intent import model_intent, rule_intent
 from memstrata.digest.applying import Effect
+from memstrata.digest.text import visible
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Outcome, OutcomeKind, Usage
 from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
@@ -30,7 +31,6 @@ from memstrata.domain.receipt import Receipt
 from memstrata.domain.scope import ScopeLevel
 from memstrata.domain.value import from_us
 from memstrata.language.normalise import check_text
-from memstrata.language.visible import visible
 from memstrata.manager import AsyncMemoryManager
 from memstrata.manager.capturing import (
     EARLIER_TURNS,

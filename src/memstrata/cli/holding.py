@@ -9,7 +9,7 @@ import typer
 
 from memstrata.cli import render
 from memstrata.cli.options import Options, refuse_if
-from memstrata.language.visible import visible
+from memstrata.digest.text import visible
 
 if TYPE_CHECKING:
     from memstrata.domain.held import Held

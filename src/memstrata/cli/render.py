@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memstrata.digest.text import visible
 from memstrata.domain.decision import CaptureReport, Outcome
 from memstrata.domain.digest import Verification
 from memstrata.domain.hindsight import DryRun, Life, Rejudged
@@ -15,7 +16,6 @@ from memstrata.domain.receipt import Receipt
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.review import Review
 from memstrata.domain.value import plain
-from memstrata.language.visible import visible
 
 if TYPE_CHECKING:
     from memstrata.agent import AgentResult

@@ -21,6 +21,7 @@ from memstrata.domain.digest import CLOSE, NOTE, OPEN, TITLE
 from memstrata.domain.memory import Kind, Memory, Triple
 from memstrata.domain.trust import Trust
 from memstrata.language.visible import folded, is_hidden
+from memstrata.language.visible import visible as visible
 
 FORMAT = "digest 2"
 """Version of the rendering; raised with any change of a byte, receipts name it."""
