@@ -652,8 +652,9 @@ def test_erasing_a_user_takes_the_tasks_log_along(world: World, ana: MemoryManag
 def test_a_model_sums_the_talk_up_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
 
-    async def sums_up(_: object, __: object, turns: Any, *, max_chars: int) -> Summary:
+    async def sums_up(_: object, __: object, turns: Any, *, max_chars: int, owner: Any) -> Summary:
         asked.append([turn.text for turn in turns])
+        assert owner == memstrata.Scope.of_user("default", "ana")
         return Summary("They copy shards. " + "x" * (max_chars - 20), "m", Usage(model_calls=1),
                        ("llm_slow",))  # fmt: skip
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memstrata.domain.decision import NO_USAGE, Usage
+from memstrata.domain.scope import Scope
 from memstrata.domain.turn import Turn
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
@@ -29,7 +30,7 @@ class Summary:
 
 
 async def summarise(
-    services: Services, policy: Policy, turns: Sequence[Turn], *, max_chars: int
+    services: Services, policy: Policy, turns: Sequence[Turn], *, max_chars: int, owner: Scope
 ) -> Summary:
     """Summarise turns; secrets are struck out before any model sees them."""
     raise NotImplementedError

@@ -132,7 +132,9 @@ class TaskRun:
         if self._services.model is None:
             made = Summary(extract([turn.text for turn in turns], max_chars=chars), "rules")
         else:
-            made = await summarise(self._services, self._log.policy, turns, max_chars=chars)
+            made = await summarise(
+                self._services, self._log.policy, turns, max_chars=chars, owner=self._log.home
+            )
         count = self._services.tokens.count
         while count(marked(made.text, total)) > room and chars > LEAST_CHARS:
             chars = max(chars // 2, LEAST_CHARS)
