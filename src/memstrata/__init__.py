@@ -15,6 +15,7 @@ Importing it is cheap: what opens a store is loaded when one is opened.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ from memstrata.domain.errors import (
     MoveRefused,
     NotReplayable,
     OwnerRequired,
+    PhaseError,
     PolicyInvalid,
     QuotaExceeded,
     ScopeDenied,
@@ -69,16 +71,24 @@ from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.review import Keep, Review, ReviewStatus
 from memstrata.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
 from memstrata.domain.scope import Grant, Principal, Right, Scope
+from memstrata.domain.task import TaskPhase, TaskReport
 from memstrata.domain.tool import Tool, ToolReply
 from memstrata.domain.trust import Sensitivity, Source, Trust
+from memstrata.domain.working import Constraint, Message, Pressure, Talk
 
 if TYPE_CHECKING:
     from memstrata.audit import AuditProblem, AuditReport
-    from memstrata.blocking import Admin, MemoryManager, Strata, Triggers
+    from memstrata.blocking import Admin, MemoryManager, Strata, Task, Triggers
     from memstrata.integrations.wrap import wrap
     from memstrata.integrations.wrap_memory import WrappedMemory
-    from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncTriggers, TriggerMode
-    from memstrata.ports import Anchor, Embedder, KeyRing, KeyVault, Reranker
+    from memstrata.manager import (
+        AsyncAdmin,
+        AsyncMemoryManager,
+        AsyncTask,
+        AsyncTriggers,
+        TriggerMode,
+    )
+    from memstrata.ports import Anchor, Embedder, KeyRing, KeyVault, Reranker, TokenCounter
     from memstrata.settings import Settings
     from memstrata.strata import AsyncStrata
 
@@ -87,12 +97,14 @@ _LAZY = {
     "AsyncAdmin": "memstrata.manager",
     "AsyncMemoryManager": "memstrata.manager",
     "AsyncStrata": "memstrata.strata",
+    "AsyncTask": "memstrata.manager",
     "AsyncTriggers": "memstrata.manager",
     "AuditProblem": "memstrata.audit",
     "AuditReport": "memstrata.audit",
     "MemoryManager": "memstrata.blocking",
     "Settings": "memstrata.settings",
     "Strata": "memstrata.blocking",
+    "Task": "memstrata.blocking",
     "TriggerMode": "memstrata.manager",
     "Triggers": "memstrata.blocking",
     "WrappedMemory": "memstrata.integrations.wrap_memory",
@@ -110,6 +122,7 @@ def open(
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
+    tokens: TokenCounter | Callable[[str], int] | None = None,
 ) -> Strata:
     """Open a memstrata for callers without an event loop.
 
@@ -126,6 +139,8 @@ def open(
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
         key_vault: The keys by which what is kept is encrypted, instead of the settings'; it is
             yours to close, see docs/encryption.md.
+        tokens: What counts tokens for budgets instead of the settings' tokenizer or the estimate:
+            see :class:`memstrata.ports.TokenCounter`, or a function of a text.
 
     Raises:
         ConfigurationError: If a setting, the mode or the URL is wrong, or an extra is missing.
@@ -146,6 +161,7 @@ def open(
         key_ring=key_ring,
         anchor=anchor,
         key_vault=key_vault,
+        tokens=tokens,
     )
     return Strata(made)
 
@@ -160,6 +176,7 @@ def aopen(
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
+    tokens: TokenCounter | Callable[[str], int] | None = None,
 ) -> AsyncStrata:
     """Open a memstrata for an event loop: ``async with memstrata.aopen("memory.db") as strata``.
 
@@ -177,6 +194,7 @@ def aopen(
         key_ring=key_ring,
         anchor=anchor,
         key_vault=key_vault,
+        tokens=tokens,
     )
 
 
@@ -194,6 +212,7 @@ __all__ = [
     "AsyncAdmin",
     "AsyncMemoryManager",
     "AsyncStrata",
+    "AsyncTask",
     "AsyncTriggers",
     "AuditProblem",
     "AuditReport",
@@ -205,6 +224,7 @@ __all__ = [
     "ConfigurationError",
     "Consent",
     "ConsentChange",
+    "Constraint",
     "Digest",
     "DigestItem",
     "Draft",
@@ -235,6 +255,7 @@ __all__ = [
     "Memory",
     "MemoryManager",
     "MemstrataError",
+    "Message",
     "MissingExtra",
     "ModelError",
     "ModelGarbled",
@@ -247,7 +268,9 @@ __all__ = [
     "OutcomeKind",
     "OwnerRequired",
     "PastWrite",
+    "PhaseError",
     "PolicyInvalid",
+    "Pressure",
     "Principal",
     "QuotaExceeded",
     "Recall",
@@ -277,7 +300,11 @@ __all__ = [
     "StoreScan",
     "StoreUnavailable",
     "Strata",
+    "Talk",
     "Tampered",
+    "Task",
+    "TaskPhase",
+    "TaskReport",
     "Tool",
     "ToolReply",
     "Trigger",

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memstrata.adapters.embedding_static import StaticEmbedder
+from memstrata.adapters.tokens_exact import CountedBy, TokenizerFile
 from memstrata.domain.errors import ConfigurationError, MissingExtra, PolicyInvalid
 from memstrata.driving import SharedLoop
+from memstrata.language.tokens import TokenEstimate
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Anchor,
@@ -19,6 +21,7 @@ from memstrata.ports import (
     KeyVault,
     MemoryStore,
     Reranker,
+    TokenCounter,
 )
 
 if TYPE_CHECKING:
@@ -80,6 +83,20 @@ def choose_models(
             f" vectors to 1 to {MAX_DIMENSIONS:,}"
         )
     return Models(embedder, reranker, closers=tuple(closers))
+
+
+def choose_tokens(
+    settings: Settings, given: TokenCounter | Callable[[str], int] | None
+) -> TokenCounter:
+    """Return the counter that was handed in, else the settings' tokenizer, else the estimate.
+
+    Raises:
+        ConfigurationError: If the tokenizer's file cannot be read.
+        MissingExtra: If its library is not installed.
+    """
+    if given is not None:
+        return CountedBy(given) if callable(given) else given
+    return TokenEstimate() if settings.tokenizer is None else TokenizerFile(settings.tokenizer)
 
 
 def _hidden(settings: Settings, embedder: Embedder | None, reranker: Reranker | None) -> Models:

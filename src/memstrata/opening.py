@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
+from memstrata.adapters.session_memory import DictSessionStore
+from memstrata.adapters.session_sqlite import SqliteSessionStore
 from memstrata.adapters.sqlite_coded import CodedSqliteStore
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.choosing import POSTGRES, choose_anchor, choose_keys, choose_sealing
 from memstrata.domain.errors import ConfigurationError, MissingExtra
-from memstrata.ports import Alarm, Anchor, KeyRing, KeyVault, MemoryStore
+from memstrata.ports import Alarm, Anchor, KeyRing, KeyVault, MemoryStore, SessionStore
 
 if TYPE_CHECKING:
     from memstrata.settings import Settings
@@ -85,6 +87,24 @@ def open_store(
     if keys.ring is None:
         return SqliteStore.open(path, **how)
     return _under_ring(partial(CodedSqliteStore.under, path=path, **how), settings, keys, path)
+
+
+def open_sessions(store: MemoryStore, settings: Settings, *, inline: bool) -> SessionStore:
+    """Open the sessions that lie where an open store of memories does.
+
+    Raises:
+        StoreError: If they cannot be opened.
+    """
+    if isinstance(store, DictStore):
+        return DictSessionStore()
+    if isinstance(store, SqliteStore):
+        return SqliteSessionStore.open(
+            store.location,
+            busy_timeout_s=settings.busy_timeout_s,
+            synchronous=settings.synchronous,
+            inline=inline,
+        )
+    raise NotImplementedError
 
 
 def _under_ring(

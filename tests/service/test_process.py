@@ -20,6 +20,7 @@ from memstrata.manager.changing_verbs import AsyncChangingVerbs
 from memstrata.manager.consent_verbs import AsyncConsentVerbs
 from memstrata.manager.echo_verbs import AsyncEchoVerbs
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
+from memstrata.manager.task_verbs import AsyncTaskVerbs
 from memstrata.strata import AsyncStrata
 
 HEAVY = (
@@ -211,6 +212,8 @@ PAIRS = [
     (blocking.ConsentVerbs, AsyncConsentVerbs),
     (blocking.EchoVerbs, AsyncEchoVerbs),
     (blocking.Triggers, manager.AsyncTriggers),
+    (blocking.TaskVerbs, AsyncTaskVerbs),
+    (blocking.Task, manager.AsyncTask),
     (blocking.Admin, manager.AsyncAdmin),
     (blocking.Agent, AsyncAgent),
 ]
@@ -232,7 +235,7 @@ def test_the_blocking_face_is_the_async_one_without_await(pair: tuple[type, type
             [p for p in s.parameters.values() if p.name not in own] for s in (ours, theirs)
         )
         assert mine == his, name
-        if name not in ("manager", "admin", "agent", "triggers"):
+        if name not in ("manager", "admin", "agent", "triggers", "task"):
             assert ours.return_annotation == theirs.return_annotation, name
     assert {"__enter__", "__exit__"} <= set(vars(blocking.Strata))
     assert {"__aenter__", "__aexit__"} <= set(vars(AsyncStrata))

@@ -134,6 +134,24 @@ def blocking() -> None:
         assert_type(triggers.before_model(), memstrata.Digest | None)
         assert_type(triggers.before_tool("deploy", {"to": "prod"}), memstrata.Digest | None)
         assert_type(memory.get("id"), memstrata.Memory | None)
+        must: list[str | memstrata.Constraint] = [
+            "Keep port 5432 open",
+            memstrata.Constraint("Never", memstrata.Importance.CRITICAL),
+        ]
+        with memory.task("Upgrade", plan=["a"], constraints=must, name="up", mode="push") as task:
+            assert_type(task, memstrata.Task)
+            assert_type(task.prompt(), str)
+            assert_type(task.before_model(), str)
+            assert_type(task.before_tool("deploy", {"to": "prod"}), memstrata.Digest | None)
+            seen = task.observe("deploy", {"ok": 1}, importance="critical", key="k", failed=False)
+            assert_type(seen, memstrata.Digest | None)
+            assert_type(task.note("…", resolves=[task.note("…")]), int)
+            assert_type(task.step_done("done"), str | None)
+            assert_type(task.add("user", "hello", speaker="Ana"), memstrata.Talk)
+            assert_type(task.phase, memstrata.TaskPhase)
+            task.turn_end()
+            assert_type(task.complete("what was learned"), memstrata.TaskReport)
+        memory.task(name="up", resume=True)
         assert_type(memory.list(limit=10), tuple[memstrata.Memory, ...])
         assert_type(memory.history("deploy_region"), tuple[memstrata.Memory, ...])
         assert_type(memory.explain("id", "query"), memstrata.Explanation)
@@ -159,3 +177,6 @@ async def awaited() -> None:
         memory = strata.manager(user="alice")
         assert_type(await memory.remember("x"), memstrata.Outcome)
         assert_type(await memory.recall("x"), memstrata.Recall)
+        async with memory.task("x") as task:
+            assert_type(await task.prompt(), str)
+            assert_type(await task.complete(), memstrata.TaskReport)

@@ -11,6 +11,7 @@ from memstrata.blocking.echoes import EchoVerbs
 from memstrata.blocking.manager import MemoryManager
 from memstrata.blocking.prompt import PromptVerbs, Triggers
 from memstrata.blocking.strata import Admin, Agent, Strata
+from memstrata.blocking.task import Task, TaskVerbs
 
 __all__ = [
     "Admin",
@@ -22,5 +23,7 @@ __all__ = [
     "MemoryManager",
     "PromptVerbs",
     "Strata",
+    "Task",
+    "TaskVerbs",
     "Triggers",
 ]

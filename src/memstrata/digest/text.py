@@ -20,6 +20,8 @@ from memstrata.domain.decision import TURN_CATEGORY
 from memstrata.domain.digest import CLOSE, NOTE, OPEN, TITLE
 from memstrata.domain.memory import Kind, Memory, Triple
 from memstrata.domain.trust import Trust
+from memstrata.language.visible import folded, is_hidden
+from memstrata.language.visible import visible as visible
 
 FORMAT = "digest 2"
 """Version of the rendering; raised with any change of a byte, receipts name it."""
@@ -33,17 +35,6 @@ MAX_NAME_CHARS = 60
 
 _FRAME = f"{TITLE}\n{NOTE}\n{OPEN}\n%s\n{CLOSE}"
 _BARE = frozenset(" _-.'/@&+,#")
-# Letters that show nothing: fillers, the blank of Braille, joiners of graphemes.
-_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-_JOINERS = frozenset("\u200c\u200d")
-_SELECTORS = frozenset("\ufe0e\ufe0f\u180b\u180c\u180d\u180f")
-# What Unicode says to show as nothing, assigned or not: other selectors, tags, specials.
-_IGNORED = (
-    ("\ufe00", "\ufe0d"),
-    ("\ufff0", "\ufff8"),
-    ("\U000e0000", "\U000e0fff"),
-    ("\u2065",) * 2,
-)
 _BRACKETS = frozenset('<>"')
 _SPECIAL = _BRACKETS | {"\\"}
 
@@ -134,14 +125,14 @@ def escaped(text: str) -> Iterator[str]:
 def _escaped(text: str) -> Iterator[str]:
     previous = ""
     for place, char in enumerate(text):
-        if _is_hidden(text, place, previous):
+        if is_hidden(text, place, previous):
             continue
         previous = char
         if char == "\\":
             yield "\\\\"
         elif char == '"':
             yield '\\"'
-        elif char in _BRACKETS or (char > "\x7f" and _BRACKETS & set(_folded(char))):
+        elif char in _BRACKETS or (char > "\x7f" and _BRACKETS & set(folded(char))):
             yield f"\\u{ord(char):04x}"
         else:
             yield char
@@ -157,17 +148,6 @@ def named(name: str | None) -> str:
 def quoted(name: str | None) -> str:
     """Return a name between quotes."""
     return f'"{_short(name)}"'
-
-
-def visible(text: str) -> str:
-    """Return a text without what nobody sees, white space folded: for prompts that quote in a way
-    of their own, such as JSON.
-    """
-    folded, shown = " ".join(text.split()), list[str]()
-    for place, char in enumerate(folded):
-        if not _is_hidden(folded, place, shown[-1] if shown else ""):
-            shown.append(char)
-    return "".join(shown)
 
 
 def _short(name: str | None) -> str:
@@ -199,29 +179,3 @@ def _attribution(memory: Memory, now: datetime) -> str:
     # Whom it came from last does not tell where it came from.
     trust = () if memory.trust is memory.source.trust else (f"trust {memory.trust.value}",)
     return f" ({'; '.join((memory.id, source, *trust, *memory.warnings(now)))})"
-
-
-def _is_hidden(text: str, place: int, previous: str) -> bool:
-    """Whether a character is left out, given the last one that was not."""
-    char = text[place]
-    if char.isascii():
-        return not char.isprintable()
-    if char in _JOINERS or char in _SELECTORS:
-        return not _joins(text, place, previous)
-    if char in _INVISIBLE or any(first <= char <= last for first, last in _IGNORED):
-        return True
-    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
-
-
-def _joins(text: str, place: int, previous: str) -> bool:
-    """Whether a joiner has something to join: emoji and some scripts need it, one at a time."""
-    if not previous or previous.isascii() or previous in _JOINERS:
-        return False
-    if text[place] in _SELECTORS:
-        return previous not in _SELECTORS
-    after = text[place + 1 : place + 2]
-    return bool(after) and not after.isascii() and after not in _JOINERS
-
-
-def _folded(char: str) -> str:
-    return unicodedata.normalize("NFKC", char)

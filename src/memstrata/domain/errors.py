@@ -7,6 +7,7 @@ MemstrataError
 │   └── IdempotencyMismatch use another key: this one already names a different write
 ├── OwnerRequired           say whose memory is meant: user or session
 ├── ScopeDenied             ask for a grant, or use the scope that is yours
+├── PhaseError              make one of the calls that it names: this one is not for now
 ├── NotReplayable           give up: part of what was shown is erased
 ├── UndoRefused             do what the message says instead: it cannot be taken back as it is
 ├── QuotaExceeded           make room, or wait: what, how many, for how long
@@ -103,6 +104,23 @@ class QuotaExceeded(MemstrataError):
         if retry_after_s is not None:
             advice = f"try again in {retry_after_s:.1f} s, or raise the policy's quota"
         super().__init__(f"quotas.{what}: {limit:,} is the limit; {advice}")
+
+
+class PhaseError(MemstrataError):
+    """A task was called out of order; nothing was changed (MM-2).
+
+    Attributes:
+        call: What was called.
+        phase: Where the task is.
+        legal: What may be called now; empty once it is over.
+    """
+
+    def __init__(self, call: str, phase: str, legal: tuple[str, ...]) -> None:
+        self.call = call
+        self.phase = phase
+        self.legal = legal
+        advice = f"possible now: {', '.join(legal)}" if legal else "it is over; start another"
+        super().__init__(f"{call} is not possible while the task is in {phase!r}; {advice}")
 
 
 class NotReplayable(MemstrataError):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple, TypeAlias
 
+from memstrata.domain.ageing import DAY_US
 from memstrata.domain.change import (
     Change,
     Head,
@@ -40,6 +41,10 @@ SYSTEM = Principal(Scope.of_global(), by="system:gc")
 
 LEASE = "gc"
 """Name of the lease under which an owner is collected."""
+
+OF_THE_DAY = "gc at most once a day"
+"""Name of the lease that is left behind by whoever collects an owner unasked: the daily care, or a
+task at its end, whichever comes first."""
 
 LEASE_US = 300_000_000
 """How long a worker that says nothing keeps it. Chosen: thousands of turns, and a dead one's work
@@ -191,6 +196,14 @@ class Collector:
             return await self._collected(owner, holder, tell)
         finally:
             await services.store.release(owner, LEASE, holder)
+
+    async def due_today(self, owner: Scope, tell: Tell | None = None) -> GcReport | None:
+        """Collect an owner, unless that was done today already; then there is no report."""
+        services, now = self._services, self._services.clock.now_us()
+        holder, lasts = services.ids.new(now), {"now": now, "until": now + DAY_US}
+        if not await services.store.lease(owner, OF_THE_DAY, holder, **lasts):
+            return None
+        return await self.collect(owner, dry_run=False, tell=tell)
 
     async def _holds(self, owner: Scope, holder: str) -> bool:
         now = self._services.clock.now_us()
@@ -390,7 +403,7 @@ def keep_house(services: Services) -> None:
     collector = Collector(services, SYSTEM)
 
     async def collect(owner: Scope, tell: Tell) -> GcReport:
-        report = await collector.collect(owner, dry_run=False, tell=tell)
+        report = await collector.due_today(owner, tell) or GcReport(owners=1, busy=1)
         await Cycle(services, SYSTEM).run(owner, dry_run=False, recent=True)
         return report
 

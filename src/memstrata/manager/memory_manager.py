@@ -34,6 +34,7 @@ from memstrata.manager.reading import unlimited
 from memstrata.manager.reporting import status_of
 from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
+from memstrata.manager.task_verbs import AsyncTaskVerbs
 from memstrata.manager.writing import Writer
 
 
@@ -48,6 +49,7 @@ class AsyncMemoryManager(
     AsyncEchoVerbs,
     AsyncCycleVerbs,
     AsyncHoldingVerbs,
+    AsyncTaskVerbs,
 ):
     """Remembers and recalls for one principal.
 

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.scope import Scope
+from memstrata.domain.session import SessionRules
+from memstrata.domain.working import WorkingRules
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
 from memstrata.manager.backing_up import Backups
@@ -24,6 +26,7 @@ from memstrata.ports import (
     LanguageModel,
     MemoryStore,
     Reranker,
+    SessionStore,
     TokenCounter,
 )
 from memstrata.retrieval.cache import IndexCache
@@ -50,6 +53,8 @@ class Services:
         policies: Policy per org.
         clock: Time.
         ids: Ids and salts.
+        sessions: What was observed in sessions, until they are finalised.
+        session_rules: When a session counts as left, and how much of it is kept warm.
         model: Language model, or None: then rules capture and plan.
         fusion: How recall ranks.
         journal: What readers did, until it is written.
@@ -74,6 +79,8 @@ class Services:
         counters: What this process has done.
         rates: How fast this process writes, and how much orgs have.
         language: Which language model takes part, which do not and why, and how it is.
+        working_rules: Within which bounds the working memory of tasks stays.
+        collects: Whether owners are collected once a day, other than when asked for.
     """
 
     store: MemoryStore
@@ -85,6 +92,8 @@ class Services:
     reindexing: Background
     backups: Backups
     aside: Aside
+    sessions: SessionStore
+    session_rules: SessionRules = field(default_factory=SessionRules)
     model: LanguageModel | None = None
     fusion: Fusion = field(default_factory=Fusion)
     tokens: TokenCounter = field(default_factory=TokenEstimate)
@@ -103,3 +112,5 @@ class Services:
     counters: Counters = field(default_factory=Counters)
     rates: Rates = field(default_factory=Rates)
     language: ModelHealth | None = None
+    working_rules: WorkingRules = field(default_factory=WorkingRules)
+    collects: bool = True

@@ -1,0 +1,45 @@
+"""How an entry of a session is written down."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+from typing import Any
+
+from memstrata.domain.codec import canonical_json
+from memstrata.domain.errors import StoreCorrupt
+from memstrata.domain.memory import Importance
+from memstrata.domain.session import Entry, EntryKind, Logged, Observation, SessionEntry
+from memstrata.domain.turn import Role
+
+_PLAIN = ("text", "speaker", "tool", "failed", "key", "task")
+_EMPTY: tuple[object, ...] = (None, False, {}, Importance.NORMAL.value)
+
+
+def encode_entry(entry: Entry, at: int) -> Observation:
+    """Write an entry as canonical JSON, without what says nothing."""
+    fields = {name: value for name, value in entry.to_dict().items() if value not in _EMPTY}
+    return Observation(at, canonical_json(fields))
+
+
+def decode_entry(row: SessionEntry, location: str) -> Logged:
+    """Read an entry in its place.
+
+    Raises:
+        StoreCorrupt: If it is not what :func:`encode_entry` writes; it names the place.
+    """
+    try:
+        return Logged(row.number, row.at, _entry(json.loads(row.body)))
+    except (ValueError, LookupError, TypeError) as error:
+        problem = f"entry {row.number} of a session cannot be read: {error}"
+        raise StoreCorrupt(location, problem) from error
+
+
+def _entry(fields: dict[str, Any]) -> Entry:
+    return Entry(
+        kind=EntryKind(fields["kind"]),
+        role=Role(fields["role"]),
+        importance=Importance(fields.get("importance", Importance.NORMAL)),
+        details=MappingProxyType(fields.get("details", {})),
+        **{name: fields[name] for name in _PLAIN if name in fields},
+    )

@@ -1,0 +1,132 @@
+"""The end of a task, exactly once: what it leaves is kept, its scope is cleaned (MM-1, SC-10).
+
+``learning said → what is worth it is written → the scope is cleaned → said to be complete → the
+day's collecting``. The first and the fourth are entries of the log. What stands between them may be
+done again after a crash and comes to the same: each write has the idempotency key of its entry in
+this run, and a scope that is clean stays so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memstrata.consolidation.outcomes import TOOL_RESULT, Run, learned, left_by_task
+from memstrata.domain.collecting import GcReport
+from memstrata.domain.decision import Candidate, Drop, Outcome, Proposer
+from memstrata.domain.errors import StoreError
+from memstrata.domain.scope import Principal
+from memstrata.domain.task import TaskEvent, TaskReport
+from memstrata.manager.collecting import SYSTEM, Collector
+from memstrata.manager.echoes import REPEATED, Echoes
+from memstrata.manager.services import Services
+from memstrata.manager.task_log import TaskLog
+from memstrata.manager.tasks import TaskEnd, TaskEnder
+from memstrata.manager.writing import Writer
+from memstrata.working.memory import Progress
+
+BATCH = 1_000
+"""Memories that are written in one transaction; chosen: a turn of the owner's of some 0.3 s."""
+
+
+class TaskFinisher:
+    """Ends runs of one task."""
+
+    def __init__(self, services: Services, principal: Principal, log: TaskLog) -> None:
+        """Build it.
+
+        Args:
+            services: The open memstrata.
+            principal: The task; its user keeps what it leaves.
+            log: Its log.
+        """
+        self._services = services
+        self._log = log
+        self._purpose = principal.purpose
+        # A task's user is the same person: the task may hand up to its own user.
+        user = replace(principal, home=principal.home.owner, session=log.session)
+        self._writer = Writer(services, user)
+        self._echoes = Echoes(services, user)
+        self._ender = TaskEnder(services, user)
+
+    async def completed(self, progress: Progress) -> TaskReport:
+        """Keep what is worth it, clean up, and say so; done again it comes to the same.
+
+        Args:
+            progress: Where the run is; its learning was logged.
+
+        Raises:
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        promoted, learning = await self._kept(progress)
+        end = await self._ender.end(self._log.task, ())
+        await self._log.append(self._log.decision(TaskEvent.COMPLETED), is_last=True)
+        collected, diagnostics = await self._collected()
+        return replace(
+            _report(self._log.task, end, completed=True),
+            promoted=promoted,
+            learning=learning,
+            collected=collected,
+            diagnostics=diagnostics,
+        )
+
+    async def abandoned(self) -> TaskReport:
+        """Say that nothing of it is to be kept, and clean its scope; the log stays.
+
+        Raises:
+            StoreError: If a store could not.
+        """
+        await self._log.append(self._log.decision(TaskEvent.ABANDONED))
+        end = await self._ender.end(self._log.task, ())
+        return _report(self._log.task, end, completed=False)
+
+    async def _kept(self, progress: Progress) -> tuple[tuple[Outcome, ...], Outcome | None]:
+        entries, _ = await self._log.entries(after=progress.first)
+        # What was logged after the learning was not part of what it is about, and a retry sees it.
+        own = [each for each in entries if each.number < (progress.ending or 0)]
+        run = Run(
+            str(progress.run),
+            self._log.home,
+            self._log.session,
+            self._purpose,
+            self._services.working_rules.kept_chars,
+        )
+        promoted = await self._written(left_by_task(own, run))
+        if not progress.learning:
+            return promoted, None
+        (learning,) = await self._written([learned(progress.learning, own, run)])
+        return promoted, learning
+
+    async def _written(self, candidates: Sequence[Candidate]) -> tuple[Outcome, ...]:
+        written: list[Outcome] = []
+        for start in range(0, len(candidates), BATCH):
+            batch = candidates[start : start + BATCH]
+            echoes = await self._echoes.among([*map(_as_said, batch)], fresh=True)
+            judgements = [
+                Drop(each, (REPEATED,)) if place in echoes else self._writer.judge(each)
+                for place, each in enumerate(batch)
+            ]
+            written += await self._writer.write_turn(self._log.home, judgements)
+        return tuple(written)
+
+    async def _collected(self) -> tuple[GcReport | None, tuple[str, ...]]:
+        """Collect what has aged out, if nobody has today; the task is complete all the same."""
+        if not self._services.collects:
+            return None, ()
+        try:
+            return await Collector(self._services, SYSTEM).due_today(self._log.home), ()
+        except StoreError as error:
+            return None, (f"gc:{type(error).__name__}",)
+
+
+def _report(task: str, end: TaskEnd, *, completed: bool) -> TaskReport:
+    return TaskReport(task=task, completed=completed, removed=end.removed, released=end.released)
+
+
+def _as_said(candidate: Candidate) -> Candidate:
+    """Return a candidate as echoes are looked for: what an agent says may repeat what it was shown,
+    under whichever key it says so; what a tool gave is no echo (FX-2).
+    """
+    if candidate.category == TOOL_RESULT:
+        return candidate
+    return replace(candidate, proposer=Proposer.MODEL, key=None)

@@ -1,0 +1,153 @@
+"""A run of a task: what its log adds up to, how it begins or goes on, and its talk's budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memstrata.domain.decision import NO_USAGE
+from memstrata.domain.errors import InvalidInput
+from memstrata.domain.session import Entry, Logged
+from memstrata.domain.task import TaskEvent
+from memstrata.domain.turn import Turn
+from memstrata.domain.working import Constraint, Talk
+from memstrata.language.extract import LEAST_CHARS, extract
+from memstrata.manager.services import Services
+from memstrata.manager.summarising import Summary, summarise
+from memstrata.manager.task_log import TaskLog
+from memstrata.working.conversation import marked
+from memstrata.working.memory import WorkingMemory
+
+TRIES = 3
+"""How often a beginning is tried while others append to the session; chosen."""
+
+CHARS_A_TOKEN = 4
+"""What a summary's length is reckoned with before it is counted (WM-7)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What a task is begun with, checked.
+
+    Attributes:
+        goal: What it is for; None only where it is to be resumed.
+        plan: Its steps, in order.
+        constraints: In order.
+        mode: What reads memory for it.
+        resume: Whether a run that stopped goes on.
+    """
+
+    goal: str | None
+    plan: tuple[str, ...]
+    constraints: tuple[Constraint, ...]
+    mode: str
+    resume: bool
+
+
+class TaskRun:
+    """The run of a task that is under way.
+
+    Attributes:
+        state: What is in front of it.
+    """
+
+    def __init__(self, services: Services, log: TaskLog) -> None:
+        self.state = WorkingMemory(services.working_rules)
+        self._services = services
+        self._log = log
+
+    @property
+    def about(self) -> str:
+        """What memory is asked about: the goal, and the step that comes now."""
+        return " ".join(filter(None, (self.state.goal, self.state.current_step)))
+
+    async def tell(self, entry: Entry, *, first: int | None = None) -> Logged:
+        """Append an entry to the log, and only then let working memory see it (SE-2).
+
+        Raises:
+            ValueError: If something else has the number ``first``.
+            StoreError: If the store could not; nothing was written.
+        """
+        logged = await self._log.append(entry, first=first)
+        self.state = self.state.after(logged, self._services.tokens.count)
+        return logged
+
+    async def decide(self, event: TaskEvent, text: str = "", **details: Any) -> int:
+        """Tell it of a decision; return the entry's number."""
+        return (await self.tell(self._log.decision(event, text, **details))).number
+
+    async def begin(self, given: Beginning) -> bool:
+        """Begin a run, or find the one that is to be resumed; return whether it is a new one.
+
+        The log is read first, and the entry must come right after what was read: of two processes
+        that begin a task of one name at once, one is told of the other.
+
+        Raises:
+            InvalidInput: If a task of this name is under way and is not to be resumed, or there is
+                none and no goal.
+            StoreError: If the store could not.
+        """
+        for _ in range(TRIES):
+            self.state, length = await self._log.found()
+            if self.state.progress.is_under_way:
+                if given.resume:
+                    return False
+                problem = "a task of this name is under way; resume it, or choose another name"
+                raise InvalidInput("name", problem)
+            if given.goal is None:
+                raise InvalidInput("goal", "there is no task of this name to resume; say its goal")
+            try:
+                await self.tell(self._first(given, given.goal), first=length)
+            except ValueError:
+                continue  # somebody else appended meanwhile
+            return True
+        raise InvalidInput("name", "others write to its session all the time; try again")
+
+    async def converse(self, entry: Entry) -> Talk:
+        """Take in a turn of the talk; past the budget the older half is summarised (WM-6)."""
+        await self.tell(entry)
+        rules, usage, noted = self.state.rules, NO_USAGE, list[str]()
+        pressure = self.state.conversation.pressure(rules)
+        while self.state.conversation.must_flush(rules):
+            made = await self._flush()
+            usage += made.usage
+            noted += made.diagnostics
+        talk = self.state.conversation.shown(rules, pressure)
+        return replace(talk, usage=usage, diagnostics=tuple(noted))
+
+    async def _flush(self) -> Summary:
+        """Summarise the older half of the talk; what it said is in the log, word by word."""
+        older, rules = self.state.conversation.older_half, self.state.rules
+        turns = [Turn(text=each.text, role=each.role, speaker=each.speaker) for each in older]
+        if before := self.state.conversation.summary:
+            turns.insert(0, Turn(text=before))
+        room = int(rules.summary_share * rules.conversation_tokens)
+        made = await self._summary(turns, room, self.state.conversation.summarised + len(older))
+        await self.decide(TaskEvent.FLUSHED, made.text, turns=len(older), by=made.by)
+        return made
+
+    async def _summary(self, turns: list[Turn], room: int, total: int) -> Summary:
+        """Return a summary of turns that with its mark costs no more than there is room for."""
+        chars = max(CHARS_A_TOKEN * room, LEAST_CHARS)
+        if self._services.model is None:
+            made = Summary(extract([turn.text for turn in turns], max_chars=chars), "rules")
+        else:
+            made = await summarise(
+                self._services, self._log.policy, turns, max_chars=chars, owner=self._log.home
+            )
+        count = self._services.tokens.count
+        while count(marked(made.text, total)) > room and chars > LEAST_CHARS:
+            chars = max(chars // 2, LEAST_CHARS)
+            made = replace(made, text=extract([made.text], max_chars=chars))
+        return made
+
+    def _first(self, given: Beginning, goal: str) -> Entry:
+        keep = self._log.kept
+        return self._log.decision(
+            TaskEvent.STARTED,
+            goal,
+            run=self._services.ids.new(self._services.clock.now_us()),
+            plan=[keep(step) for step in given.plan],
+            constraints=[[keep(each.text), each.importance.value] for each in given.constraints],
+            mode=given.mode,
+        )

@@ -1,0 +1,198 @@
+"""A task's end is exactly once, wherever in it the store or the process goes (MM-1)."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from memstrata import (
+    InvalidInput,
+    MemoryManager,
+    StoreUnavailable,
+    Task,
+    TaskPhase,
+    TaskReport,
+)
+from memstrata.blocking import Strata
+from memstrata.settings import Settings
+from memstrata.testing import CountingIds, ManualClock
+from memstrata.wiring import assemble
+
+CALLS = 8
+"""More calls of stores than an end makes; the test checks that."""
+
+
+class Gone(Exception):
+    """The process is no more."""
+
+
+class Breaking:
+    """Breaks one call of the stores that writes, before it took effect or after."""
+
+    def __init__(self, place: int, *, after: bool, error: Callable[[], Exception]) -> None:
+        self._place = place
+        self._after = after
+        self._error = error
+        self.calls = 0
+        self.is_broken = False
+
+    def around(self, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def called(*given: Any, **named: Any) -> Any:
+            self.calls += 1
+            here = self.calls == self._place + 1
+            self.is_broken = self.is_broken or here
+            if here and not self._after:
+                raise self._error()
+            result = await call(*given, **named)
+            if here:
+                raise self._error()
+            return result
+
+        return called
+
+
+def begun(strata: Strata) -> MemoryManager:
+    ana = strata.manager(user="ana")
+    task = ana.task("Upgrade", ["a"], name="up")
+    task.start()
+    strata.manager(user="ana", task="up").remember("Inside the task")
+    task.observe("psql", "PostgreSQL 16.4", importance="high", key="version", verified=True)
+    task.observe("df", "40 GB are free", importance="critical", verified=True)
+    task.note("We go blue-green", importance="high", key="rollout")
+    return ana
+
+
+def ended(ana: MemoryManager) -> TaskReport:
+    """End it as a new process would."""
+    task = ana.task(name="up", resume=True)
+    task.start()
+    return task.report or task.complete("A dump takes three minutes")
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("error", ["store", "process"])
+@pytest.mark.parametrize("place", range(CALLS))
+def test_an_end_that_breaks_anywhere_is_done_once(
+    place: int, error: str, after: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = ManualClock()
+    made = assemble(
+        ":memory:", settings=Settings(embedder="none"), inline=True, clock=clock,
+        ids=CountingIds(),
+    )  # fmt: skip
+    with Strata(made) as strata:
+        ana, services = begun(strata), strata.services
+        how = Gone if error == "process" else (lambda: StoreUnavailable("here", "gone"))
+        breaking = Breaking(place, after=after, error=how)
+        with monkeypatch.context() as broken:
+            broken.setattr(services.store, "commit", breaking.around(services.store.commit))
+            broken.setattr(services.sessions, "append", breaking.around(services.sessions.append))
+            with suppress(Gone, StoreUnavailable):
+                ended(ana)
+        assert breaking.calls < CALLS
+        clock.advance(seconds=60)
+        if breaking.is_broken:
+            # It may have been complete but for the answer: then there is none to go on with.
+            with suppress(InvalidInput):
+                ended(ana)
+
+        assert sorted((m.key or "-").split(":")[0] for m in ana.list()) == [
+            "-", "observed", "rollout", "version",
+        ]  # fmt: skip
+        for memory in ana.list():
+            assert len(ana.history(memory.id)) == 1
+            # Nothing was said twice, so nothing was renewed.
+            assert memory.updated_at == memory.created_at
+        assert strata.manager(user="ana", task="up").list(scopes=["task"]) == ()
+        with pytest.raises(InvalidInput, match="no task of this name"):
+            ended(ana)
+        assert strata.verify_audit().ok
+
+
+def broken_off(strata: Strata, monkeypatch: pytest.MonkeyPatch) -> Task:
+    """Return a task whose end wrote what it leaves and came no further."""
+    begun(strata)
+    task = strata.manager(user="ana").task(name="up", resume=True)
+    task.start()
+    breaking = Breaking(0, after=True, error=lambda: StoreUnavailable("here", "gone"))
+    with monkeypatch.context() as broken:
+        store = strata.services.store
+        broken.setattr(store, "commit", breaking.around(store.commit))
+        with pytest.raises(StoreUnavailable):
+            task.complete("A dump takes three minutes")
+    return task
+
+
+def test_whoever_resumes_it_completes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with memory_only() as strata:
+        broken_off(strata, monkeypatch)
+        task = strata.manager(user="ana").task(name="up", resume=True)
+
+        task.start()
+
+        assert task.phase is TaskPhase.COMPLETE
+        assert task.report is not None
+        assert task.report.learning is not None
+        assert len(task.report.promoted) == 3
+
+
+def test_what_was_corrected_meanwhile_stays_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    with memory_only() as strata:
+        broken_off(strata, monkeypatch)
+        ana = strata.manager(user="ana")
+        ana.correct("version", "PostgreSQL 17.1")
+
+        ended(ana)
+
+        (version,) = ana.list(filter={"key": "version"})
+        assert version.content == "PostgreSQL 17.1"
+
+
+def test_what_is_told_after_the_learning_is_not_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with memory_only() as strata:
+        ana = begun(strata)
+        late = ana.task(name="up", resume=True)
+        late.start()
+        task = ana.task(name="up", resume=True)
+        task.start()
+        breaking = Breaking(0, after=False, error=lambda: StoreUnavailable("here", "gone"))
+        with monkeypatch.context() as broken:
+            store = strata.services.store
+            broken.setattr(store, "commit", breaking.around(store.commit))
+            with pytest.raises(StoreUnavailable):
+                task.complete()
+        late.observe("psql", "too late", importance="critical", key="late", verified=True)
+
+        task.complete()
+
+        assert not ana.list(filter={"key": "late"})
+        assert len(ana.list()) == 3
+
+
+def memory_only() -> Strata:
+    made = assemble(
+        ":memory:", settings=Settings(embedder="none"), inline=True, clock=ManualClock()
+    )
+    return Strata(made)
+
+
+def test_a_broken_end_is_called_again_on_the_same_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = assemble(
+        ":memory:", settings=Settings(embedder="none"), inline=True, clock=ManualClock()
+    )
+    with Strata(made) as strata:
+        ana = strata.manager(user="ana")
+        task = ana.task("Upgrade", name="up")
+        task.start()
+        breaking = Breaking(0, after=True, error=lambda: StoreUnavailable("here", "gone"))
+        with monkeypatch.context() as broken:
+            broken.setattr(strata.services.store, "commit",
+                           breaking.around(strata.services.store.commit))  # fmt: skip
+            with pytest.raises(StoreUnavailable):
+                task.complete("A dump takes three minutes")
+
+        report = task.complete("This is not heard any more")
+
+        assert report.learning is not None
+        assert [memory.content for memory in ana.list()] == ["A dump takes three minutes"]
