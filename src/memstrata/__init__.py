@@ -49,6 +49,7 @@ from memstrata.domain.errors import (
     PolicyInvalid,
     QuotaExceeded,
     ScopeDenied,
+    SourceUnavailable,
     StoreCorrupt,
     StoreError,
     StoreFull,
@@ -62,6 +63,8 @@ from memstrata.domain.findings import Concern, Finding, Severity
 from memstrata.domain.held import Held
 from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
 from memstrata.domain.hygiene import Action
+from memstrata.domain.knowledge import Found, Passage, Skipped, SourceReport
+from memstrata.domain.layer import Layer
 from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
 from memstrata.domain.recall import Explanation, Hit, Recall
 from memstrata.domain.receipt import Made, Receipt, Trigger
@@ -213,6 +216,7 @@ __all__ = [
     "ExportReport",
     "Fate",
     "Finding",
+    "Found",
     "GcReport",
     "Grant",
     "Held",
@@ -227,6 +231,7 @@ __all__ = [
     "KeyUnavailable",
     "KeysReport",
     "Kind",
+    "Layer",
     "Made",
     "Memory",
     "MemoryManager",
@@ -242,6 +247,7 @@ __all__ = [
     "Outcome",
     "OutcomeKind",
     "OwnerRequired",
+    "Passage",
     "PastWrite",
     "PolicyInvalid",
     "Principal",
@@ -264,7 +270,10 @@ __all__ = [
     "Sensitivity",
     "Settings",
     "Severity",
+    "Skipped",
     "Source",
+    "SourceReport",
+    "SourceUnavailable",
     "Status",
     "StoreCorrupt",
     "StoreError",

@@ -10,11 +10,12 @@ import difflib
 import os
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     YamlConfigSettingsSource,
@@ -77,6 +78,9 @@ class Settings(BaseSettings):
         key_vault: File of the owners' keys, by which that is done, or ``postgresql://…`` of a
             database of their own; None for a file beside the store's. Naming it is as good as
             ``encrypt``.
+        knowledge: Folders of documents that everybody may read (KN-1); in the environment,
+            separated by commas.
+        knowledge_timeout_seconds: How long a read waits for its sources of documents, in seconds.
         index_budget_mb: Memory for warm owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
@@ -125,6 +129,8 @@ class Settings(BaseSettings):
     anchor: Path | None = None
     encrypt: bool = False
     key_vault: str | Path | None = None
+    knowledge: Annotated[tuple[Path, ...], NoDecode] = ()
+    knowledge_timeout_seconds: float = Field(default=5.0, gt=0)
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)
@@ -135,6 +141,14 @@ class Settings(BaseSettings):
     openai_timeout_seconds: float = Field(
         default=60.0, gt=0, validation_alias=_openai("timeout_seconds")
     )
+
+    @field_validator("knowledge", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        """Take a text as a list of paths with commas between them."""
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
 
     @field_validator("key_vault", mode="before")
     @classmethod

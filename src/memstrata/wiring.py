@@ -16,9 +16,11 @@ from memstrata.adapters.system import (
     SystemClock,
     SystemIds,
     on_a_thread,
+    on_its_own,
     on_the_spot,
 )
 from memstrata.choosing import (
+    add_folders,
     beside_store,
     choose_models,
     hold_to_store,
@@ -33,6 +35,7 @@ from memstrata.manager.backing_up import Backups
 from memstrata.manager.collecting import keep_house
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
+from memstrata.manager.library import Library
 from memstrata.manager.reindexing import Remaker
 from memstrata.opening import Keys, open_store, place_of
 from memstrata.policy.book import PolicyBook
@@ -135,6 +138,16 @@ def assemble(
     # one, which a model that takes its time must not stop.
     waits_himself = inline and not (models.are_slow and shares_a_loop)
     time, aside = clock or SystemClock(), on_the_spot if waits_himself else on_a_thread
+    library = Library(
+        indexes,
+        policies,
+        time,
+        on_the_spot if inline and not shares_a_loop else on_a_thread,
+        on_its_own,
+        timeout_s=chosen.knowledge_timeout_seconds,
+        is_hidden=hidden,
+    )
+    add_folders(library, chosen)
     remaker = Remaker(store, indexes, time, aside)
     found, problems = (None, ()) if hidden or model is not None else _model(chosen)
     services = Services(
@@ -146,6 +159,7 @@ def assemble(
         journal=ReadJournal(store, rings),
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
+        library=library,
         aside=aside,
         model=None if hidden else model or found,
         fusion=Fusion(

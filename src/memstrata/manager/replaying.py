@@ -12,6 +12,7 @@ from memstrata.domain.codec import decode
 from memstrata.domain.cue import Cue
 from memstrata.domain.digest import Digest
 from memstrata.domain.errors import InvalidInput, NotReplayable, ScopeDenied
+from memstrata.domain.layer import MEMORY
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Hit, Recall
 from memstrata.domain.receipt import Made, Receipt
@@ -22,6 +23,8 @@ from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
 from memstrata.manager.sights import Sight, owners_of
 from memstrata.retrieval.enduring import enduring
+from memstrata.retrieval.owner_index import Frozen
+from memstrata.retrieval.shelf import laid_out
 
 
 class Replayer:
@@ -100,7 +103,24 @@ class Replayer:
         if any(seen.owner not in owners for seen in receipt.seen):
             raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
         seen = {one.owner: one.known_at for one in receipt.seen}
-        return await self._reader.sights.past(receipt.cue, seen, receipt.at)
+        sight = await self._reader.sights.past(receipt.cue, seen, receipt.at)
+        if receipt.cue.layers == MEMORY:
+            return sight
+        return sight._replace(documents=await self._documents(receipt))
+
+    async def _documents(self, receipt: Receipt) -> Sequence[Frozen]:
+        """Return what can still be had of the documents that a read saw.
+
+        They have no past here. Catalogues are read as they are now: a passage that was changed
+        since has another id. Of others the passages that this process has shown lately are left;
+        nobody is asked over a network for the sake of a replay.
+        """
+        cue, library = receipt.cue, self._services.library
+        looked = await library.end(library.begin(cue.query, cue.scopes, remote=False))
+        ids = [shown.id for shown in receipt.returned]
+        left = library.shown(ids, cue.scopes, self._principal.home.owner)
+        kept = [laid_out([*left.values()], self._services.indexes)] if left else []
+        return [*(index.freeze() for index in looked.indexes), *kept]
 
     def _shown_again(self, sight: Sight, receipt: Receipt) -> Sequence[Hit]:
         """Return what was shown as it was then, in the order of the receipt.
@@ -109,7 +129,7 @@ class Replayer:
             NotReplayable: If any of it is gone.
         """
         wanted = {shown.id for shown in receipt.returned}
-        segments = [segment for frozen in sight.frozen for segment in frozen.segments]
+        segments = [segment for frozen in sight.columns for segment in frozen.segments]
         rows = [row for segment in segments for row in segment.rows if row.id in wanted]
         found = {m.id: m for m in map(decode, rows) if self._may_see(m, receipt.cue)}
         gone = tuple(shown.id for shown in receipt.returned if shown.id not in found)

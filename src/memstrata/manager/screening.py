@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memstrata.domain.decision import Candidate
 from memstrata.domain.event import Event, EventType
@@ -22,9 +22,11 @@ from memstrata.domain.hygiene import STRUCK_OUT, TEXT_FIELDS, Action
 from memstrata.domain.memory import Memory, Triple
 from memstrata.domain.trust import Label, Sensitivity, Trust, join
 from memstrata.hygiene import poison, sensitive
-from memstrata.manager.scribe import Scribe
 from memstrata.policy.guards import HYGIENE_BLOCKED
 from memstrata.policy.rules import DEFAULT_POLICY, Policy
+
+if TYPE_CHECKING:
+    from memstrata.manager.scribe import Scribe
 
 FLAGGED = "hygiene_flagged"
 REDACTED = "hygiene_redacted"

@@ -13,6 +13,7 @@ from memstrata.manager.backing_up import Backups
 from memstrata.manager.counting import Counters
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
+from memstrata.manager.library import Library
 from memstrata.manager.rates import Rates
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
@@ -44,6 +45,7 @@ class Services:
         journal: What readers did, until it is written.
         reindexing: Makes index entries of another model or analyser anew.
         backups: Takes backups, on time too.
+        library: Sources of documents (KN-1).
         aside: Where work of more than a millisecond is done.
         tokens: Counts tokens for budgets.
         mode: ``local`` or ``incognito``.
@@ -72,6 +74,7 @@ class Services:
     journal: ReadJournal
     reindexing: Background
     backups: Backups
+    library: Library
     aside: Aside
     model: LanguageModel | None = None
     fusion: Fusion = field(default_factory=Fusion)

@@ -156,6 +156,8 @@ class _Digest(_Section):
     procedural: _Budget
     episodic: _Budget
     turns: _Budget
+    documents: _Budget
+    passage_chars: Annotated[int, Field(ge=MIN_ITEM_CHARS, le=100_000)]
 
 
 class _Push(_Section):
