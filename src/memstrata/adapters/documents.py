@@ -30,6 +30,13 @@ _BYTE_ORDER_MARKS = (
 )
 
 
+_CHARSETS = (
+    "utf-8", "utf-16", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "euc", "shift_jis",
+)  # fmt: skip
+"""How the names of encodings begin that pages are written in. Python knows others, of which some
+take long for what they are given, or are programs more than encodings."""
+
+
 class Unreadable(Exception):
     """A document cannot be read.
 
@@ -58,7 +65,10 @@ def text_of(raw: bytes, charset: str | None = None) -> str:
         if raw.startswith(mark):
             charset = encoding
     try:
-        text = raw.decode(charset or "utf-8")
+        name = codecs.lookup(charset or "utf-8").name
+        if not name.startswith(_CHARSETS):
+            raise LookupError(name)
+        text = raw.decode(name)
     except (UnicodeDecodeError, LookupError):
         reason = "binary" if b"\0" in raw[:4096] else "encoding"
         raise Unreadable(reason, "save it as UTF-8" if reason == "encoding" else "") from None

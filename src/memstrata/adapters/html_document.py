@@ -155,11 +155,13 @@ class _Page:
             return
         title = " ".join("".join(self._said).split())
         self._said = []
-        self._keep_bare()
-        outer = self._outline.path
+        before = len(self._outline.path)
         self._outline.open(level, title)
+        if len(self._outline.path) <= before:
+            self._keep_bare()
+        outer = self._outline.path[: -1 if title else None]
         self.first_heading = self.first_heading or title
-        self._bare = (title, outer if len(outer) < len(self._outline.path) else outer[:-1])
+        self._bare = (title, outer)
 
     def _flush(self) -> None:
         text = "".join(self._said)

@@ -25,6 +25,21 @@ MAX_URL_CHARS = 4_096
 
 # The whole world can route it, and it serves credentials to the machines of a cloud.
 _METADATA = frozenset({ipaddress.ip_address("168.63.129.16")})
+# Of IANA's special-purpose registries what some versions of the standard library do not know.
+_SPECIAL = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "192.0.0.0/24",
+            "64:ff9b:1::/48",
+            "100::/64",
+            "2001::/23",
+            "3fff::/20",
+            "5f00::/16",
+            "fec0::/10",
+        ),
+    )
+)
 # RFC 6052: an IPv4 address in the last 32 bits, which a gateway may lead anywhere.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
@@ -120,6 +135,8 @@ def is_public(address: Address) -> bool:
     reserved, multicast, nor one that only leads to such an address.
     """
     if address in _METADATA or address.is_multicast or not address.is_global:
+        return False
+    if any(address in network for network in _SPECIAL):
         return False
     if isinstance(address, ipaddress.IPv4Address):
         return True

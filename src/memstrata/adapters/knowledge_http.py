@@ -208,7 +208,8 @@ class HttpSource:
                 raise SourceUnavailable(self.name, f"sent over {self._max_bytes:,} bytes")
             self._left(ends_at)
         said = Message()
-        said["content-type"] = response.headers.get("content-type", "")
+        # What says nothing of itself is of no kind that is read.
+        said["content-type"] = response.headers.get("content-type", "application/octet-stream")
         return _Answer(url, said.get_content_type(), said.get_content_charset(), b"".join(chunks))
 
     def _left(self, ends_at: float) -> float:

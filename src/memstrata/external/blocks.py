@@ -73,19 +73,19 @@ def markdown(text: str) -> Document:
     The title is the front matter's, or else the first heading of the first level. A heading without
     anything below it is a block of its own, so that nothing of the document is lost.
     """
-    lines = _numbered(text)
-    title, lines = _front_matter(lines)
+    title, lines = _front_matter(_numbered(text))
     outline, blocks = Outline(), list[Block]()
-    first = ""
-    for section in _sections(lines):
+    sections = [*_sections(lines)]
+    for section, following in zip(sections, [*sections[1:], None], strict=True):
         if section.level:
             outline.open(section.level, section.title)
-            if section.level == 1:
-                first = first or section.title
         made = list(_paragraphs(section.lines, outline.path))
-        if section.level and not made:
-            made = [Block(section.title, outline.path[:-1], section.line)] * bool(section.title)
+        # Those below it have it in their paths.
+        is_last = following is None or following.level <= section.level
+        if section.title and is_last and not made:
+            made = [Block(section.title, outline.path[:-1], section.line)]
         blocks += made
+    first = next((each.title for each in sections if each.level == 1), "")
     return Document(title or first, tuple(blocks))
 
 

@@ -29,10 +29,10 @@ class KnowledgeSource(Protocol):
     def look(self, query: str, *, within_s: float) -> Found:
         """Return what bears on a query; a catalogue all it has, whatever is asked.
 
-        Passages have text, and each is told once. The order of a catalogue does not depend on how
-        it came to have what it has; of what it could not read it says so, by name, and gives the
-        rest. Asked again while nothing has changed it answers the same, with the same revision;
-        whatever changes a passage changes the revision.
+        Passages have text that can be written in UTF-8, and a location. Of what it could not read a
+        source says so, by name, and gives the rest. A catalogue answers the same, in the same
+        order and with the same revision, while nothing has changed; whatever changes a passage
+        changes the revision.
 
         Args:
             query: What is asked; may be empty. Any text is accepted.
