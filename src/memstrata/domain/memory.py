@@ -45,12 +45,14 @@ space in their names."""
 
 
 def is_id(name: str) -> bool:
-    """Whether a name has the form of a memory's id and so can be no key that is made anew."""
+    """Whether a name has the form of the id of a memory, or of a passage of a document (version 8),
+    and so can be no key that is made anew.
+    """
     try:
         id = UUID(name)
     except ValueError:
         return False
-    return id.version == 7 and str(id) == name
+    return id.version in (7, 8) and str(id) == name
 
 
 class Kind(StrEnum):

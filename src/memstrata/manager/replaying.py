@@ -55,7 +55,8 @@ class Replayer:
             sight = sight._replace(degraded=receipt.degraded)
             make = partial(self._digester.made, sight, receipt.cue, page.rules, page.trigger)
             made = await self._reader.aside(sight, make)
-            if made.receipt.ranking == receipt.ranking and made.receipt.page == page:
+            is_same = (made.receipt.ranking, made.receipt.page) == (receipt.ranking, page)
+            if is_same and _is_whole(receipt, made.receipt):
                 return replace(made, receipt=receipt, made=Made.RANKED)
         composed = compose(shown, page.rules, sight.clock, self._services.tokens.count)
         return Digest(composed.text, composed.items, receipt, Made.RENDERED)
@@ -77,7 +78,8 @@ class Replayer:
             query, _ = await self._reader.asked(receipt.query, has_vector=has_vector)
             work = partial(self._reader.recalled, sight, receipt.cue, query)
             found = (await self._reader.aside(sight, work)).receipt
-            if (found.ranking, found.returned) == (receipt.ranking, receipt.returned):
+            is_same = (found.ranking, found.returned) == (receipt.ranking, receipt.returned)
+            if is_same and _is_whole(receipt, found):
                 made = Made.RANKED
         return Recall(hits, receipt.degraded, receipt, made)
 
@@ -146,6 +148,13 @@ class Replayer:
     def _may_see(self, memory: Memory, cue: Cue) -> bool:
         given = memory.purpose is None or memory.purpose == self._principal.purpose
         return given and memory.scope in cue.scopes and self._reader.hears(memory)
+
+
+def _is_whole(receipt: Receipt, found: Receipt) -> bool:
+    """Whether as much was ranked again as then: of documents some may be gone that were not shown
+    (KN-1).
+    """
+    return receipt.cue.layers == MEMORY or found.considered == receipt.considered
 
 
 def _as_of_then(memory: Memory, receipt: Receipt) -> Memory:
