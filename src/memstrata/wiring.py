@@ -138,16 +138,6 @@ def assemble(
     # one, which a model that takes its time must not stop.
     waits_himself = inline and not (models.are_slow and shares_a_loop)
     time, aside = clock or SystemClock(), on_the_spot if waits_himself else on_a_thread
-    library = Library(
-        indexes,
-        policies,
-        time,
-        on_the_spot if inline and not shares_a_loop else on_a_thread,
-        on_its_own,
-        timeout_s=chosen.knowledge_timeout_seconds,
-        is_hidden=hidden,
-    )
-    add_folders(library, chosen)
     remaker = Remaker(store, indexes, time, aside)
     found, problems = (None, ()) if hidden or model is not None else _model(chosen)
     services = Services(
@@ -159,7 +149,9 @@ def assemble(
         journal=ReadJournal(store, rings),
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
-        library=library,
+        library=_library(
+            chosen, indexes, policies, time, hidden=hidden, waits=inline and not shares_a_loop
+        ),
         aside=aside,
         model=None if hidden else model or found,
         fusion=Fusion(
@@ -179,6 +171,29 @@ def assemble(
     )
     keep_house(services)
     return AsyncStrata(services)
+
+
+def _library(
+    settings: Settings,
+    indexes: IndexCache,
+    policies: PolicyBook,
+    clock: Clock,
+    *,
+    hidden: bool,
+    waits: bool,
+) -> Library:
+    """Return the library, with the folders of the settings."""
+    library = Library(
+        indexes,
+        policies,
+        clock,
+        on_the_spot if waits else on_a_thread,
+        on_its_own,
+        timeout_s=settings.knowledge_timeout_seconds,
+        is_hidden=hidden,
+    )
+    add_folders(library, settings)
+    return library
 
 
 def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
