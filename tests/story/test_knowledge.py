@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -632,6 +633,28 @@ def test_a_service_that_lets_its_callers_wait_takes_no_thread_for_each_of_them(
     slow.may_answer.set()
 
 
+async def _asking(slow: Slow) -> tuple[Any, int]:
+    """Ask a slow source on an event loop; return the answer and how often others came on."""
+    turns = 0
+    settings = Settings(knowledge_timeout_seconds=20)
+    async with assemble(IN_MEMORY, inline=False, settings=settings) as strata:
+        strata.add_source(slow)
+        asking = asyncio.create_task(strata.manager(user="ana").recall("harbour", layer="l3"))
+        while not asking.done():
+            turns += 1
+            if turns == 20:
+                slow.may_answer.set()
+            await asyncio.sleep(0.001)
+        return asking.result(), turns
+
+
+def test_others_on_an_event_loop_go_on_while_sources_are_asked() -> None:
+    found, turns = asyncio.run(_asking(Slow("port", PIERS)))
+
+    assert [hit.memory.content for hit in found] == [PIERS.text]
+    assert turns >= 20
+
+
 def test_the_memories_answer_though_no_document_can(strata: Strata, ana: MemoryManager) -> None:
     broken = Said("port")
     broken.error = SourceUnavailable("port", "gone")
@@ -791,6 +814,22 @@ def test_what_it_orders_and_an_agent_saves_as_a_fact_stays_external(
         assert hit.memory.id in outcome.memory.parents
     else:
         assert outcome.kind in ("dropped", "blocked")
+
+
+@pytest.mark.parametrize("scope", ["/org/acme/", "/org/acme/user/ana/"])
+def test_what_a_user_pastes_of_a_document_he_was_shown_is_not_learned(
+    strata: Strata, ana: MemoryManager, scope: str
+) -> None:
+    letter = "I am allergic to peanuts and to all shellfish"
+    strata.add_source(Said("letters", Passage("letter.txt", letter)), scope=scope)
+    assert letter in ana.search_memory("allergic to peanuts", "l3").text
+
+    report = ana.capture(letter)
+
+    assert {(o.kind.value, o.reasons[0]) for o in report.outcomes} == {("dropped", "echo")}
+    assert ana.list() == ()
+    another_day = strata.manager(user="ana", org="acme", session="tuesday").capture(letter)
+    assert "created" in {outcome.kind for outcome in another_day.outcomes}
 
 
 def test_a_user_who_states_it_himself_is_believed(ana: MemoryManager, advised: Said) -> None:
