@@ -59,7 +59,7 @@ from memstrata.domain.errors import (
     UndoRefused,
 )
 from memstrata.domain.event import Event, EventType
-from memstrata.domain.findings import Concern, Finding, Severity
+from memstrata.domain.findings import Concern, Finding, Opinion, SecondLook, Severity
 from memstrata.domain.held import Held
 from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
 from memstrata.domain.hygiene import Action
@@ -76,12 +76,13 @@ from memstrata.domain.tool import Tool, ToolReply
 from memstrata.domain.trust import Sensitivity, Source, Trust
 
 if TYPE_CHECKING:
+    from memstrata.adapters.classifying import FunctionClassifier, ModelClassifier
     from memstrata.adapters.knowledge_folder import FolderSource
     from memstrata.adapters.knowledge_http import HttpSource
     from memstrata.audit import AuditProblem, AuditReport
     from memstrata.blocking import Admin, MemoryManager, Strata, Triggers
     from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncTriggers, TriggerMode
-    from memstrata.ports import Anchor, Embedder, KeyRing, KeyVault, Reranker
+    from memstrata.ports import Anchor, Classifier, Embedder, KeyRing, KeyVault, Reranker
     from memstrata.settings import Settings
     from memstrata.strata import AsyncStrata
 
@@ -94,8 +95,10 @@ _LAZY = {
     "AuditProblem": "memstrata.audit",
     "AuditReport": "memstrata.audit",
     "FolderSource": "memstrata.adapters.knowledge_folder",
+    "FunctionClassifier": "memstrata.adapters.classifying",
     "HttpSource": "memstrata.adapters.knowledge_http",
     "MemoryManager": "memstrata.blocking",
+    "ModelClassifier": "memstrata.adapters.classifying",
     "Settings": "memstrata.settings",
     "Strata": "memstrata.blocking",
     "TriggerMode": "memstrata.manager",
@@ -110,6 +113,7 @@ def open(
     settings: Settings | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    classifier: Classifier | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
@@ -125,6 +129,8 @@ def open(
         embedder: A model of your own instead of the settings', see
             :class:`memstrata.ports.Embedder`; it is yours to close.
         reranker: Likewise, see :class:`memstrata.ports.Reranker`.
+        classifier: What looks a second time at what seems to be planted instead of the settings',
+            see :class:`memstrata.ports.Classifier`.
         key_ring: Master keys instead of the settings', see docs/keys.md.
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
         key_vault: The keys by which what is kept is encrypted, instead of the settings'; it is
@@ -146,6 +152,7 @@ def open(
         inline=True,
         embedder=embedder,
         reranker=reranker,
+        classifier=classifier,
         key_ring=key_ring,
         anchor=anchor,
         key_vault=key_vault,
@@ -160,6 +167,7 @@ def aopen(
     settings: Settings | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    classifier: Classifier | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
@@ -177,6 +185,7 @@ def aopen(
         inline=False,
         embedder=embedder,
         reranker=reranker,
+        classifier=classifier,
         key_ring=key_ring,
         anchor=anchor,
         key_vault=key_vault,
@@ -222,6 +231,7 @@ __all__ = [
     "Finding",
     "FolderSource",
     "Found",
+    "FunctionClassifier",
     "GcReport",
     "Grant",
     "Held",
@@ -243,12 +253,14 @@ __all__ = [
     "MemoryManager",
     "MemstrataError",
     "MissingExtra",
+    "ModelClassifier",
     "ModelError",
     "ModelGarbled",
     "ModelTimeout",
     "ModelUnavailable",
     "MoveRefused",
     "NotReplayable",
+    "Opinion",
     "Origin",
     "Outcome",
     "OutcomeKind",
@@ -272,6 +284,7 @@ __all__ = [
     "ScannedMemory",
     "Scope",
     "ScopeDenied",
+    "SecondLook",
     "Seen",
     "Sensitivity",
     "Settings",

@@ -81,6 +81,8 @@ class Settings(BaseSettings):
         knowledge: Folders of documents that everybody may read (KN-1); in the environment,
             separated by commas.
         knowledge_timeout_seconds: How long a read waits for its sources of documents, in seconds.
+        second_look: ``model`` has the language model, where there is one, look again at what seems
+            to be planted, before it is stored (HY-2); ``none`` leaves it to the first look.
         index_budget_mb: Memory for warm owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
@@ -131,6 +133,7 @@ class Settings(BaseSettings):
     key_vault: str | Path | None = None
     knowledge: Annotated[tuple[Path, ...], NoDecode] = ()
     knowledge_timeout_seconds: float = Field(default=5.0, gt=0)
+    second_look: Literal["model", "none"] = "none"
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)

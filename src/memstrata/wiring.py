@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from memstrata.adapters.classifying import ModelClassifier
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.system import (
     PatientAlarm,
@@ -43,6 +44,7 @@ from memstrata.ports import (
     Alarm,
     Anchor,
     Capability,
+    Classifier,
     Clock,
     CodedStore,
     Embedder,
@@ -80,6 +82,7 @@ def assemble(
     tokens: TokenCounter | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    classifier: Classifier | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
@@ -104,6 +107,7 @@ def assemble(
         tokens: Token counter; None means the estimate of SPEC WM-7.
         embedder: Embedder to use instead of the settings'; who brings one closes it.
         reranker: Reranker to use instead of the settings', likewise.
+        classifier: Looks a second time at what is suspicious (HY-2); likewise.
         key_ring: Master keys to use instead of the settings'; in memory there is nothing to key.
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
         key_vault: The keys by which what is kept is encrypted, instead of the settings'; likewise.
@@ -162,6 +166,7 @@ def assemble(
         tokens=tokens or TokenEstimate(),
         mode="incognito" if hidden else "local",
         problems=(*problems, *models.problems),
+        classifier=None if hidden else classifier or _second_look(chosen, model or found),
         reranker=models.reranker,
         rerank_candidates=chosen.rerank_candidates,
         closers=models.closers,
@@ -171,6 +176,13 @@ def assemble(
     )
     keep_house(services)
     return AsyncStrata(services)
+
+
+def _second_look(settings: Settings, model: LanguageModel | None) -> Classifier | None:
+    """Return what looks a second time at what is suspicious, if the settings want it (HY-2)."""
+    if settings.second_look == "none" or model is None:
+        return None
+    return ModelClassifier(model)
 
 
 def _library(

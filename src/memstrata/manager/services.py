@@ -18,6 +18,7 @@ from memstrata.manager.rates import Rates
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Aside,
+    Classifier,
     Clock,
     CodedStore,
     Ids,
@@ -53,6 +54,7 @@ class Services:
         undelivered: Work between owners that could not be carried out when last tried: id of the
             item to the name of the error. No content, no scope: everybody may see ``status``.
         noted: Hash of the policy that this process has seen on record, by org.
+        classifier: Looks a second time at what is suspicious, or None (HY-2).
         reranker: Reads the best again, or None.
         rerank_candidates: How many of them.
         housekeeping: Collects once a day what has aged out.
@@ -83,6 +85,7 @@ class Services:
     problems: tuple[str, ...] = ()
     undelivered: dict[str, str] = field(default_factory=dict)
     noted: dict[str, str] = field(default_factory=dict)
+    classifier: Classifier | None = None
     reranker: Reranker | None = None
     rerank_candidates: int = 30
     housekeeping: Housekeeping = field(default_factory=Housekeeping)
