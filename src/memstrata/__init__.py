@@ -79,10 +79,11 @@ if TYPE_CHECKING:
     from memstrata.adapters.classifying import FunctionClassifier, ModelClassifier
     from memstrata.adapters.knowledge_folder import FolderSource
     from memstrata.adapters.knowledge_http import HttpSource
+    from memstrata.adapters.presidio import PresidioFinder
     from memstrata.audit import AuditProblem, AuditReport
     from memstrata.blocking import Admin, MemoryManager, Strata, Triggers
     from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncTriggers, TriggerMode
-    from memstrata.ports import Anchor, Classifier, Embedder, KeyRing, KeyVault, Reranker
+    from memstrata.ports import Anchor, Classifier, Embedder, Finder, KeyRing, KeyVault, Reranker
     from memstrata.settings import Settings
     from memstrata.strata import AsyncStrata
 
@@ -99,6 +100,7 @@ _LAZY = {
     "HttpSource": "memstrata.adapters.knowledge_http",
     "MemoryManager": "memstrata.blocking",
     "ModelClassifier": "memstrata.adapters.classifying",
+    "PresidioFinder": "memstrata.adapters.presidio",
     "Settings": "memstrata.settings",
     "Strata": "memstrata.blocking",
     "TriggerMode": "memstrata.manager",
@@ -114,6 +116,7 @@ def open(
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
     classifier: Classifier | None = None,
+    finder: Finder | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
@@ -131,6 +134,7 @@ def open(
         reranker: Likewise, see :class:`memstrata.ports.Reranker`.
         classifier: What looks a second time at what seems to be planted instead of the settings',
             see :class:`memstrata.ports.Classifier`.
+        finder: What finds more personal data in texts, see :class:`memstrata.ports.Finder`.
         key_ring: Master keys instead of the settings', see docs/keys.md.
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
         key_vault: The keys by which what is kept is encrypted, instead of the settings'; it is
@@ -153,6 +157,7 @@ def open(
         embedder=embedder,
         reranker=reranker,
         classifier=classifier,
+        finder=finder,
         key_ring=key_ring,
         anchor=anchor,
         key_vault=key_vault,
@@ -168,6 +173,7 @@ def aopen(
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
     classifier: Classifier | None = None,
+    finder: Finder | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
@@ -186,6 +192,7 @@ def aopen(
         embedder=embedder,
         reranker=reranker,
         classifier=classifier,
+        finder=finder,
         key_ring=key_ring,
         anchor=anchor,
         key_vault=key_vault,
@@ -268,6 +275,7 @@ __all__ = [
     "Passage",
     "PastWrite",
     "PolicyInvalid",
+    "PresidioFinder",
     "Principal",
     "QuotaExceeded",
     "Recall",

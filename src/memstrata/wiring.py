@@ -48,6 +48,7 @@ from memstrata.ports import (
     Clock,
     CodedStore,
     Embedder,
+    Finder,
     Ids,
     KeyRing,
     KeyVault,
@@ -83,6 +84,7 @@ def assemble(
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
     classifier: Classifier | None = None,
+    finder: Finder | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
@@ -108,6 +110,7 @@ def assemble(
         embedder: Embedder to use instead of the settings'; who brings one closes it.
         reranker: Reranker to use instead of the settings', likewise.
         classifier: Looks a second time at what is suspicious (HY-2); likewise.
+        finder: Finds in texts what the detectors here may not know (HY-1).
         key_ring: Master keys to use instead of the settings'; in memory there is nothing to key.
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
         key_vault: The keys by which what is kept is encrypted, instead of the settings'; likewise.
@@ -167,6 +170,7 @@ def assemble(
         mode="incognito" if hidden else "local",
         problems=(*problems, *models.problems),
         classifier=None if hidden else classifier or _second_look(chosen, model or found),
+        finder=finder,
         reranker=models.reranker,
         rerank_candidates=chosen.rerank_candidates,
         closers=models.closers,

@@ -10,7 +10,14 @@ from memstrata.adapters.embedding_multilingual import MultilingualEmbedder
 from memstrata.adapters.embedding_openai import OpenAIEmbedder
 from memstrata.adapters.embedding_static import StaticEmbedder
 from memstrata.adapters.reranking_http import HttpReranker
-from memstrata.ports import Capability, Embedder, KnowledgeSource, QueryEmbedder, Reranker
+from memstrata.ports import (
+    Capability,
+    Classified,
+    Embedder,
+    KnowledgeSource,
+    QueryEmbedder,
+    Reranker,
+)
 
 
 class Words:
@@ -30,6 +37,21 @@ def models() -> None:
     asks: QueryEmbedder = OpenAIEmbedder(model="m", dimensions=512)
     scores: Reranker = HttpReranker(model="m", base_url="http://localhost/v1")
     del made, asks, scores
+
+
+class Knows:
+    """A classifier as users write one."""
+
+    classifier_id = "knows"
+    capabilities: frozenset[Capability] = frozenset()
+
+    async def classify(self, text: str, *, deadline_s: float) -> Classified:
+        return Classified(memstrata.Opinion.UNSURE)
+
+
+def looks() -> None:
+    memstrata.open(":memory:", classifier=Knows())
+    memstrata.open(":memory:", classifier=memstrata.FunctionClassifier(len, classifier_id="len"))
 
 
 def blocking() -> None:

@@ -71,6 +71,9 @@ SHORTEST = 5
 """Characters of the shortest text that any detector could say something about."""
 
 
+_WHOLE = ("content", "quote")
+"""Fields of one text each, in which places are places of that text."""
+
 NAMES = "names"
 """Field of findings in ids, in the name of a session, an agent, a model, a document (its URL)."""
 
@@ -317,7 +320,10 @@ class _Striker:
         )
 
     def _found(self, part: _Part, field: str) -> list[Finding]:
-        found = _found_in(part, self._candidate.label.trust)
+        found = [*_found_in(part, self._candidate.label.trust)]
+        if field in _WHOLE:
+            # Others may have found more in it.
+            found += self._candidate.findings
         return [each for each in found if each.field == field and each.mark in self._marks]
 
     def _clean(self, field: str, text: str, name: str = "") -> str:

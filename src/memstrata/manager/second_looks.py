@@ -1,4 +1,5 @@
-"""A second, dearer look at what the first holds suspicious, before anything is judged (HY-2).
+"""Looks of others at what is to be written, before anything is judged (HY-1, HY-2): a finder's for
+more, then a second, dearer one at what is suspicious.
 
 Outside every turn. Only poison is looked at again: what policy names by severity, in texts that are
 whole, few and hold nothing that policy keeps to itself. An opinion is a part of the finding from
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from memstrata.domain.decision import NO_USAGE, Candidate, Usage
@@ -20,8 +22,8 @@ from memstrata.manager.screening import findings_of
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
 
-CLASSIFIER = "classifier"
-"""Name of the classifier among what ails, for ``status``."""
+CLASSIFIER, FINDER = "classifier", "finder"
+"""Names of classifier and finder among what ails, for ``status``."""
 
 BEFORE = "before it waited"
 """Stands for the classifier where only what it said is known."""
@@ -47,17 +49,22 @@ class Looked(NamedTuple):
 
 
 async def second_looks(services: Services, asked: Sequence[tuple[Candidate, Policy]]) -> Looked:
-    """Look candidates through, and have what is suspicious looked at again.
+    """Look candidates through, with the finder's help, and have what is suspicious looked at again.
 
-    A classifier that fails once is not asked again for the same write.
+    A finder or a classifier that fails once is not asked again for the same write.
 
     Args:
-        services: With a classifier.
+        services: With a finder or a classifier, or both.
         asked: Candidates of one write, each with the policy of its scope.
     """
     looker = _Looker(services)
     findings = [await looker.findings(*each) for each in asked]
     return Looked(findings, looker.usage)
+
+
+async def more_in(services: Services, text: str) -> Sequence[Finding]:
+    """Return what the finder sees in a text; nothing where there is none, or it fails."""
+    return await _Looker(services).found_in(text)
 
 
 def looked_at_before(candidate: Candidate, reasons: Sequence[str]) -> list[Finding]:
@@ -82,14 +89,37 @@ class _Looker:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._known: dict[str, SecondLook] = {}
-        self._has_failed = False
+        self._has_failed = self._is_blind = False
         self.usage = NO_USAGE
 
     async def findings(self, candidate: Candidate, policy: Policy) -> list[Finding]:
-        found = findings_of(candidate)
-        if not found or _is_kept_to_itself(found, policy):
+        found = (*findings_of(candidate), *await self._more(candidate))
+        if self._services.classifier is None or not found or _is_kept_to_itself(found, policy):
             return [*found]
         return [await self._looked_at(each, candidate, policy) for each in found]
+
+    async def _more(self, candidate: Candidate) -> list[Finding]:
+        """Return what the finder sees in the texts of a candidate."""
+        more: list[Finding] = []
+        for field in _FIELDS:
+            text = getattr(candidate, field)
+            if text is not None and not (field == "quote" and text == candidate.content):
+                seen = await self.found_in(text)
+                more += [replace(each, field=field) for each in seen]
+        return more
+
+    async def found_in(self, text: str) -> Sequence[Finding]:
+        finder = self._services.finder
+        if finder is None or self._is_blind:
+            return ()
+        try:
+            seen = await self._services.aside(partial(finder.find, text))
+        except ModelError as error:
+            self._is_blind = True
+            ails(self._services, FINDER, error)
+            return ()
+        ails(self._services, FINDER, None)
+        return seen
 
     async def _looked_at(self, found: Finding, candidate: Candidate, policy: Policy) -> Finding:
         text = _text_of(candidate, found)

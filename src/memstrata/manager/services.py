@@ -21,6 +21,7 @@ from memstrata.ports import (
     Classifier,
     Clock,
     CodedStore,
+    Finder,
     Ids,
     LanguageModel,
     MemoryStore,
@@ -55,6 +56,7 @@ class Services:
             item to the name of the error. No content, no scope: everybody may see ``status``.
         noted: Hash of the policy that this process has seen on record, by org.
         classifier: Looks a second time at what is suspicious, or None (HY-2).
+        finder: Finds in texts what the detectors here may not know, or None.
         reranker: Reads the best again, or None.
         rerank_candidates: How many of them.
         housekeeping: Collects once a day what has aged out.
@@ -86,6 +88,7 @@ class Services:
     undelivered: dict[str, str] = field(default_factory=dict)
     noted: dict[str, str] = field(default_factory=dict)
     classifier: Classifier | None = None
+    finder: Finder | None = None
     reranker: Reranker | None = None
     rerank_candidates: int = 30
     housekeeping: Housekeeping = field(default_factory=Housekeeping)

@@ -122,8 +122,8 @@ class Writer:
     async def _looks(
         self, candidates: Sequence[Candidate], echoes: Collection[int]
     ) -> dict[int, Sequence[Finding]]:
-        """Return what two looks find in candidates, by place; nothing where nobody looks twice."""
-        if self._services.classifier is None:
+        """Return what others find in candidates, by place; nothing where nobody else looks."""
+        if self._services.classifier is None and self._services.finder is None:
             return {}
         places = [
             place

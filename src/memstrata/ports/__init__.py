@@ -7,7 +7,7 @@ in ``capabilities``, never found out by trying.
 from memstrata.ports.backups import BackupStore, RevertibleStore
 from memstrata.ports.capability import Capability
 from memstrata.ports.carrying import PortableStore, Portrait
-from memstrata.ports.classifiers import Classified, Classifier
+from memstrata.ports.classifiers import Classified, Classifier, Finder
 from memstrata.ports.host import Alarm, Aside, Beside, Clock, Ids
 from memstrata.ports.keys import (
     KEY_BYTES,
@@ -49,6 +49,7 @@ __all__ = [
     "CodedStore",
     "DataKey",
     "Embedder",
+    "Finder",
     "Ids",
     "KeyRing",
     "KeyVault",

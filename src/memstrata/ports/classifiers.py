@@ -1,11 +1,12 @@
-"""A second, dearer look at texts that a first one holds suspicious (HY-2)."""
+"""Looks of others at texts: for more findings, and again at what is suspicious (HY-1, HY-2)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from memstrata.domain.decision import NO_USAGE, Usage
-from memstrata.domain.findings import Opinion
+from memstrata.domain.findings import Finding, Opinion
 from memstrata.ports.capability import Capability
 
 
@@ -44,4 +45,26 @@ class Classifier(Protocol):
 
         Raises:
             ModelError: If there is none to be had; then the first look's stands.
+        """
+
+
+class Finder(Protocol):
+    """Finds in a text what the detectors here may not know: personal data of a country, say.
+
+    ``find`` may be called on any thread, and on several at once; never under an owner's turn.
+
+    Attributes:
+        finder_id: Names it where it fails.
+    """
+
+    finder_id: str
+
+    def find(self, text: str) -> Sequence[Finding]:
+        """Return what it finds, with places in the text; policy says what is done about it.
+
+        Args:
+            text: Any that can be stored.
+
+        Raises:
+            ModelError: If it cannot look; what the detectors here find counts all the same.
         """
