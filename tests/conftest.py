@@ -36,6 +36,7 @@ ON_POSTGRES = frozenset(
         "test_consent",
         "test_forgetting",
         "test_hostile_ids",
+        "test_knowledge",
         "test_leaks",
         "test_promotion_delivery",
         "test_read_journal",

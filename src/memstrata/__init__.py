@@ -51,6 +51,7 @@ from memstrata.domain.errors import (
     PolicyInvalid,
     QuotaExceeded,
     ScopeDenied,
+    SourceUnavailable,
     StoreCorrupt,
     StoreError,
     StoreFull,
@@ -60,10 +61,12 @@ from memstrata.domain.errors import (
     UndoRefused,
 )
 from memstrata.domain.event import Event, EventType
-from memstrata.domain.findings import Concern, Finding, Severity
+from memstrata.domain.findings import Concern, Finding, Opinion, SecondLook, Severity
 from memstrata.domain.held import Held
 from memstrata.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
 from memstrata.domain.hygiene import Action
+from memstrata.domain.knowledge import Found, Passage, Skipped, SourceReport
+from memstrata.domain.layer import Layer
 from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
 from memstrata.domain.recall import Explanation, Hit, Recall
 from memstrata.domain.receipt import Made, Receipt, Trigger
@@ -77,6 +80,10 @@ from memstrata.domain.trust import Sensitivity, Source, Trust
 from memstrata.domain.working import Constraint, Message, Pressure, Talk
 
 if TYPE_CHECKING:
+    from memstrata.adapters.classifying import FunctionClassifier, ModelClassifier
+    from memstrata.adapters.knowledge_folder import FolderSource
+    from memstrata.adapters.knowledge_http import HttpSource
+    from memstrata.adapters.presidio import PresidioFinder
     from memstrata.audit import AuditProblem, AuditReport
     from memstrata.blocking import Admin, MemoryManager, Strata, Task, Triggers
     from memstrata.integrations.wrap import wrap
@@ -88,7 +95,16 @@ if TYPE_CHECKING:
         AsyncTriggers,
         TriggerMode,
     )
-    from memstrata.ports import Anchor, Embedder, KeyRing, KeyVault, Reranker, TokenCounter
+    from memstrata.ports import (
+        Anchor,
+        Classifier,
+        Embedder,
+        Finder,
+        KeyRing,
+        KeyVault,
+        Reranker,
+        TokenCounter,
+    )
     from memstrata.settings import Settings
     from memstrata.strata import AsyncStrata
 
@@ -101,7 +117,12 @@ _LAZY = {
     "AsyncTriggers": "memstrata.manager",
     "AuditProblem": "memstrata.audit",
     "AuditReport": "memstrata.audit",
+    "FolderSource": "memstrata.adapters.knowledge_folder",
+    "FunctionClassifier": "memstrata.adapters.classifying",
+    "HttpSource": "memstrata.adapters.knowledge_http",
     "MemoryManager": "memstrata.blocking",
+    "ModelClassifier": "memstrata.adapters.classifying",
+    "PresidioFinder": "memstrata.adapters.presidio",
     "Settings": "memstrata.settings",
     "Strata": "memstrata.blocking",
     "Task": "memstrata.blocking",
@@ -119,6 +140,8 @@ def open(
     settings: Settings | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    classifier: Classifier | None = None,
+    finder: Finder | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
@@ -135,6 +158,9 @@ def open(
         embedder: A model of your own instead of the settings', see
             :class:`memstrata.ports.Embedder`; it is yours to close.
         reranker: Likewise, see :class:`memstrata.ports.Reranker`.
+        classifier: What looks a second time at what seems to be planted instead of the settings',
+            see :class:`memstrata.ports.Classifier`.
+        finder: What finds more personal data in texts, see :class:`memstrata.ports.Finder`.
         key_ring: Master keys instead of the settings', see docs/keys.md.
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
         key_vault: The keys by which what is kept is encrypted, instead of the settings'; it is
@@ -158,6 +184,8 @@ def open(
         inline=True,
         embedder=embedder,
         reranker=reranker,
+        classifier=classifier,
+        finder=finder,
         key_ring=key_ring,
         anchor=anchor,
         key_vault=key_vault,
@@ -173,6 +201,8 @@ def aopen(
     settings: Settings | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    classifier: Classifier | None = None,
+    finder: Finder | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
@@ -191,6 +221,8 @@ def aopen(
         inline=False,
         embedder=embedder,
         reranker=reranker,
+        classifier=classifier,
+        finder=finder,
         key_ring=key_ring,
         anchor=anchor,
         key_vault=key_vault,
@@ -237,10 +269,14 @@ __all__ = [
     "ExportReport",
     "Fate",
     "Finding",
+    "FolderSource",
+    "Found",
+    "FunctionClassifier",
     "GcReport",
     "Grant",
     "Held",
     "Hit",
+    "HttpSource",
     "HygieneReport",
     "IdempotencyMismatch",
     "Importance",
@@ -251,25 +287,30 @@ __all__ = [
     "KeyUnavailable",
     "KeysReport",
     "Kind",
+    "Layer",
     "Made",
     "Memory",
     "MemoryManager",
     "MemstrataError",
     "Message",
     "MissingExtra",
+    "ModelClassifier",
     "ModelError",
     "ModelGarbled",
     "ModelTimeout",
     "ModelUnavailable",
     "MoveRefused",
     "NotReplayable",
+    "Opinion",
     "Origin",
     "Outcome",
     "OutcomeKind",
     "OwnerRequired",
+    "Passage",
     "PastWrite",
     "PhaseError",
     "PolicyInvalid",
+    "PresidioFinder",
     "Pressure",
     "Principal",
     "QuotaExceeded",
@@ -287,11 +328,15 @@ __all__ = [
     "ScannedMemory",
     "Scope",
     "ScopeDenied",
+    "SecondLook",
     "Seen",
     "Sensitivity",
     "Settings",
     "Severity",
+    "Skipped",
     "Source",
+    "SourceReport",
+    "SourceUnavailable",
     "Status",
     "StoreCorrupt",
     "StoreError",

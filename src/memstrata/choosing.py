@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memstrata.adapters.embedding_static import StaticEmbedder
+from memstrata.adapters.knowledge_folder import FolderSource
 from memstrata.adapters.tokens_exact import CountedBy, TokenizerFile
-from memstrata.domain.errors import ConfigurationError, MissingExtra, PolicyInvalid
+from memstrata.domain.errors import ConfigurationError, InvalidInput, MissingExtra, PolicyInvalid
+from memstrata.domain.scope import Scope
 from memstrata.driving import SharedLoop
 from memstrata.language.tokens import TokenEstimate
+from memstrata.manager.library import Library
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Anchor,
@@ -57,6 +60,20 @@ class Models:
         """Whether one of them may take its time."""
         asked = [model for model in (self.embedder, self.reranker) if model is not None]
         return any(Capability.INLINE not in getattr(model, "capabilities", ()) for model in asked)
+
+
+def add_folders(library: Library, settings: Settings) -> None:
+    """Register the folders of the settings as sources of documents that everybody may read.
+
+    Raises:
+        ConfigurationError: If one is no folder, or two have one name.
+    """
+    for folder in settings.knowledge:
+        source = FolderSource(folder)
+        try:
+            library.add(source, Scope())
+        except InvalidInput as problem:
+            raise ConfigurationError(f"setting knowledge: {folder}: {problem}") from problem
 
 
 def choose_models(

@@ -10,11 +10,12 @@ import difflib
 import os
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     YamlConfigSettingsSource,
@@ -89,6 +90,11 @@ class Settings(BaseSettings):
             days.
         tokenizer: A ``tokenizer.json`` by which tokens are counted; None for an estimate
             (docs/working-memory.md).
+        knowledge: Folders of documents that everybody may read (KN-1); in the environment,
+            separated by commas.
+        knowledge_timeout_seconds: How long a read waits for its sources of documents, in seconds.
+        second_look: ``model`` has the language model, where there is one, look again at what seems
+            to be planted, before it is stored (HY-2); ``none`` leaves it to the first look.
         index_budget_mb: Memory for warm owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
@@ -162,6 +168,9 @@ class Settings(BaseSettings):
     task_kept_chars: int = Field(default=2_000, ge=40, le=60_000)
     task_days: float = Field(default=7.0, gt=0, le=3_650)
     tokenizer: Path | None = None
+    knowledge: Annotated[tuple[Path, ...], NoDecode] = ()
+    knowledge_timeout_seconds: float = Field(default=5.0, gt=0)
+    second_look: Literal["model", "none"] = "none"
     index_budget_mb: int = Field(default=256, ge=1)
     fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
     hybrid_weight: float = Field(default=0.5, ge=0, le=1)
@@ -196,6 +205,14 @@ class Settings(BaseSettings):
     gemini_timeout_seconds: float = Field(
         default=60.0, gt=0, validation_alias=_bare("gemini_timeout_seconds")
     )
+
+    @field_validator("knowledge", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        """Take a text as a list of paths with commas between them."""
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
 
     @field_validator("key_vault", mode="before")
     @classmethod

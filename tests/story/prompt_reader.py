@@ -2,7 +2,7 @@
 
     page  = "Memory digest:" NL note NL "<memory-data>" NL (item NL)* "</memory-data>"
     item  = "- [" name "] " (name lead)? string " (" id "; " source " " date " " number
-            ("; " remark)* ")"
+            ("; " remark)* ("; from " string)? ")"
     name  = bare | string;  lead = " = " | ": " | " " name " " name " — "
 
 Nothing is shared with the code that writes it.
@@ -11,6 +11,7 @@ Nothing is shared with the code that writes it.
 from dataclasses import dataclass
 
 REMARKS = {"unverified", "stale?", "in review"}
+CONCERNS = {"secret", "personal", "poison"}
 TRUSTS = {"system", "user", "tool", "agent", "external"}
 BARE = set(" _-.'/@&+,#…")
 
@@ -30,6 +31,7 @@ class Item:
         id: Of the memory.
         source: As it is attributed.
         trust: As it is attributed, None where it goes without saying.
+        cited: Where it can be looked up, of a passage of a document.
         line: The whole of it.
     """
 
@@ -39,6 +41,7 @@ class Item:
     id: str
     source: str
     trust: str | None
+    cited: str | None
     line: str
 
 
@@ -100,7 +103,17 @@ class _Reader:
         self.take(" (")
         if self.line[-1] != ")":
             raise Escaped("the attribution does not end the line")
-        id, said, *remarks = self.line[self.at : -1].split("; ")
+        return self.attributed(category, names, text)
+
+    def attributed(self, category: str, names: list[tuple[str, bool]], text: str) -> Item:
+        # Nothing before it is quoted, so the first is the one.
+        told, _, cited = self.line[self.at : -1].partition('; from "')
+        if cited:
+            self.at += len(told) + len("; from ")
+            cited = self.string()
+            if self.line[self.at :] != ")":
+                raise Escaped("the citation does not end the line")
+        id, said, *remarks = told.split("; ")
         source, date, confidence = said.split(" ")
         if not source.replace("_", "").isalpha() or len(date) != 10 or not float(confidence) >= 0:
             raise Escaped(f"no attribution: {said!r}")
@@ -108,9 +121,9 @@ class _Reader:
         for remark in remarks:
             if remark.startswith("trust ") and remark[6:] in TRUSTS and trust is None:
                 trust = remark[6:]
-            elif remark not in REMARKS:
+            elif remark not in REMARKS and remark.split(":")[0] not in CONCERNS:
                 raise Escaped(f"no remark: {remark!r}")
-        return Item(category, names, text, id, source, trust, self.line)
+        return Item(category, names, text, id, source, trust, cited or None, self.line)
 
     def sees(self, text: str) -> bool:
         return self.line.startswith(text, self.at)

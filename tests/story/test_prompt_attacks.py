@@ -15,7 +15,7 @@ from memstrata import Draft, Kind, Memory, MemoryManager, Scope, Source, Triple
 from memstrata.blocking import Strata
 from memstrata.digest.compose import compose
 from memstrata.domain.budgets import Budget, DigestRules
-from memstrata.domain.memory import Origin
+from memstrata.domain.memory import PASSAGE_CATEGORY, Origin
 from memstrata.domain.recall import Hit
 from memstrata.language.normalise import content_hash
 from memstrata.language.tokens import estimate_tokens
@@ -29,7 +29,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ROOMY = Budget(1_000, 10_000_000)
 NO_LIMIT = DigestRules(
     total=ROOMY, facts=ROOMY, semantic=ROOMY, procedural=ROOMY, episodic=ROOMY, turns=ROOMY,
-    item_chars=100_000,
+    documents=ROOMY, item_chars=100_000, passage_chars=100_000,
 )  # fmt: skip
 CORPORA = ("naughty", "injection", "injection_task_only")
 SOURCES = [source.value for source in Source]
@@ -51,6 +51,7 @@ def shapes(text: str, id: str, source: Source) -> list[Memory]:
     plain, said = f"Ana likes tea {id}", f"{text} {id}"
     turn = {"kind": Kind.EPISODIC, "category": "turn"}
     whole = Triple(text, text, text)
+    told = {"source": "docs", "path": text, "title": text, "heading": text, "line": 3}
     return [
         memory(f"{id}a", source, content=f"{said}a"),
         memory(f"{id}b", source, content=f"{plain}b", key=text, tags=(text,)),
@@ -58,6 +59,7 @@ def shapes(text: str, id: str, source: Source) -> list[Memory]:
         memory(f"{id}d", source, content=f"{plain}d", triple=whole, quote=f"{said}d"),
         memory(f"{id}e", source, content=f"{plain}e", metadata={text: text}, category=text),
         memory(f"{id}f", source, content=f"{said}f", triple=Triple("user", "likes", text)),
+        memory(f"{id}g", source, content=f"{said}g", category=PASSAGE_CATEGORY, metadata=told),
     ]
 
 

@@ -17,7 +17,15 @@ from memstrata.adapters.model_guarded import GuardedModel
 from memstrata.adapters.model_openai import OpenAIModel
 from memstrata.adapters.reranking_http import HttpReranker
 from memstrata.integrations.wrap import memory_of
-from memstrata.ports import Capability, Embedder, LanguageModel, QueryEmbedder, Reranker
+from memstrata.ports import (
+    Capability,
+    Classified,
+    Embedder,
+    KnowledgeSource,
+    LanguageModel,
+    QueryEmbedder,
+    Reranker,
+)
 
 
 class Words:
@@ -69,6 +77,21 @@ def wrapped() -> None:
         GeminiModel(model="m", api_key="k"),
     ]
     made.append(GuardedModel(made[0], failures=5, rest_s=30.0, at_once=8))
+
+
+class Knows:
+    """A classifier as users write one."""
+
+    classifier_id = "knows"
+    capabilities: frozenset[Capability] = frozenset()
+
+    async def classify(self, text: str, *, deadline_s: float) -> Classified:
+        return Classified(memstrata.Opinion.UNSURE)
+
+
+def looks() -> None:
+    memstrata.open(":memory:", classifier=Knows())
+    memstrata.open(":memory:", classifier=memstrata.FunctionClassifier(len, classifier_id="len"))
 
 
 def blocking() -> None:
@@ -129,6 +152,14 @@ def blocking() -> None:
         assert_type(memory.search_memory("deploy", "l2", 5), memstrata.Digest)
         assert_type(memory.search_tool(), memstrata.Tool)
         assert_type(memory.call_search_tool({"query": "deploy"}), memstrata.ToolReply)
+        documents: KnowledgeSource = memstrata.FolderSource("docs", name="handbook")
+        strata.add_source(documents, scope="/org/acme/")
+        web = memstrata.HttpSource("https://x.example/?q={query}", hosts=["x.example"])
+        strata.add_source(web)
+        assert_type(strata.remove_source("handbook"), bool)
+        assert_type(memory.knowledge(within_s=10), tuple[memstrata.SourceReport, ...])
+        assert_type(memory.recall("deploy", layer=["l2", "l3"]), memstrata.Recall)
+        assert_type(memory.digest("deploy", layer="all"), memstrata.Digest)
         triggers = memory.triggers("deploy", mode="hybrid")
         assert_type(triggers, memstrata.Triggers)
         assert_type(triggers.before_model(), memstrata.Digest | None)

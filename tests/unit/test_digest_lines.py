@@ -17,6 +17,7 @@ from memstrata.digest.compose import Composed, compose, section_of
 from memstrata.digest.text import CUT, EMPTY, named
 from memstrata.domain.budgets import MIN_CHARS, MIN_TOKENS, Budget, DigestRules, Section
 from memstrata.domain.digest import CLOSE, NOTE, OPEN, TITLE
+from memstrata.domain.memory import PASSAGE_CATEGORY
 from memstrata.domain.recall import Hit
 from memstrata.language.normalise import content_hash
 from memstrata.language.tokens import estimate_tokens
@@ -39,7 +40,8 @@ SPOKEN = st.lists(TEXTS, min_size=1, max_size=4).map(" ".join).filter(str.strip)
 QUOTED = re.compile(r'"(?:[^"\\]|\\["\\]|\\u[0-9a-f]{4})*"')
 SKELETON = re.compile(
     r"- \[(Q|[^\[\]\"]*)\] (?:(?:Q|[^\"()=]*) = |(?:Q|[^\"()]*): |[^\"()]* — )?Q"
-    r" \(m; [a-z_]+ \d{4}-\d\d-\d\d [01]\.\d\d(?:; (?:unverified|stale\?|in review))*\)"
+    r" \(m; [a-z_]+ \d{4}-\d\d-\d\d [01]\.\d\d(?:; (?:unverified|stale\?|in review))*"
+    r"(?:; (?:secret|personal|poison):[a-z-]+)*(?:; from Q)?\)"
 )
 
 
@@ -56,6 +58,17 @@ def memory(**fields: Any) -> Memory:
 def composed(*memories: Memory, rules: DigestRules = NO_LIMIT, now: datetime = NOW) -> Composed:
     hits = [Hit(one, 1.0, {"relevance": 1.0}) for one in memories]
     return compose(hits, rules, now, estimate_tokens)
+
+
+def passage(text: str, **told: Any) -> Memory:
+    """A passage of a document, as reads show it."""
+    return memory(
+        content=text,
+        category=PASSAGE_CATEGORY,
+        source=Source.EXTERNAL,
+        trust=Source.EXTERNAL.trust,
+        metadata={"source": "docs", **told},
+    )
 
 
 def lines_of(text: str) -> list[str]:
@@ -87,6 +100,7 @@ def test_whatever_is_recalled_stays_within_the_quotes_of_its_line(
         memory(content=content, key=name, category=other),
         memory(content=content, triple=Triple(name, other, content), quote=other),
         memory(content=content, kind=Kind.EPISODIC, category="turn", speaker=name),
+        passage(content, path=name, heading=other, title=name),
     ]
     for shape in shapes:
         (line,) = lines_of(composed(shape).text)
@@ -143,7 +157,7 @@ RULES = st.builds(
         st.builds(
             Budget, st.integers(0, 4), st.integers(0, 500), st.none() | st.integers(0, 150)
         ),
-        min_size=5, max_size=5,
+        min_size=len(Section), max_size=len(Section),
     ),
     st.integers(24, 200),
 )  # fmt: skip
@@ -206,6 +220,7 @@ def test_facts_come_first_and_each_says_where_it_is_from() -> None:
             content="Ana worries", quote="work keeps me up", category="relationship",
             triple=Triple("user", "worries about", "work"), valid_from=datetime(2025, 1, 2),  # noqa: DTZ001
         ),
+        passage("A page", path="a; b (c).md", heading="One > Two", page=3, marks="poison:x"),
     )  # fmt: skip
 
     assert [item.section for item in made.items] == list(Section)
@@ -215,6 +230,10 @@ def test_facts_come_first_and_each_says_where_it_is_from() -> None:
         '- [rule] "Be brief" (m; user_stated 2026-06-01 1.00)',
         '- [event] "We met" (m; user_stated 2026-06-01 1.00)',
         '- [turn] Ana Lee: "Hello" (m; user_stated 2026-06-01 1.00)',
+        (
+            '- [l3 document] "One \\u003e Two": "A page" (m; external 2026-06-01 1.00; unverified;'
+            ' poison:x; from "docs: a; b (c).md, page 3")'
+        ),
     ]
 
 

@@ -11,7 +11,9 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -27,6 +29,38 @@ async def on_the_spot(work: Callable[[], T]) -> T:
 async def on_a_thread(work: Callable[[], T]) -> T:
     """Do work on another thread, as :class:`~memstrata.ports.Aside`, awaited under asyncio."""
     return await asyncio.to_thread(work)
+
+
+def on_its_own(work: Callable[[], T]) -> Future[T]:
+    """Begin work on a thread of its own, as :class:`~memstrata.ports.Beside`."""
+    made: Future[T] = Future()
+
+    def run() -> None:
+        with _Told(made):
+            made.set_result(work())
+
+    threading.Thread(target=run, name="memstrata-beside", daemon=True).start()
+    return made
+
+
+class _Told(Generic[T]):
+    """Hands what a piece of work raises, whatever it is, to who asked for it."""
+
+    def __init__(self, future: Future[T]) -> None:
+        self._future = future
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if error is not None:
+            self._future.set_exception(error)
+        return error is not None
 
 
 class SystemClock:

@@ -25,6 +25,10 @@ class Driver:
     def __init__(self, services: Services) -> None:
         model = services.model
         self._store_inline = Capability.INLINE in services.store.capabilities
+        looks_twice = services.classifier
+        # Whatever writes may ask it.
+        if looks_twice is not None and Capability.INLINE not in looks_twice.capabilities:
+            self._store_inline = False
         self._model_inline = model is None or Capability.INLINE in model.capabilities
         self._location = services.store.location
         self._lock = threading.Lock()

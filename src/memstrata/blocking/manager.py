@@ -16,6 +16,7 @@ from memstrata.blocking.echoes import EchoVerbs
 from memstrata.blocking.erasing import ErasingVerbs
 from memstrata.blocking.holding import HoldingVerbs
 from memstrata.blocking.hygiene import HygieneVerbs
+from memstrata.blocking.knowledge import KnowledgeVerbs
 from memstrata.blocking.prompt import PromptVerbs
 from memstrata.blocking.task import TaskVerbs
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
@@ -38,6 +39,7 @@ class MemoryManager(
     CycleVerbs,
     HoldingVerbs,
     TaskVerbs,
+    KnowledgeVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -47,6 +49,7 @@ class MemoryManager(
         super().__init__(manager, driver)
         self._manager = self._ageing = self._changing = self._consents = manager
         self._hygiene = self._echoes = self._cycling = self._holding = self._tasks = manager
+        self._hygiene = self._echoes = self._cycling = self._holding = self._knowing = manager
 
     @property
     def principal(self) -> Principal:
@@ -160,7 +163,7 @@ class MemoryManager(
         limit: int = 5,
         filter: Mapping[str, Any] | None = None,
         kinds: Sequence[str] | None = None,
-        layer: str = "l2",
+        layer: str | Sequence[str] = "l2",
         known_at: datetime | str | None = None,
         valid_at: datetime | str | None = None,
         floor: float | None = None,

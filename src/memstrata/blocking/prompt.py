@@ -36,6 +36,7 @@ class PromptVerbs:
         max_items: int | None = None,
         max_chars: int | None = None,
         max_tokens: int | None = None,
+        layer: str | Sequence[str] = "l2",
     ) -> Digest:
         """See :meth:`memstrata.AsyncMemoryManager.digest`."""
         return self._driver.run(
@@ -51,6 +52,7 @@ class PromptVerbs:
                 max_items=max_items,
                 max_chars=max_chars,
                 max_tokens=max_tokens,
+                layer=layer,
             )
         )
 
@@ -66,7 +68,9 @@ class PromptVerbs:
         """See :meth:`memstrata.AsyncMemoryManager.push`."""
         return self._driver.run(self._verbs.push(about))
 
-    def search_memory(self, query: str, layer: str = "l2", top_k: int | None = None) -> Digest:
+    def search_memory(
+        self, query: str, layer: str | Sequence[str] = "l2", top_k: int | None = None
+    ) -> Digest:
         """See :meth:`memstrata.AsyncMemoryManager.search_memory`."""
         return self._driver.run(self._verbs.search_memory(query, layer, top_k))
 

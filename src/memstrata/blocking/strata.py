@@ -26,6 +26,7 @@ from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import DEFAULT_ORG, Grant
 from memstrata.manager import AsyncAdmin
 from memstrata.manager.services import Services
+from memstrata.ports import KnowledgeSource
 from memstrata.strata import AsyncStrata
 
 
@@ -190,6 +191,14 @@ class Strata:
     ) -> GcReport:
         """See :meth:`memstrata.AsyncStrata.gc`."""
         return self._driver.run(self._strata.gc(dry_run=dry_run, scopes=scopes, progress=progress))
+
+    def add_source(self, source: KnowledgeSource, *, scope: str = "/global/") -> None:
+        """See :meth:`memstrata.AsyncStrata.add_source`."""
+        self._strata.add_source(source, scope=scope)
+
+    def remove_source(self, name: str) -> bool:
+        """See :meth:`memstrata.AsyncStrata.remove_source`."""
+        return self._strata.remove_source(name)
 
     def backup(
         self,

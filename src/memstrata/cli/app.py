@@ -23,6 +23,7 @@ from memstrata.cli import (
     forgetting,
     holding,
     keys,
+    knowing,
     reindexing,
     render,
     scanning,
@@ -88,6 +89,7 @@ app.add_typer(agent_app, name="agent")
 app.add_typer(erasing.erase_app, name="erase")
 app.add_typer(consents.app, name="consent")
 app.add_typer(keys.keys_app, name="keys")
+app.add_typer(knowing.knowledge_app, name="knowledge")
 
 
 def _version(asked: bool) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from memstrata.digest.text import Line, Written, is_turn, page, written
 from memstrata.domain.budgets import MIN_ITEM_CHARS, Budget, DigestRules, Section
 from memstrata.domain.digest import DigestItem
+from memstrata.domain.knowledge import WITHHELD
 from memstrata.domain.memory import Kind, Memory
 from memstrata.domain.recall import Hit
 from memstrata.domain.receipt import Dropped
@@ -56,6 +57,8 @@ def compose(hits: Sequence[Hit], rules: DigestRules, now: datetime, count: Count
         memory = hit.memory
         if memory.sensitivity not in rules.sensitivities:
             reason: str | None = "sensitivity"
+        elif memory.is_passage and WITHHELD in memory.metadata:
+            reason = WITHHELD
         elif (_name_of(memory), memory.content_hash) in said:
             reason = "same_text"
         else:
@@ -75,6 +78,8 @@ def _name_of(memory: Memory) -> str | None:
 
 def section_of(memory: Memory) -> Section:
     """Return the part of a digest that a memory belongs to."""
+    if memory.is_passage:
+        return Section.DOCUMENTS
     if is_turn(memory):
         return Section.TURNS
     if memory.kind is Kind.EPISODIC:
@@ -117,7 +122,7 @@ class _Draft:
 
     def _longest(self, made: Written, section: Section) -> tuple[Line | None, str | None]:
         """Return the longest line that fits, or the budget in whose way it is."""
-        most = self._rules.item_chars
+        most = self._rules.longest(section)
         line = made.line(most)
         if self._refusal(line, section) is None:
             return line, None

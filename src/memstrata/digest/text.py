@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from memstrata.domain.decision import TURN_CATEGORY
 from memstrata.domain.digest import CLOSE, NOTE, OPEN, TITLE
+from memstrata.domain.knowledge import citation
 from memstrata.domain.memory import Kind, Memory, Triple
 from memstrata.domain.trust import Trust
 from memstrata.language.visible import folded, is_hidden
@@ -32,6 +33,9 @@ CUT = "…"
 
 MAX_NAME_CHARS = 60
 """Longest name of a key, speaker or part of a triple in a line; chosen."""
+
+MAX_CITATION_CHARS = 160
+"""Longest citation of a passage; chosen: a path of several folders, and a page or a line."""
 
 _FRAME = f"{TITLE}\n{NOTE}\n{OPEN}\n%s\n{CLOSE}"
 _BARE = frozenset(" _-.'/@&+,#")
@@ -60,7 +64,10 @@ def written(memory: Memory, now: datetime) -> Written:
     """Return a memory made ready to be written as long as there is room."""
     evidence = memory.content
     name = quoted if memory.trust is Trust.EXTERNAL else named
-    if memory.triple is not None:
+    if memory.is_passage:
+        heading = str(memory.metadata.get("heading", ""))
+        lead = f"{name(heading)}: " if heading else ""
+    elif memory.triple is not None:
         lead = f"{_stated(memory.triple, name)} — "
         evidence = memory.quote or memory.content
     elif is_turn(memory):
@@ -145,16 +152,16 @@ def named(name: str | None) -> str:
     return shown if is_bare else f'"{shown}"'
 
 
-def quoted(name: str | None) -> str:
-    """Return a name between quotes."""
-    return f'"{_short(name)}"'
+def quoted(name: str | None, most: int = MAX_NAME_CHARS) -> str:
+    """Return a name between quotes, of so many characters at most."""
+    return f'"{_short(name, most)}"'
 
 
-def _short(name: str | None) -> str:
+def _short(name: str | None, most: int = MAX_NAME_CHARS) -> str:
     text = " ".join((name or "").split())
     pieces: list[str] = []
     for piece in escaped(text):
-        if len(pieces) == MAX_NAME_CHARS:
+        if len(pieces) == most:
             pieces[-1] = CUT
             break
         pieces.append(piece)
@@ -178,4 +185,7 @@ def _attribution(memory: Memory, now: datetime) -> str:
     source = f"{memory.source.value} {said.date().isoformat()} {memory.confidence:.2f}"
     # Whom it came from last does not tell where it came from.
     trust = () if memory.trust is memory.source.trust else (f"trust {memory.trust.value}",)
-    return f" ({'; '.join((memory.id, source, *trust, *memory.warnings(now)))})"
+    told = (memory.id, source, *trust, *memory.warnings(now))
+    if memory.is_passage:
+        told += (f"from {quoted(citation(memory), MAX_CITATION_CHARS)}",)
+    return f" ({'; '.join(told)})"

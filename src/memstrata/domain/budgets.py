@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from memstrata.domain.memory import Kind
 from memstrata.domain.trust import Sensitivity
-from memstrata.domain.value import Value
+from memstrata.domain.value import MAY_BE_MISSING, Value
 
 MIN_CHARS = 240
 MIN_TOKENS = 100
@@ -23,7 +23,8 @@ MIN_ITEM_CHARS = 24
 class Section(StrEnum):
     """The parts of a digest, in their order; each has a budget of its own.
 
-    ``facts`` stand under a key. ``semantic`` is free text. ``turns`` are verbatim.
+    ``facts`` stand under a key. ``semantic`` is free text. ``turns`` are verbatim. ``documents``
+    are passages of them, which are nobody's memories (KN-1).
     """
 
     FACTS = "facts"
@@ -31,6 +32,7 @@ class Section(StrEnum):
     PROCEDURAL = "procedural"
     EPISODIC = "episodic"
     TURNS = "turns"
+    DOCUMENTS = "documents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class DigestRules(Value):
         procedural: Budget of rules and procedures.
         episodic: Budget of what happened.
         turns: Budget of verbatim turns.
+        documents: Budget of passages of documents, where they are asked for.
+        passage_chars: Longest text of one passage.
     """
 
     enabled: bool = True
@@ -86,11 +90,18 @@ class DigestRules(Value):
     procedural: Budget = field(default_factory=lambda: Budget(3, 1_200))
     episodic: Budget = field(default_factory=lambda: Budget(2, 800))
     turns: Budget = field(default_factory=lambda: Budget(6, 1_200))
+    # Chosen: a passage is a paragraph or two, and of no use without its end.
+    documents: Budget = field(default_factory=lambda: Budget(3, 1_600), metadata=MAY_BE_MISSING)
+    passage_chars: int = field(default=800, metadata=MAY_BE_MISSING)
 
     def budget(self, section: Section) -> Budget:
         """Return the budget of a section."""
         found: Budget = getattr(self, section.value)
         return found
+
+    def longest(self, section: Section) -> int:
+        """Return how long the content of one item of a section may be, in characters."""
+        return self.passage_chars if section is Section.DOCUMENTS else self.item_chars
 
     def within(
         self,
@@ -119,6 +130,7 @@ class DigestRules(Value):
             procedural=total,
             episodic=total,
             turns=total,
+            documents=total,
         )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from memstrata.domain.filters import Filter
+from memstrata.domain.layer import MEMORY, Layer
 from memstrata.domain.memory import Kind
 from memstrata.domain.scope import Scope
-from memstrata.domain.value import Value
+from memstrata.domain.value import MAY_BE_MISSING, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Cue(Value):
         valid_at: World time at which a fact must hold, or None for the clock's now.
         agent: Who reads, for audiences.
         purpose: What for, for purposes.
+        layers: Where to look.
     """
 
     query: str
@@ -42,3 +44,4 @@ class Cue(Value):
     valid_at: datetime | None = None
     agent: str | None = None
     purpose: str | None = None
+    layers: tuple[Layer, ...] = field(default=MEMORY, metadata=MAY_BE_MISSING)

@@ -25,6 +25,7 @@ MemstrataError
 │   ├── StoreCorrupt        restore: this is not, or no longer, a memstrata store
 │   │   └── Tampered        somebody edited what the store keeps: look, then restore
 │   └── KeyDestroyed        the owner was erased; remove what an old copy holds of it
+├── SourceUnavailable       retry later, or look at what the source of documents says
 └── ModelError              the language model did not give a usable answer
     ├── ModelUnavailable    configure a model or its credentials
     ├── ModelTimeout        retry later: time-out, connection, 429, 5xx
@@ -293,6 +294,18 @@ class KeyDestroyed(StoreError):
     Nobody can read it any more. It is there because an older copy of the store was put back; what
     is left of such owners is removed by ``memstrata keys sweep``.
     """
+
+
+class SourceUnavailable(MemstrataError):
+    """A source of documents cannot answer (KN-1); a read goes on without it and says so.
+
+    Attributes:
+        source: Name of the source.
+    """
+
+    def __init__(self, source: str, problem: str) -> None:
+        self.source = source
+        super().__init__(f"{source}: {problem}")
 
 
 class ModelError(MemstrataError):

@@ -23,6 +23,36 @@ class Severity(StrEnum):
     SUSPICIOUS = "suspicious"
 
 
+class Opinion(StrEnum):
+    """What a second look says of what a first one suspects (HY-2).
+
+    ``confirmed`` and ``cleared`` have actions of their own in policy; ``unsure``, and ``failed``
+    where nobody answered, leave what the first look makes of it.
+    """
+
+    CONFIRMED = "confirmed"
+    CLEARED = "cleared"
+    UNSURE = "unsure"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class SecondLook(Value):
+    """A second, dearer look at a finding.
+
+    Attributes:
+        opinion: What it says.
+        by: Id of the classifier that looked.
+    """
+
+    opinion: Opinion
+    by: str
+
+    def reason(self, mark: str) -> str:
+        """Return how reasons and events name it."""
+        return f"second_look_{self.opinion}:{mark}"
+
+
 @dataclass(frozen=True, slots=True)
 class Finding(Value):
     """One thing that a detector saw in one text.
@@ -35,6 +65,7 @@ class Finding(Value):
         end: The character behind it.
         score: From 0 to 1; 1 where the rule knows no degrees.
         field: Which part of a memory the text is: ``content``, ``key``, ``metadata`` and so on.
+        second: What a second look said of it, or None where nobody looked again.
     """
 
     concern: Concern
@@ -44,6 +75,7 @@ class Finding(Value):
     end: int
     score: float = 1.0
     field: str = "content"
+    second: SecondLook | None = None
 
     @property
     def mark(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from memstrata.domain.findings import Concern, Finding, Severity
+from memstrata.domain.findings import Concern, Finding, Opinion, Severity
 from memstrata.domain.value import Value
 
 
@@ -29,6 +29,8 @@ class Action(StrEnum):
     FLAG = "flag"
     ALLOW = "allow"
 
+
+_SETTLED = (Opinion.CONFIRMED, Opinion.CLEARED)
 
 PERSONAL_RULES = (
     "email", "phone", "card", "iban", "ssn", "national-id", "ip", "address", "driver-licence",
@@ -66,23 +68,43 @@ class HygieneRules(Value):
         model_pairs: Of how many pairs of statements a language model, where there is one, is asked
             in one look through an owner's memories whether they contradict each other (HY-3); 0
             for none.
+        second_look: Of which severities poison is looked at again before it is judged, where there
+            is a classifier for that (HY-2).
+        second_looks: At how many texts of one write at most.
+        confirmed: Action on what the second look confirms.
+        cleared: The same for what it clears. The text stays external all the same.
     """
 
     high: Action = Action.BLOCK
     suspicious: Action = Action.FLAG
     classes: Mapping[str, Action] = field(default_factory=no_actions)
     model_pairs: int = 20  # chosen: some 2,000 tokens of sentences as people say them
+    # Chosen: what a rule is sure of is not for a model to talk away.
+    second_look: tuple[Severity, ...] = (Severity.SUSPICIOUS,)
+    second_looks: int = 5  # chosen: one question each, while somebody waits
+    confirmed: Action = Action.BLOCK
+    cleared: Action = Action.ALLOW
 
     @property
     def encrypts(self) -> bool:
         """Whether any action takes a store that seals."""
-        return Action.ENCRYPT in (self.high, self.suspicious, *self.classes.values())
+        named = (self.high, self.suspicious, self.confirmed, self.cleared)
+        return Action.ENCRYPT in (*named, *self.classes.values())
 
     def action_on(self, finding: Finding) -> Action:
-        """Return what is done: by the finding's mark, else its concern, else its severity."""
+        """Return what is done: by what a second look has settled; else by the finding's mark, else
+        its concern, else its severity.
+        """
+        if finding.second is not None and finding.second.opinion in _SETTLED:
+            is_sure = finding.second.opinion is Opinion.CONFIRMED
+            return self._possible(self.confirmed if is_sure else self.cleared, finding)
         named = self.classes.get(finding.mark) or self.classes.get(finding.concern)
         if named is None:
             named = self.high if finding.severity is Severity.HIGH else self.suspicious
+        return self._possible(named, finding)
+
+    def _possible(self, named: Action, finding: Finding) -> Action:
+        """Return an action, or the stricter one where it cannot be done."""
         if named is Action.REDACT and finding.field not in TEXT_FIELDS:
             return Action.BLOCK
         if named is Action.HOLD and finding.concern is Concern.SECRET:

@@ -39,13 +39,20 @@ STALE_BELOW = 0.8
 """Age from which, and confidence under which, a memory is shown as possibly stale (ME-6)."""
 
 
+PASSAGE_CATEGORY = "l3 document"
+"""Category of a passage of a document (KN-1). No memory has it: a policy's categories have no white
+space in their names."""
+
+
 def is_id(name: str) -> bool:
-    """Whether a name has the form of a memory's id and so can be no key that is made anew."""
+    """Whether a name has the form of the id of a memory, or of a passage of a document (version 8),
+    and so can be no key that is made anew.
+    """
     try:
         id = UUID(name)
     except ValueError:
         return False
-    return id.version == 7 and str(id) == name
+    return id.version in (7, 8) and str(id) == name
 
 
 class Kind(StrEnum):
@@ -263,14 +270,22 @@ class Memory(Value):
         """Whether it is still unconfirmed and below the confidence of ME-2."""
         return self.confidence < NEEDS_VERIFICATION_BELOW and self.verified_at is None
 
+    @property
+    def is_passage(self) -> bool:
+        """Whether it is a passage of a document, shown as memories are and never stored (KN-1)."""
+        return self.category == PASSAGE_CATEGORY
+
     def asks_to_be_verified(self, now: datetime) -> bool:
         """Whether somebody should be asked now: the flag stays, the asking ends after an hour."""
         return self.needs_verification and now < self.created_at + VERIFY_WITHIN
 
     def warnings(self, now: datetime) -> tuple[str, ...]:
         """Return what a reader should know before relying on it: ``unverified`` (ME-2), ``stale?``
-        (ME-6, LT-5) and ``in review`` (RE-5), of which any may be missing.
+        (ME-6, LT-5) and ``in review`` (RE-5), of which any may be missing. A passage of a document
+        is read anew each time and so never stale; what hygiene has found in it is told here.
         """
+        if self.is_passage:
+            return ("unverified", *filter(None, str(self.metadata.get("marks", "")).split(", ")))
         confirmed = self.created_at if self.verified_at is None else self.verified_at
         aged = self.confidence < STALE_BELOW and now - confirmed > STALE_AFTER
         soft = self.soft_expires_at is not None and now >= self.soft_expires_at

@@ -13,6 +13,7 @@ from memstrata.domain.cue import Cue
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.filters import Filter, OneOf, both, parse_filter
 from memstrata.domain.given import enum_member, moment
+from memstrata.domain.layer import MEMORY, Layer, layers_of
 from memstrata.domain.memory import Kind
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.trust import Source
@@ -105,6 +106,7 @@ class Asker:
         floor: float | None = None,
         scopes: Sequence[str] | None = None,
         preference_bias: bool = False,
+        layer: object = Layer.L2,
     ) -> Cue:
         """Check a question and make it a cue; see :meth:`AsyncMemoryManager.recall`.
 
@@ -119,11 +121,15 @@ class Asker:
             floor: Least relevance.
             scopes: Only these.
             preference_bias: Whether preference keys get a bonus.
+            layer: Where to look: ``l2``, ``l3``, ``all``, or several of them.
 
         Raises:
             InvalidInput: Naming the argument.
             ScopeDenied: If a scope may not be read.
         """
+        layers = MEMORY if layer is Layer.L2 else layers_of("layer", layer)
+        if Layer.L3 in layers and (known_at, valid_at) != (None, None):
+            raise InvalidInput("layer", "documents have no past: of another time ask 'l2'")
         biased = flag("preference_bias", preference_bias)
         policy = self._services.policies.policy_for(self._principal.home.org)
         named_keys = policy.recall.preference_keys
@@ -144,6 +150,7 @@ class Asker:
             valid_at=moment("valid_at", valid_at),
             agent=self._principal.agent,
             purpose=self._principal.purpose,
+            layers=layers,
         )
 
 

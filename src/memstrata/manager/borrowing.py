@@ -1,15 +1,18 @@
 """What a principal's agents have read with others, known when they save it as their own (FX-5).
 
-What stands with the same owner is found under the turn (:mod:`memstrata.longterm.derivation`). An
+What stands with the same owner is found under the turn (:mod:`memstrata.longterm.derivation`).
+Passages of documents are stored with nobody; those that the owner's readers were shown lately are
+asked (:meth:`memstrata.manager.library.Library.said`). An
 org's memories and those of all are read by every user of it and lie with other owners, of whom a
 turn sees nothing: these are asked before. Nothing is asked for what a user states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
 
 from memstrata.domain.decision import Candidate, Drop, Judgement
 from memstrata.domain.memory import Memory
@@ -19,11 +22,14 @@ from memstrata.manager.services import Services
 from memstrata.manager.sights import owners_of
 from memstrata.retrieval.owner_index import OwnerIndex
 
+Known: TypeAlias = Callable[[str], Memory | None]
+"""From a text to the external one that it says again, or None."""
+
 
 async def with_origins(
     services: Services, principal: Principal, owner: Scope, judgements: Sequence[Judgement]
 ) -> list[Judgement]:
-    """Return judgements, those that say again what stands from outside with another owner with that
+    """Return judgements, those that say again what stands from outside elsewhere with that
     among their parents: what has a parent elsewhere has the trust of what is outside.
 
     Args:
@@ -35,8 +41,9 @@ async def with_origins(
     if not any(map(_passes_on, judgements)):
         return list(judgements)
     others = [each for each in owners_of(principal.home.lineage) if each != owner]
-    indexes = await _current(services, others)
-    return [_traced(each, indexes) if _passes_on(each) else each for each in judgements]
+    known: list[Known] = [index.from_outside for index in await _current(services, others)]
+    known.append(partial(services.library.said, principal.home.owner))
+    return [_traced(each, known) if _passes_on(each) else each for each in judgements]
 
 
 def _passes_on(judgement: Judgement) -> bool:
@@ -57,9 +64,9 @@ async def _current(services: Services, owners: Sequence[Scope]) -> list[OwnerInd
     return found
 
 
-def _traced(judgement: Judgement, indexes: Sequence[OwnerIndex]) -> Judgement:
+def _traced(judgement: Judgement, known: Sequence[Known]) -> Judgement:
     candidate = judgement.candidate
-    source = _source(candidate, indexes)
+    source = _source(candidate, known)
     if source is None or source.id in candidate.parents:
         return judgement
     parents = (*candidate.parents, source.id)
@@ -67,7 +74,7 @@ def _traced(judgement: Judgement, indexes: Sequence[OwnerIndex]) -> Judgement:
     return replace(judgement, candidate=replace(candidate, parents=parents, confidence=confidence))
 
 
-def _source(candidate: Candidate, indexes: Sequence[OwnerIndex]) -> Memory | None:
+def _source(candidate: Candidate, known: Sequence[Known]) -> Memory | None:
     texts = [text for text in (candidate.content, candidate.quote) if text is not None]
-    found = (index.from_outside(text) for index in indexes for text in texts)
+    found = (find(text) for find in known for text in texts)
     return next((memory for memory in found if memory is not None), None)

@@ -92,13 +92,13 @@ class Digester:
         asked = replace(cue, floor=rules.floor, limit=rules.candidates)
         now = self._reader.now
         nothing = Sight((), (), now, now, ())
-        sight = await self._reader.sights.of(asked) if rules.enabled else nothing
+        sight = await self._reader.sight(asked) if rules.enabled else nothing
         made = await self._reader.aside(sight, partial(self.made, sight, asked, rules, trigger))
         self._notes.read(made.items, made.receipt.at)
         self._notes.add(made.receipt)
-        self._notes.show(
-            self._principal.session, [item.memory for item in made.items], made.receipt.at
-        )
+        shown = [item.memory for item in made.items]
+        self._notes.show(self._principal.session, shown, made.receipt.at)
+        self._reader.note_passages(shown)
         return made
 
     async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:

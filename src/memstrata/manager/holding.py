@@ -16,6 +16,7 @@ from memstrata.manager.changes import NOT_FOUND
 from memstrata.manager.reading import Reader
 from memstrata.manager.reviewing import MAX_REASON_BYTES, OWN_PROPOSAL
 from memstrata.manager.scribe import Scribe
+from memstrata.manager.second_looks import looked_at_before
 from memstrata.manager.services import Services
 from memstrata.manager.waiting import Release
 from memstrata.manager.writing import Writer
@@ -52,7 +53,7 @@ class Holder:
             return Outcome(OutcomeKind.BLOCKED, None, (FROM_ELSEWHERE,))
         # Under its id a second release of it, by somebody else at the same time, finds it done.
         named = replace(candidate, idempotency_key=f"release:{held.id}")
-        judgement = self._writer.judge(named)
+        judgement = self._writer.judge(named, looked_at_before(named, held.reasons))
         if not isinstance(judgement, Drop):
             judgement = Commit(judgement.candidate, (RELEASED, *held.reasons))
         release = Release(held.id, reason)

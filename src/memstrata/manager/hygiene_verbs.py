@@ -14,6 +14,7 @@ from memstrata.domain.trust import Source
 from memstrata.language.normalise import check_text
 from memstrata.manager.reading import Reader
 from memstrata.manager.screening import findings_of, look
+from memstrata.manager.second_looks import more_in
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
 
@@ -43,7 +44,8 @@ class AsyncHygieneVerbs:
         said = check_text("text", text, MAX_SCANNED_BYTES)
         trust = enum_member(Source, "source", source).trust
         policy = self._services.policies.policy_for(self._principal.home.org)
-        return Scan(_seen(look(said, trust), policy))
+        found = (*look(said, trust), *await more_in(self._services, said))
+        return Scan(_seen(found, policy))
 
     async def scan_memories(self) -> StoreScan:
         """Look through what is stored of this principal, its tasks and superseded versions

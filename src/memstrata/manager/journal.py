@@ -164,6 +164,8 @@ class OwnerNotes:
         counts = self._counts
         for one in shown:
             memory = one.memory
+            if memory.is_passage:
+                continue  # no store has it
             known = counts.get(memory.id)
             counts[memory.id] = (memory.scope, 1 if known is None else known[1] + 1)
         self._last = at

@@ -7,12 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
-from memstrata.domain.errors import InvalidInput
 from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.trust import Source
-from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
 from memstrata.manager.ageing_verbs import AsyncAgeingVerbs
 from memstrata.manager.asking import MAX_LISTED, between, sequence
@@ -28,6 +26,7 @@ from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
 from memstrata.manager.holding_verbs import AsyncHoldingVerbs
 from memstrata.manager.hygiene_verbs import AsyncHygieneVerbs
+from memstrata.manager.knowledge_verbs import AsyncKnowledgeVerbs
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.manager.reading import unlimited
@@ -50,6 +49,7 @@ class AsyncMemoryManager(
     AsyncCycleVerbs,
     AsyncHoldingVerbs,
     AsyncTaskVerbs,
+    AsyncKnowledgeVerbs,
 ):
     """Remembers and recalls for one principal.
 
@@ -254,7 +254,7 @@ class AsyncMemoryManager(
         limit: int = 5,
         filter: Mapping[str, Any] | None = None,
         kinds: Sequence[str] | None = None,
-        layer: str = "l2",
+        layer: str | Sequence[str] = "l2",
         known_at: datetime | str | None = None,
         valid_at: datetime | str | None = None,
         floor: float | None = None,
@@ -273,7 +273,8 @@ class AsyncMemoryManager(
                 ``$or`` and ``$not``. Fields: :data:`~memstrata.domain.filters.FILTER_FIELDS` and
                 ``metadata.a.b``.
             kinds: Only these kinds; None means all.
-            layer: ``l2``, the long-term memory.
+            layer: ``l2``, long-term memory; ``l3``, documents (KN-1), which are asked just in time
+                and marked as external; ``all``; or several of them.
             known_at: What was believed then (system time).
             valid_at: What was true then (world time).
             floor: Least calibrated relevance, 0 to 1; None for no floor.
@@ -285,8 +286,6 @@ class AsyncMemoryManager(
             ScopeDenied: If a scope may not be read.
             StoreError: If the store cannot be read and nothing is warm.
         """
-        if layer != "l2":
-            raise InvalidInput("layer", f"this version recalls from 'l2', not {shown(layer)}")
         cue = await self._asker.cue(
             query,
             verb="recall",
@@ -298,6 +297,7 @@ class AsyncMemoryManager(
             floor=floor,
             scopes=scopes,
             preference_bias=preference_bias,
+            layer=layer,
         )
         found = await self._reader.recall(cue)
         self._notes.read(found.hits, self._reader.now)
@@ -322,14 +322,16 @@ class AsyncMemoryManager(
         return await self._reader.explain(memory, cue)
 
     async def get(self, id: str, *, scopes: Sequence[str] | None = None) -> Memory | None:
-        """Return one memory by id, superseded ones included, or None.
+        """Return one memory by id, superseded ones included, or a passage of a document that was
+        cited, as long as it stands there; else None.
 
         Args:
             id: Of the memory.
             scopes: Only if it lies in one of these, as for :meth:`recall`.
         """
         readable = await self._asker.readable(scopes, "get")
-        return await self._reader.one(check_text("id", id, 512), readable)
+        found = await self._reader.one(check_text("id", id, 512), readable)
+        return found or self._reader.passages([id], readable).get(id)
 
     async def list(
         self,

@@ -51,6 +51,7 @@ class AsyncPromptVerbs:
         max_items: int | None = None,
         max_chars: int | None = None,
         max_tokens: int | None = None,
+        layer: str | Sequence[str] = "l2",
     ) -> Digest:
         """Return the memories that serve a query as one bounded block for a prompt (DI).
 
@@ -66,6 +67,7 @@ class AsyncPromptVerbs:
             max_items: At most so many memories; None takes the policy's, as for the next two.
             max_chars: At most so many characters in all, 240 or more.
             max_tokens: At most so many tokens in all, 100 or more.
+            layer: As for :meth:`recall`; passages of documents have a budget of their own.
 
         Raises:
             InvalidInput: If an argument is out of range or unknown.
@@ -82,6 +84,7 @@ class AsyncPromptVerbs:
             valid_at=valid_at,
             scopes=scopes,
             preference_bias=preference_bias,
+            layer=layer,
         )
         return await self._digester.digest(cue, rules)
 
@@ -102,13 +105,13 @@ class AsyncPromptVerbs:
         return await self._supplier.push(about)
 
     async def search_memory(
-        self, query: str, layer: str = "l2", top_k: int | None = None
+        self, query: str, layer: str | Sequence[str] = "l2", top_k: int | None = None
     ) -> Digest:
         """Return the best memories for a query as a block for a prompt, without a floor (RE-1).
 
         Args:
             query: As for :meth:`recall`.
-            layer: ``l2``, the long-term memory.
+            layer: As for :meth:`recall`.
             top_k: At most so many, 1 to 1,000; None takes the policy's, 5.
 
         Raises:

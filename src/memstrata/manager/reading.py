@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache, partial
@@ -14,6 +14,7 @@ from memstrata.domain.codec import decode, decode_all
 from memstrata.domain.cue import Cue
 from memstrata.domain.decision import Candidate
 from memstrata.domain.errors import ModelError, ScopeDenied
+from memstrata.domain.layer import MEMORY, Layer
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Explanation, Hit, Recall
 from memstrata.domain.receipt import Dropped, Ranking, Receipt, Seen, Shown
@@ -22,7 +23,7 @@ from memstrata.domain.value import from_us, to_us
 from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.reranking import candidates, has_slow_model, rank_again
 from memstrata.manager.services import Services
-from memstrata.manager.sights import VECTOR, Sight, Sights, owners_of
+from memstrata.manager.sights import VECTOR, Sight, Sights, Standing, owners_of
 from memstrata.policy.guards import CONSENT_REFUSED
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.enduring import enduring
@@ -103,7 +104,7 @@ class Reader:
 
     async def recall(self, cue: Cue) -> Recall:
         """Rank what the principal may see for a cue."""
-        asked, analysed = self.sights.begun(cue), None
+        asked, analysed = self.sights.begun(cue) if Layer.L2 in cue.layers else None, None
         try:
             # While a store over a network says where the owners stand.
             analysed = await self.asked(cue.query)
@@ -112,14 +113,46 @@ class Reader:
             if analysed is None and asked is not None:
                 await asked.dismiss()
         query, lost = analysed
-        sight = await self.sights.of(cue, asked)
-        return await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
+        sight = await self.sight(cue, asked)
+        found = await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
+        self.note_passages([hit.memory for hit in found.hits])
+        return found
+
+    async def sight(self, cue: Cue, asked: Standing | None = None) -> Sight:
+        """Return what a cue reads in the layers that it names, each as fresh as its source is.
+
+        Sources of documents are asked meanwhile; what failed or came too late is named (KN-1).
+        """
+        if cue.layers == MEMORY:
+            return await self.sights.of(cue, asked)
+        library = self._services.library
+        begun = library.begin(cue.query, cue.scopes)
+        now = self.now
+        sight = Sight((), (), now, now, ())
+        if Layer.L2 in cue.layers:
+            sight = await self.sights.of(cue, asked)
+        looked = await library.end(begun)
+        lost = await self.sights.completed(cue, looked.indexes)
+        return sight._replace(
+            degraded=(*sight.degraded, *looked.degraded, *lost),
+            documents=[*(index.freeze() for index in looked.indexes), *looked.frozen],
+        )
+
+    def note_passages(self, shown: Sequence[Memory]) -> None:
+        """Remember which passages of documents this reader was shown."""
+        passages = [memory for memory in shown if memory.is_passage]
+        self._services.library.note(self._principal.home.owner, passages)
+
+    def passages(self, ids: Sequence[str], scopes: Sequence[Scope]) -> Mapping[str, Memory]:
+        """Return passages of documents by id, as far as they can be looked up (KN-1)."""
+        reader = self._principal.home.owner
+        return self._services.library.find(ids, scopes, reader)
 
     async def aside(self, sight: Sight, work: Callable[[], T]) -> T:
         """Return what ranking a sight returns; where there is much to rank others on the caller's
         event loop go on meanwhile; likewise where a model takes part that takes its time.
         """
-        rows = sum(len(segment) for frozen in sight.frozen for segment in frozen.segments)
+        rows = sum(len(segment) for frozen in sight.columns for segment in frozen.segments)
         waits = has_slow_model(self._services) and rows
         return await self._services.aside(work) if waits or rows > MANY_RANKED else work()
 
@@ -200,11 +233,12 @@ class Reader:
         return found[0] if found else None
 
     async def all_known(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
-        """Return those of several memories that :meth:`one` returns, or would had they not expired;
-        each once.
+        """Return those of several memories that :meth:`one` returns, or would had they not expired,
+        and of passages of documents; each once.
         """
         heard = await self._heard(ids, scopes)
-        return await self.agreed([memory for memory in heard if self._is_meant(memory)])
+        agreed = await self.agreed([memory for memory in heard if self._is_meant(memory)])
+        return (*agreed, *self.passages(ids, scopes).values())
 
     async def agreed(self, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         """Return the memories that their owners do not refuse to have remembered, in order."""
@@ -288,7 +322,7 @@ class Reader:
         runners_up: int = 0,
     ) -> Ranked:
         """Rank what a cue reads, and order so many more than it asks for."""
-        pool = gather(sight.frozen, cue, sight.clock)
+        pool = gather(sight.columns, cue, sight.clock)
         bonus, chosen = self.policy.recall.preference_bonus, fusion or self._services.fusion
         return rank(pool, query, cue, chosen, sight.clock, bonus, runners_up=runners_up)
 
@@ -322,8 +356,10 @@ class Reader:
         """
         pool = ranked.pool
         if cue.kinds or cue.filter is not None:
-            pool = gather(sight.frozen, unasked(cue), sight.clock)
-        times = zip(sight.owners, newest(pool, sight.frozen), strict=True)
+            pool = gather(sight.columns, unasked(cue), sight.clock)
+        # Of documents there is no such time: they are read as they are.
+        known = newest(pool, sight.columns)[: len(sight.owners)]
+        times = zip(sight.owners, known, strict=True)
         return tuple(Seen(owner, from_us(time)) for owner, time in times if time is not None)
 
     def grounds(

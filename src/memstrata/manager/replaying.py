@@ -12,6 +12,7 @@ from memstrata.domain.codec import decode
 from memstrata.domain.cue import Cue
 from memstrata.domain.digest import Digest
 from memstrata.domain.errors import InvalidInput, NotReplayable, ScopeDenied
+from memstrata.domain.layer import MEMORY
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Hit, Recall
 from memstrata.domain.receipt import Made, Receipt
@@ -22,6 +23,8 @@ from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
 from memstrata.manager.sights import Sight, owners_of
 from memstrata.retrieval.enduring import enduring
+from memstrata.retrieval.owner_index import Frozen
+from memstrata.retrieval.shelf import laid_out
 
 
 class Replayer:
@@ -52,7 +55,8 @@ class Replayer:
             sight = sight._replace(degraded=receipt.degraded)
             make = partial(self._digester.made, sight, receipt.cue, page.rules, page.trigger)
             made = await self._reader.aside(sight, make)
-            if made.receipt.ranking == receipt.ranking and made.receipt.page == page:
+            is_same = (made.receipt.ranking, made.receipt.page) == (receipt.ranking, page)
+            if is_same and _is_whole(receipt, made.receipt):
                 return replace(made, receipt=receipt, made=Made.RANKED)
         composed = compose(shown, page.rules, sight.clock, self._services.tokens.count)
         return Digest(composed.text, composed.items, receipt, Made.RENDERED)
@@ -74,7 +78,8 @@ class Replayer:
             query, _ = await self._reader.asked(receipt.query, has_vector=has_vector)
             work = partial(self._reader.recalled, sight, receipt.cue, query)
             found = (await self._reader.aside(sight, work)).receipt
-            if (found.ranking, found.returned) == (receipt.ranking, receipt.returned):
+            is_same = (found.ranking, found.returned) == (receipt.ranking, receipt.returned)
+            if is_same and _is_whole(receipt, found):
                 made = Made.RANKED
         return Recall(hits, receipt.degraded, receipt, made)
 
@@ -100,7 +105,24 @@ class Replayer:
         if any(seen.owner not in owners for seen in receipt.seen):
             raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
         seen = {one.owner: one.known_at for one in receipt.seen}
-        return await self._reader.sights.past(receipt.cue, seen, receipt.at)
+        sight = await self._reader.sights.past(receipt.cue, seen, receipt.at)
+        if receipt.cue.layers == MEMORY:
+            return sight
+        return sight._replace(documents=await self._documents(receipt))
+
+    async def _documents(self, receipt: Receipt) -> Sequence[Frozen]:
+        """Return what can still be had of the documents that a read saw.
+
+        They have no past here. Catalogues are read as they are now: a passage that was changed
+        since has another id. Of others the passages that this process has shown lately are left;
+        nobody is asked over a network for the sake of a replay.
+        """
+        cue, library = receipt.cue, self._services.library
+        looked = await library.end(library.begin(cue.query, cue.scopes, remote=False))
+        ids = [shown.id for shown in receipt.returned]
+        left = library.shown(ids, cue.scopes, self._principal.home.owner)
+        kept = [laid_out([*left.values()], self._services.indexes)] if left else []
+        return [*(index.freeze() for index in looked.indexes), *kept]
 
     def _shown_again(self, sight: Sight, receipt: Receipt) -> Sequence[Hit]:
         """Return what was shown as it was then, in the order of the receipt.
@@ -109,7 +131,7 @@ class Replayer:
             NotReplayable: If any of it is gone.
         """
         wanted = {shown.id for shown in receipt.returned}
-        segments = [segment for frozen in sight.frozen for segment in frozen.segments]
+        segments = [segment for frozen in sight.columns for segment in frozen.segments]
         rows = [row for segment in segments for row in segment.rows if row.id in wanted]
         found = {m.id: m for m in map(decode, rows) if self._may_see(m, receipt.cue)}
         gone = tuple(shown.id for shown in receipt.returned if shown.id not in found)
@@ -126,6 +148,13 @@ class Replayer:
     def _may_see(self, memory: Memory, cue: Cue) -> bool:
         given = memory.purpose is None or memory.purpose == self._principal.purpose
         return given and memory.scope in cue.scopes and self._reader.hears(memory)
+
+
+def _is_whole(receipt: Receipt, found: Receipt) -> bool:
+    """Whether as much was ranked again as then: of documents some may be gone that were not shown
+    (KN-1).
+    """
+    return receipt.cue.layers == MEMORY or found.considered == receipt.considered
 
 
 def _as_of_then(memory: Memory, receipt: Receipt) -> Memory:

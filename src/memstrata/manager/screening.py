@@ -9,10 +9,10 @@ A detector is added in one place, :data:`DETECTORS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memstrata.domain.decision import Candidate
 from memstrata.domain.event import Event, EventType
@@ -22,9 +22,11 @@ from memstrata.domain.hygiene import STRUCK_OUT, TEXT_FIELDS, Action
 from memstrata.domain.memory import Memory, Triple
 from memstrata.domain.trust import Label, Sensitivity, Trust, join
 from memstrata.hygiene import poison, sensitive
-from memstrata.manager.scribe import Scribe
 from memstrata.policy.guards import HYGIENE_BLOCKED
 from memstrata.policy.rules import DEFAULT_POLICY, Policy
+
+if TYPE_CHECKING:
+    from memstrata.manager.scribe import Scribe
 
 FLAGGED = "hygiene_flagged"
 REDACTED = "hygiene_redacted"
@@ -69,6 +71,9 @@ SHORTEST = 5
 """Characters of the shortest text that any detector could say something about."""
 
 
+_WHOLE = ("content", "quote")
+"""Fields of one text each, in which places are places of that text."""
+
 NAMES = "names"
 """Field of findings in ids, in the name of a session, an agent, a model, a document (its URL)."""
 
@@ -98,17 +103,26 @@ def look(text: str, trust: Trust = Trust.USER) -> tuple[Finding, ...]:
     return found
 
 
-def screened(candidate: Candidate, policy: Policy) -> Candidate:
+def screened(
+    candidate: Candidate, policy: Policy, found: Sequence[Finding] | None = None
+) -> Candidate:
     """Look a candidate through and return it as policy has it go on.
 
-    What of its findings policy allows is left out. If none is left it comes back as it is.
+    What of its findings policy allows is left out, but for what a second look has cleared, which
+    the trail tells (HY-2). If none is left the candidate comes back as it is.
+
+    Args:
+        candidate: What is proposed.
+        policy: In force for its scope.
+        found: What was found in it, looked at a second time; None has it looked through here.
     """
-    found = findings_of(candidate)
+    found = findings_of(candidate) if found is None else found
     rules = policy.hygiene
-    told = tuple(f for f in found if rules.action_on(f) is not Action.ALLOW)
+    minded = [f for f in found if rules.action_on(f) is not Action.ALLOW]
+    told = tuple(f for f in found if f.second is not None or f in minded)
     if not told:
         return replace(candidate, findings=()) if candidate.findings else candidate
-    marks = dict.fromkeys((*candidate.marks, *(finding.mark for finding in told)))
+    marks = dict.fromkeys((*candidate.marks, *(finding.mark for finding in minded)))
     struck = {f.mark for f in told if rules.action_on(f) in (Action.BLOCK, Action.REDACT)}
     label = candidate.label
     done = {rules.action_on(f) for f in told if not _only_marks(f, candidate)}
@@ -165,8 +179,11 @@ def note_flags(
     candidate: Candidate, memory: Memory, policy: Policy, scribe: Scribe
 ) -> tuple[Event, ...]:
     """Record what was found in what is stored all the same (HY-7)."""
-    done = (policy.hygiene.action_on(finding) for finding in candidate.findings)
-    told = (f"{_REASONS[a]}:{f.mark}" for a, f in zip(done, candidate.findings, strict=True))
+    told: list[str] = []
+    for finding in candidate.findings:
+        done = _REASONS.get(policy.hygiene.action_on(finding))
+        told += [] if done is None else [f"{done}:{finding.mark}"]
+        told += [] if finding.second is None else [finding.second.reason(finding.mark)]
     reasons = tuple(dict.fromkeys(told))
     event = scribe.record(
         EventType.FLAGGED,
@@ -178,15 +195,17 @@ def note_flags(
     return (event,)
 
 
-def scores_of(candidate: Candidate) -> Mapping[str, Mapping[str, float]]:
+def scores_of(candidate: Candidate) -> Mapping[str, Any]:
     """Return how sure the detectors of poison were, as details of an event: ``scores`` by mark, the
-    highest of each, to two places; nothing where none was found.
+    highest of each, to two places; and who has looked a second time. Nothing where none was found.
     """
     scores: dict[str, float] = {}
     for finding in candidate.findings:
         if finding.concern is Concern.POISON:
             scores[finding.mark] = max(scores.get(finding.mark, 0.0), round(finding.score, 2))
-    return {"scores": scores} if scores else {}
+    again = {f.mark: f.second.to_dict() for f in candidate.findings if f.second is not None}
+    told = {"scores": scores} if scores else {}
+    return {**told, "second_look": again} if again else told
 
 
 def _found_in(part: _Part, trust: Trust) -> Iterator[Finding]:
@@ -301,7 +320,10 @@ class _Striker:
         )
 
     def _found(self, part: _Part, field: str) -> list[Finding]:
-        found = _found_in(part, self._candidate.label.trust)
+        found = [*_found_in(part, self._candidate.label.trust)]
+        if field in _WHOLE:
+            # Others may have found more in it.
+            found += self._candidate.findings
         return [each for each in found if each.field == field and each.mark in self._marks]
 
     def _clean(self, field: str, text: str, name: str = "") -> str:

@@ -16,12 +16,15 @@ from memstrata.manager.backing_up import Backups
 from memstrata.manager.counting import Counters
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
+from memstrata.manager.library import Library
 from memstrata.manager.rates import Rates
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Aside,
+    Classifier,
     Clock,
     CodedStore,
+    Finder,
     Ids,
     LanguageModel,
     MemoryStore,
@@ -60,6 +63,7 @@ class Services:
         journal: What readers did, until it is written.
         reindexing: Makes index entries of another model or analyser anew.
         backups: Takes backups, on time too.
+        library: Sources of documents (KN-1).
         aside: Where work of more than a millisecond is done.
         tokens: Counts tokens for budgets.
         mode: ``local`` or ``incognito``.
@@ -67,6 +71,8 @@ class Services:
         undelivered: Work between owners that could not be carried out when last tried: id of the
             item to the name of the error. No content, no scope: everybody may see ``status``.
         noted: Hash of the policy that this process has seen on record, by org.
+        classifier: Looks a second time at what is suspicious, or None (HY-2).
+        finder: Finds in texts what the detectors here may not know, or None.
         reranker: Reads the best again, or None.
         rerank_candidates: How many of them.
         housekeeping: Collects once a day what has aged out.
@@ -91,6 +97,7 @@ class Services:
     journal: ReadJournal
     reindexing: Background
     backups: Backups
+    library: Library
     aside: Aside
     sessions: SessionStore
     session_rules: SessionRules = field(default_factory=SessionRules)
@@ -101,6 +108,8 @@ class Services:
     problems: tuple[str, ...] = ()
     undelivered: dict[str, str] = field(default_factory=dict)
     noted: dict[str, str] = field(default_factory=dict)
+    classifier: Classifier | None = None
+    finder: Finder | None = None
     reranker: Reranker | None = None
     rerank_candidates: int = 30
     housekeeping: Housekeeping = field(default_factory=Housekeeping)

@@ -152,7 +152,8 @@ class Showing:
         for memory in shown:
             theirs = memory.scope.owner
             if theirs == owner or theirs.user is None:
-                name = memory.id if theirs == owner else f" {memory.id}"
+                is_own = theirs == owner and not memory.is_passage
+                name = memory.id if is_own else f" {memory.id}"
                 self._said[session, name] = (memory.key, memory.content, at)
 
     def taken(self) -> Said:

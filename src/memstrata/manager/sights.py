@@ -41,6 +41,7 @@ class Sight(NamedTuple):
         now: The clock of the read.
         clock: Time to rank at: the system time that was asked for, or else ``now``.
         degraded: Names of what could not be reached.
+        documents: Columns of the passages that are read beside memories.
     """
 
     owners: Sequence[Scope]
@@ -48,6 +49,12 @@ class Sight(NamedTuple):
     now: datetime
     clock: datetime
     degraded: tuple[str, ...]
+    documents: Sequence[Frozen] = ()
+
+    @property
+    def columns(self) -> Sequence[Frozen]:
+        """All that is ranked: those of the owners, then those of documents."""
+        return [*self.frozen, *self.documents] if self.documents else self.frozen
 
 
 class Sights:
@@ -84,10 +91,7 @@ class Sights:
             indexes = self._services.indexes.of_all(owners)
             standing = asked or self._standing(owners, indexes)
             current, degraded = await self._refreshed(owners, indexes, standing)
-            # Who only lists needs no vectors.
-            waits = cue.query and any(index.bare for index in current)
-            if waits and not await self._completer.indexes(current):
-                degraded = (*degraded, VECTOR)
+            degraded += await self.completed(cue, current)
             pairs = zip(owners, current, strict=True)
             frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
             return Sight([*frozen], [*frozen.values()], now, now, degraded)
@@ -95,6 +99,12 @@ class Sights:
             return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
         stood = zip(owners, await self._services.store.heads(owners), strict=True)
         return await self.past(cue, {o: from_us(head.known_at) for o, head in stood if head}, now)
+
+    async def completed(self, cue: Cue, indexes: Sequence[OwnerIndex]) -> tuple[str, ...]:
+        """Let entries have the vectors that they wait for; name what is missing afterwards."""
+        # Who only lists needs no vectors.
+        waits = cue.query and any(index.bare for index in indexes)
+        return (VECTOR,) if waits and not await self._completer.indexes(indexes) else ()
 
     async def past(self, cue: Cue, known_at: Mapping[Scope, datetime], now: datetime) -> Sight:
         """Return what a cue reads of each owner as of a system time.

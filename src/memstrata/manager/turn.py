@@ -280,7 +280,7 @@ class WriteTurn:
         if self._binds(snapshot.tombstoned.intersection(marks_of(candidate))):
             return self._refuse(candidate, OutcomeKind.BLOCKED, (TOMBSTONED,), scribe)
         if found := hygiene_blocked(candidate, self.policy):
-            return self._refuse(candidate, OutcomeKind.BLOCKED, (found,), scribe)
+            return self._refuse(candidate, OutcomeKind.BLOCKED, found, scribe)
         name = held_as(candidate, kind.value)
         if name in self._waiting:
             return Outcome(kind, None, (*judgement.reasons, "already_held"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -12,6 +12,7 @@ from memstrata.domain.change import Snapshot, TurnRequest
 from memstrata.domain.codec import decode
 from memstrata.domain.consent import NO_REFUSALS, Refusals, refusals_of
 from memstrata.domain.decision import (
+    NO_USAGE,
     Candidate,
     Commit,
     Drop,
@@ -24,6 +25,7 @@ from memstrata.domain.decision import (
     Usage,
 )
 from memstrata.domain.errors import InvalidInput, ScopeDenied
+from memstrata.domain.findings import Finding
 from memstrata.domain.memory import Draft, Memory
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.value import shown
@@ -35,6 +37,7 @@ from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.rates import is_limited
 from memstrata.manager.room import exceeded
 from memstrata.manager.screening import screened
+from memstrata.manager.second_looks import second_looks
 from memstrata.manager.services import Services
 from memstrata.manager.turn import WriteTurn, marks_of
 from memstrata.manager.waiting import Release
@@ -67,6 +70,8 @@ class Writer:
         self._services = services
         self._principal = principal
         self._echoes = Echoes(services, principal)
+        # What second looks have cost and no outcome has told yet.
+        self._spent = NO_USAGE
 
     def policy(self, scope: Scope) -> Policy:
         """Return the policy in force for a scope's org."""
@@ -102,13 +107,33 @@ class Writer:
     def _rules(self) -> DraftRules:
         return rules_of(self.policy(self._principal.home))
 
-    def judge(self, candidate: Candidate) -> Judgement:
+    def judge(self, candidate: Candidate, found: Sequence[Finding] | None = None) -> Judgement:
         """Look a candidate through, then judge it, both by the policy of its scope.
 
         See :func:`memstrata.manager.screening.screened` and :func:`judged_under`.
+
+        Args:
+            candidate: What is proposed.
+            found: What was found in it already; None has it looked through.
         """
         policy = self.policy(candidate.scope)
-        return judged_under(screened(candidate, policy), policy)
+        return judged_under(screened(candidate, policy, found), policy)
+
+    async def _looks(
+        self, candidates: Sequence[Candidate], echoes: Collection[int]
+    ) -> dict[int, Sequence[Finding]]:
+        """Return what others find in candidates, by place; nothing where nobody else looks."""
+        if self._services.classifier is None and self._services.finder is None:
+            return {}
+        places = [
+            place
+            for place, each in enumerate(candidates)
+            if place not in echoes and each.retracts is None
+        ]
+        asked = [(candidates[place], self.policy(candidates[place].scope)) for place in places]
+        looked = await second_looks(self._services, asked)
+        self._spent += looked.usage
+        return dict(zip(places, looked.findings, strict=True))
 
     async def judged(self, candidates: Sequence[Candidate]) -> tuple[Judgement, ...]:
         """Judge the candidates of one proposal, rights included; one judgement each, in order.
@@ -123,6 +148,7 @@ class Writer:
         _check_size(candidates)
         left = self.policy(self._principal.home).proposals.max_items
         echoes = await self._echoes.among(candidates, fresh=True)
+        looks = await self._looks(candidates, echoes)
         judgements: list[Judgement] = []
         for place, candidate in enumerate(candidates):
             if place in echoes:
@@ -134,7 +160,7 @@ class Writer:
             counts = candidate.proposer is Proposer.RULES
             over = counts and left <= 0
             left -= counts
-            judgement = self.judge(candidate)
+            judgement = self.judge(candidate, looks.get(place))
             if over:
                 judgement = Drop(judgement.candidate, (TOO_MANY,))
             judgements.append(await self._permitted(judgement))
@@ -171,8 +197,11 @@ class Writer:
         for scope in {candidate.scope for candidate in candidates}:
             await self.check_right(scope)
         echoes = await self._echoes.among(candidates, fresh=False)
+        looks = await self._looks(candidates, echoes)
         judgements = [
-            Drop(candidate, (REPEATED,)) if place in echoes else self.judge(candidate)
+            Drop(candidate, (REPEATED,))
+            if place in echoes
+            else self.judge(candidate, looks.get(place))
             for place, candidate in enumerate(candidates)
         ]
         return await self.write_turn(owner, judgements)
@@ -326,7 +355,9 @@ class Writer:
         services.counters.wrote(turn.outcomes)
         services.reindexing.wrote(owner, index)
         outcomes = await self._with_repeated(owner, turn)
-        return _charged(outcomes, 0 if prepared.lost else len(prepared.by_text))
+        spent, self._spent = self._spent, NO_USAGE
+        embedded = Usage(embedded_texts=0 if prepared.lost else len(prepared.by_text))
+        return _charged(outcomes, spent + embedded)
 
     async def _told(self, owner: Scope) -> Refusals:
         """Return what the principal refused, where it writes for others; its own comes with the
@@ -367,11 +398,11 @@ def _as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
     return replace(first, kind=OutcomeKind.FORGOTTEN, reasons=reasons)
 
 
-def _charged(outcomes: tuple[Outcome, ...], embedded: int) -> tuple[Outcome, ...]:
-    """Put the batch's embedding on the first outcome, so that the sum is right."""
-    if not outcomes or not embedded:
+def _charged(outcomes: tuple[Outcome, ...], usage: Usage) -> tuple[Outcome, ...]:
+    """Put what the batch has cost on the first outcome, so that the sum is right."""
+    if not outcomes or usage == NO_USAGE:
         return outcomes
-    first, usage = outcomes[0], Usage(embedded_texts=embedded)
+    first = outcomes[0]
     charged = Outcome(first.kind, first.memory, first.reasons, first.events, first.usage + usage)
     return (charged, *outcomes[1:])
 

@@ -31,6 +31,7 @@ from memstrata.domain.budgets import (
     PushRules,
 )
 from memstrata.domain.errors import PolicyInvalid
+from memstrata.domain.findings import Severity
 from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.gates import GateRules
 from memstrata.domain.hygiene import CLASSES, Action, HygieneRules
@@ -156,6 +157,8 @@ class _Digest(_Section):
     procedural: _Budget
     episodic: _Budget
     turns: _Budget
+    documents: _Budget
+    passage_chars: Annotated[int, Field(ge=MIN_ITEM_CHARS, le=100_000)]
 
 
 class _Push(_Section):
@@ -208,6 +211,10 @@ class _Hygiene(_Section):
     classes: dict[Name, Action]
     # More would be judged worse, and takes longer than a question may.
     model_pairs: Annotated[int, Field(ge=0, le=200)]
+    second_look: tuple[Severity, ...]
+    second_looks: Annotated[int, Field(ge=0, le=100)]
+    confirmed: Action
+    cleared: Action
 
 
 class _Policy(_Section):
@@ -369,17 +376,16 @@ def _contradictions(policy: _Policy) -> Iterator[tuple[yamltree.Path, str]]:
 
 def _unknown_hygiene(rules: _Hygiene, *, seals: bool) -> Iterator[tuple[yamltree.Path, str]]:
     """Yield classes that nobody knows, and actions that the store cannot do (HY-1)."""
-    actions: dict[yamltree.Path, Action] = {
-        ("hygiene", "high"): rules.high,
-        ("hygiene", "suspicious"): rules.suspicious,
-    }
+    named = ("high", "suspicious", "confirmed", "cleared")
+    actions: dict[yamltree.Path, Action] = {("hygiene", n): getattr(rules, n) for n in named}
     actions |= {("hygiene", "classes", name): action for name, action in rules.classes.items()}
     for name in sorted(rules.classes.keys() - CLASSES):
         problem = f"there is no class {shown(name)}{_advice(name, sorted(CLASSES))}"
         yield ("hygiene", "classes", name), f"hygiene.classes.{name}: {problem}"
+    whole = () if "secret" in rules.classes else named[:2]
     for at, action in actions.items():
-        dotted, is_whole = ".".join(map(str, at)), len(at) == 2 and "secret" not in rules.classes
-        if action is Action.HOLD and (is_whole or str(at[-1]).startswith("secret")):
+        dotted = ".".join(map(str, at))
+        if action is Action.HOLD and (at[-1] in whole or str(at[-1]).startswith("secret")):
             yield at, f"{dotted}: with 'hold' secrets would wait in plain; say secret: redact"
         if action is Action.ENCRYPT and not seals:
             problem = "'encrypt' takes a store that seals what lies in it, and this one does not"
@@ -402,7 +408,7 @@ def _advice(name: str, known: Iterable[str]) -> str:
 
 def _policy(checked: _Policy) -> Policy:
     """Turn validated data into the policy's own values."""
-    proposals = _fields(checked.proposals)
+    proposals, hygiene = _fields(checked.proposals), _fields(checked.hygiene)
     proposals["keys"] = MappingProxyType(proposals["keys"])
     categories = {name: Category(**_fields(each)) for name, each in checked.categories.items()}
     kinds = {kind.value: name for kind, name in checked.category_of_kind.items()}
@@ -425,12 +431,7 @@ def _policy(checked: _Policy) -> Policy:
         pull=PullRules(**_fields(checked.pull)),
         feedback=FeedbackRules(**_fields(checked.feedback)),
         quotas=Quotas(**_fields(checked.quotas)),
-        hygiene=HygieneRules(
-            high=checked.hygiene.high,
-            suspicious=checked.hygiene.suspicious,
-            classes=MappingProxyType(dict(checked.hygiene.classes)),
-            model_pairs=checked.hygiene.model_pairs,
-        ),
+        hygiene=HygieneRules(**hygiene | {"classes": MappingProxyType(hygiene["classes"])}),
     )
 
 

@@ -36,6 +36,7 @@ from collections.abc import Iterable
 
 from memstrata.domain.consent import About
 from memstrata.domain.decision import Approved, Candidate, Commit, Proposer, Refused
+from memstrata.domain.findings import Finding
 from memstrata.domain.held import HYGIENE_HELD
 from memstrata.domain.hygiene import Action
 from memstrata.domain.memory import Kind
@@ -84,7 +85,7 @@ def approve(
         reason
         for reason in (
             None if may_write(principal, candidate.scope, grants) else "scope_not_own",
-            hygiene_blocked(candidate, policy),
+            *hygiene_blocked(candidate, policy),
             *(() if released else hygiene_held(candidate, policy)),
             _against_category(candidate, policy),
             _against_trust(candidate, policy),
@@ -105,20 +106,30 @@ def consent_refused(by: About) -> str:
     return f"{CONSENT_REFUSED}:{by.value}"
 
 
-def hygiene_blocked(candidate: Candidate, policy: Policy) -> str | None:
-    """Return the reason of a refusal for what hygiene found, or None where policy blocks none."""
+def hygiene_blocked(candidate: Candidate, policy: Policy) -> tuple[str, ...]:
+    """Return the reason of a refusal for what hygiene found, and what a second look said of that;
+    nothing where policy blocks none.
+    """
     for finding in candidate.findings:
         if policy.hygiene.action_on(finding) is Action.BLOCK:
-            return f"{HYGIENE_BLOCKED}:{finding.mark}"
-    return None
+            return (f"{HYGIENE_BLOCKED}:{finding.mark}", *_looked_again([finding]))
+    return ()
 
 
 def hygiene_held(candidate: Candidate, policy: Policy) -> tuple[str, ...]:
-    """Return for what of hygiene's findings policy has a candidate wait, each mark once."""
+    """Return for what of hygiene's findings policy has a candidate wait, each mark once, and what a
+    second look said of those.
+    """
     if not candidate.findings:
         return ()
-    held = (f for f in candidate.findings if policy.hygiene.action_on(f) is Action.HOLD)
-    return tuple(dict.fromkeys(f"{HYGIENE_HELD}:{finding.mark}" for finding in held))
+    held = [f for f in candidate.findings if policy.hygiene.action_on(f) is Action.HOLD]
+    marks = dict.fromkeys(f"{HYGIENE_HELD}:{finding.mark}" for finding in held)
+    return (*marks, *_looked_again(held))
+
+
+def _looked_again(findings: Iterable[Finding]) -> tuple[str, ...]:
+    told = (f.second.reason(f.mark) for f in findings if f.second is not None)
+    return tuple(dict.fromkeys(told))
 
 
 def may_write(principal: Principal, target: Scope, grants: Iterable[Grant] = ()) -> bool:

@@ -7,7 +7,8 @@ in ``capabilities``, never found out by trying.
 from memstrata.ports.backups import BackupStore, RevertibleStore
 from memstrata.ports.capability import Capability
 from memstrata.ports.carrying import PortableStore, Portrait
-from memstrata.ports.host import Alarm, Aside, Clock, Ids
+from memstrata.ports.classifiers import Classified, Classifier, Finder
+from memstrata.ports.host import Alarm, Aside, Beside, Clock, Ids
 from memstrata.ports.keys import (
     KEY_BYTES,
     Anchor,
@@ -17,6 +18,7 @@ from memstrata.ports.keys import (
     KeyRing,
     KeyVault,
 )
+from memstrata.ports.knowledge import KnowledgeSource
 from memstrata.ports.models import (
     TYPICAL_UNRELATED,
     Embedder,
@@ -39,14 +41,19 @@ __all__ = [
     "Anchored",
     "Aside",
     "BackupStore",
+    "Beside",
     "Capability",
+    "Classified",
+    "Classifier",
     "Clock",
     "CodedStore",
     "DataKey",
     "Embedder",
+    "Finder",
     "Ids",
     "KeyRing",
     "KeyVault",
+    "KnowledgeSource",
     "LanguageModel",
     "MemoryStore",
     "ModelAnswer",

@@ -14,7 +14,8 @@ class Capability(StrEnum):
     :class:`PortableStore`. ``backups``: it is a :class:`BackupStore`; ``revertible``: a
     :class:`RevertibleStore`. ``coded``: the store is a :class:`CodedStore`; ``sealed``: what it
     keeps is encrypted (FX-13), so that a policy may say ``encrypt``. ``queries``: the
-    embedder is a :class:`QueryEmbedder`.
+    embedder is a :class:`QueryEmbedder`. ``catalogue``: a source of documents gives all that it has
+    whatever is asked; ``remote``: it asks others over a network.
     """
 
     INLINE = "inline"
@@ -26,3 +27,5 @@ class Capability(StrEnum):
     QUERIES = "queries"
     CODED = "coded"
     SEALED = "sealed"
+    CATALOGUE = "catalogue"
+    REMOTE = "remote"

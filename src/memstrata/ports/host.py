@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -33,6 +34,15 @@ class Aside(Protocol):
 
     async def __call__(self, work: Callable[[], T]) -> T:
         """Return what the work returns, or raise what it raises."""
+
+
+class Beside(Protocol):
+    """Where work is begun that nobody may come to wait for to its end."""
+
+    def __call__(self, work: Callable[[], T]) -> Future[T]:
+        """Begin a piece of work on a thread of its own, and return at once; what it raises is told
+        by the future. A process that ends does not wait for it.
+        """
 
 
 class Alarm(Protocol):

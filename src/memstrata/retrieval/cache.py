@@ -79,6 +79,10 @@ class IndexCache:
             index = self._warm[owner] = self._new()
             return index
 
+    def apart(self) -> OwnerIndex:
+        """Return an empty index of what no owner of the store has; it is not in the budget."""
+        return self._new()
+
     def frozen_at(self, rows: Sequence[StoredRow]) -> Frozen:
         """Return columns of rows that belong to no current index, for reads of another time."""
         past = self._new()

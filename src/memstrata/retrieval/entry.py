@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from memstrata.domain.checks import with_check
 from memstrata.domain.codec import KIND_CODES, SENSITIVITY_CODES, code_of, encode_time
 from memstrata.domain.decision import TURN_CATEGORY, Candidate
-from memstrata.domain.memory import Kind, Memory, Place, Triple
+from memstrata.domain.memory import PASSAGE_CATEGORY, Kind, Memory, Place, Triple
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import to_us
 from memstrata.language.names import posted
@@ -129,7 +129,12 @@ def optional_tag(name: str | None) -> int:
 
 
 def index_text(memory: Memory | Candidate) -> str:
-    """Return the text that a memory is found by: speaker, key and tags stand with the content."""
+    """Return the text that a memory is found by: speaker, key and tags stand with the content; with
+    a passage, title and headings of its document.
+    """
+    if memory.category == PASSAGE_CATEGORY:
+        named = (str(memory.metadata.get(name, "")) for name in ("title", "heading"))
+        return ": ".join((*filter(None, dict.fromkeys(named)), memory.content))
     key = "" if memory.key is None else memory.key.replace("_", " ").replace("-", " ")
     lead = [part for part in (memory.speaker, key) if part]
     text = f"{' '.join(lead)}: {memory.content}" if lead else memory.content

@@ -16,6 +16,7 @@ if "pytest" in sys.modules:
                 "base",
                 "care",
                 "carrying",
+                "knowledge",
                 "moving",
                 "renewal",
                 "rows",
