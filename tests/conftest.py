@@ -39,6 +39,7 @@ ON_POSTGRES = frozenset(
         "test_leaks",
         "test_promotion_delivery",
         "test_read_journal",
+        "test_recall_switch",
         "test_rights",
         "test_same_answers",
         "test_world_time",

@@ -56,6 +56,7 @@ def blocking() -> None:
         )
         assert_type(outcome, memstrata.Outcome)
         assert_type(outcome.kind, memstrata.OutcomeKind)
+        assert_type(memory.set_recall(False), memstrata.ConsentChange)
         many = memory.remember_many([memstrata.Draft("x", kind="episodic", metadata={})])
         assert_type(many, list[memstrata.Outcome])
         assert_type(memory.capture("Call me Ana.", role="user"), memstrata.CaptureReport)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memstrata.digest.text import visible
+from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.decision import CaptureReport, Outcome
 from memstrata.domain.digest import Verification
 from memstrata.domain.hindsight import DryRun, Life, Rejudged
@@ -70,6 +71,8 @@ def recall(value: Recall) -> str:
             lines.append(f"      careful: {', '.join(hit.warnings)}")
     if value.degraded:
         lines.append(f"without: {', '.join(value.degraded)}")
+    if RECALL_OFF in value.degraded:
+        lines.append("recall is off for this user: `memstrata consent recall on`")
     return "\n".join(lines) or NOTHING
 
 

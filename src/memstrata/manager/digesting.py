@@ -92,7 +92,7 @@ class Digester:
         asked = replace(cue, floor=rules.floor, limit=rules.candidates)
         now = self._reader.now
         nothing = Sight((), (), now, now, ())
-        sight = await self._reader.sights.of(asked) if rules.enabled else nothing
+        sight = await self._reader.audible(asked) if rules.enabled else nothing
         made = await self._reader.aside(sight, partial(self.made, sight, asked, rules, trigger))
         self._notes.read(made.items, made.receipt.at)
         self._notes.add(made.receipt)

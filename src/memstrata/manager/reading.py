@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from memstrata.domain.ageing import SUMMARY_CATEGORY, seen_at
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import decode, decode_all
+from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.cue import Cue
 from memstrata.domain.decision import Candidate
 from memstrata.domain.errors import ModelError, ScopeDenied
@@ -22,7 +23,7 @@ from memstrata.domain.value import from_us, to_us
 from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.reranking import candidates, has_slow_model, rank_again
 from memstrata.manager.services import Services
-from memstrata.manager.sights import VECTOR, Sight, Sights, owners_of
+from memstrata.manager.sights import VECTOR, Sight, Sights, Standing, owners_of
 from memstrata.policy.guards import CONSENT_REFUSED
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.enduring import enduring
@@ -112,8 +113,22 @@ class Reader:
             if analysed is None and asked is not None:
                 await asked.dismiss()
         query, lost = analysed
-        sight = await self.sights.of(cue, asked)
+        sight = await self.audible(cue, asked)
         return await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
+
+    async def audible(self, cue: Cue, asked: Standing | None = None) -> Sight:
+        """Return what a cue reads for a recall or a digest; nothing while recall is off (MO-2).
+
+        Args:
+            cue: Whose scopes.
+            asked: Where its owners stand, if somebody has begun to ask.
+        """
+        sight = await self.sights.of(cue, asked)
+        return await self.sights.audible(sight, cue, self._principal.home.owner)
+
+    async def is_off(self) -> bool:
+        """Whether the principal's owner has switched recall off (MO-2)."""
+        return await self.sights.is_off(self._principal.home.owner)
 
     async def aside(self, sight: Sight, work: Callable[[], T]) -> T:
         """Return what ranking a sight returns; where there is much to rank others on the caller's
@@ -153,7 +168,9 @@ class Reader:
         """Say why a memory is or is not recalled for a cue."""
         if not await self.agreed([memory]):
             return Explanation(memory.id, excluded=(CONSENT_REFUSED,))
-        sight = await self.sights.of(cue)
+        sight = await self.audible(cue)
+        if RECALL_OFF in sight.degraded:
+            return Explanation(memory.id, excluded=(RECALL_OFF,))
         query, _ = await self.asked(cue.query)
         ranked = await self.aside(sight, partial(self.rank, sight, query, cue))
         return explain(memory, sight.frozen, ranked, query, cue, sight.clock)

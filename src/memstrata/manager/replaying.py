@@ -100,7 +100,10 @@ class Replayer:
         if any(seen.owner not in owners for seen in receipt.seen):
             raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
         seen = {one.owner: one.known_at for one in receipt.seen}
-        return await self._reader.sights.past(receipt.cue, seen, receipt.at)
+        sights, reader = self._reader.sights, self._principal.home.owner
+        sight = await sights.past(receipt.cue, seen, receipt.at)
+        # While recall is off what was shown is as gone as what was refused.
+        return await sights.audible(sight, receipt.cue, reader)
 
     def _shown_again(self, sight: Sight, receipt: Receipt) -> Sequence[Hit]:
         """Return what was shown as it was then, in the order of the receipt.
