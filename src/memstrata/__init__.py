@@ -65,6 +65,12 @@ from memstrata.domain.hygiene import Action
 from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
 from memstrata.domain.recall import Explanation, Hit, Recall
 from memstrata.domain.receipt import Made, Receipt, Trigger
+from memstrata.domain.records import (
+    FeedbackRecord,
+    RecordsPurged,
+    SafetyRecord,
+    SafetySeverity,
+)
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.review import Keep, Review, ReviewStatus
 from memstrata.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
@@ -212,6 +218,7 @@ __all__ = [
     "Explanation",
     "ExportReport",
     "Fate",
+    "FeedbackRecord",
     "Finding",
     "GcReport",
     "Grant",
@@ -249,6 +256,7 @@ __all__ = [
     "Recall",
     "Receipt",
     "ReceiptCheck",
+    "RecordsPurged",
     "ReindexReport",
     "Rejudged",
     "RestoreReport",
@@ -256,6 +264,8 @@ __all__ = [
     "Review",
     "ReviewStatus",
     "Right",
+    "SafetyRecord",
+    "SafetySeverity",
     "Scan",
     "ScannedMemory",
     "Scope",

@@ -247,6 +247,7 @@ class AsyncStrata:
         try:
             await self._services.journal.close()
         finally:
+            self._services.records.store.close()
             await self._services.store.close()
         self._services.indexes.clear()  # what is warm must not answer for a store that is gone
         for close in self._services.closers:

@@ -21,10 +21,12 @@ from memstrata.adapters.system import (
 from memstrata.choosing import (
     beside_store,
     choose_models,
+    closing_if_it_fails,
     hold_to_store,
 )
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.errors import ConfigurationError, MissingExtra
+from memstrata.domain.records import RecordRules
 from memstrata.domain.value import shown
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager import Services
@@ -34,7 +36,8 @@ from memstrata.manager.collecting import keep_house
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.reindexing import Remaker
-from memstrata.opening import Keys, open_store, place_of
+from memstrata.manager.shelves import Shelves
+from memstrata.opening import Keys, open_records, open_store, place_of
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Alarm,
@@ -129,12 +132,17 @@ def assemble(
     store: MemoryStore = DictStore()
     if not hidden:
         store = open_store(target, chosen, inline=inline, filling=filling, keys=keys)
-    hold_to_store(policies, store)
+    with closing_if_it_fails(store):
+        hold_to_store(policies, store)
+        records = open_records(target, chosen, store, keys=keys)
+    rules = RecordRules(chosen.safety_days, chosen.feedback_days)
     shares_a_loop = Capability.INLINE not in store.capabilities
     # A caller without a loop of his own waits himself. Over a server's store all of them share
     # one, which a model that takes its time must not stop.
     waits_himself = inline and not (models.are_slow and shares_a_loop)
     time, aside = clock or SystemClock(), on_the_spot if waits_himself else on_a_thread
+    # Records are asked by calls that block, over a network too.
+    beside = on_the_spot if inline and not shares_a_loop else on_a_thread
     remaker = Remaker(store, indexes, time, aside)
     found, problems = (None, ()) if hidden or model is not None else _model(chosen)
     services = Services(
@@ -145,6 +153,7 @@ def assemble(
         ids=ids or SystemIds(),
         journal=ReadJournal(store, rings),
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
+        records=Shelves(records, beside, rules),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
         aside=aside,
         model=None if hidden else model or found,
@@ -199,7 +208,7 @@ def _backups(
         changed |= dict.fromkeys(("anchor", "keys", "keys_file", "keys_command", "key_vault"))
         changed["encrypt"] = False
     elif Capability.SEALED in store.capabilities:
-        changed["key_vault"] = settings.key_vault or beside_store(Path(store.location))
+        changed["key_vault"] = settings.key_vault or beside_store(Path(store.location), "vault")
     of_copies = settings.model_copy(update=changed)
     # Looking through a copy takes a while: on a server's shared loop, on threads beside it.
     steps_in = inline and Capability.INLINE in store.capabilities

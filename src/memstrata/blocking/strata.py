@@ -14,6 +14,7 @@ from memstrata.blocking.carrying import AdminCarrying
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.hygiene import AdminHygiene
 from memstrata.blocking.manager import MemoryManager
+from memstrata.blocking.recording import AdminRecords
 from memstrata.domain.backups import BackupReport, RestoredStore
 from memstrata.domain.coding import KeysReport
 from memstrata.domain.collecting import GcReport
@@ -48,7 +49,7 @@ class Agent:
         return self._driver.run(self._agent.run(message, request), asks_model=True)
 
 
-class Admin(AdminCarrying, AdminHygiene):
+class Admin(AdminCarrying, AdminHygiene, AdminRecords):
     """An administrator's handle; see :class:`memstrata.AsyncAdmin`."""
 
     _admin: AsyncAdmin

@@ -23,6 +23,7 @@ from memstrata.cli import (
     forgetting,
     holding,
     keys,
+    recording,
     reindexing,
     render,
     scanning,
@@ -216,6 +217,7 @@ app.command()(reindexing.reindex)
 app.command()(collecting.gc)
 app.command()(cycles.hygiene)
 carrying.register(app)
+recording.register(app)
 scanning.register(app)
 
 

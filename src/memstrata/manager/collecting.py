@@ -395,5 +395,10 @@ def keep_house(services: Services) -> None:
         return report
 
     services.housekeeping.serve(
-        collect, services.indexes.owners, services.store, services.clock, services.ids
+        collect,
+        services.indexes.owners,
+        services.store,
+        services.clock,
+        services.ids,
+        services.records.tidy,
     )

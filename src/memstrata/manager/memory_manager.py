@@ -31,6 +31,7 @@ from memstrata.manager.hygiene_verbs import AsyncHygieneVerbs
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.manager.reading import unlimited
+from memstrata.manager.recording_verbs import AsyncRecordingVerbs
 from memstrata.manager.reporting import status_of
 from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
@@ -48,6 +49,7 @@ class AsyncMemoryManager(
     AsyncEchoVerbs,
     AsyncCycleVerbs,
     AsyncHoldingVerbs,
+    AsyncRecordingVerbs,
 ):
     """Remembers and recalls for one principal.
 

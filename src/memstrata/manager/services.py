@@ -14,6 +14,7 @@ from memstrata.manager.counting import Counters
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.rates import Rates
+from memstrata.manager.shelves import Shelves
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Aside,
@@ -43,6 +44,7 @@ class Services:
         fusion: How recall ranks.
         journal: What readers did, until it is written.
         reindexing: Makes index entries of another model or analyser anew.
+        records: Safety records and feedback, which lie apart, and how long they are kept.
         backups: Takes backups, on time too.
         aside: Where work of more than a millisecond is done.
         tokens: Counts tokens for budgets.
@@ -71,6 +73,7 @@ class Services:
     ids: Ids
     journal: ReadJournal
     reindexing: Background
+    records: Shelves
     backups: Backups
     aside: Aside
     model: LanguageModel | None = None

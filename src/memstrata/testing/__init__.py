@@ -17,6 +17,7 @@ if "pytest" in sys.modules:
                 "care",
                 "carrying",
                 "moving",
+                "records",
                 "renewal",
                 "rows",
                 "turns",
