@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from memstrata.agent import AsyncAgent, Effect
 from memstrata.audit import AuditReport, verify
@@ -19,6 +19,7 @@ from memstrata.manager.asking import between
 from memstrata.manager.collecting import SYSTEM, Collector
 from memstrata.manager.files import absolute
 from memstrata.manager.keeping import rekey, sweep
+from memstrata.manager.measuring import warm_metrics
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.promotion import deliver
 from memstrata.manager.reverting import revert
@@ -132,6 +133,13 @@ class AsyncStrata:
         return await self._services.reindexing.remaker.everything(
             owners, adopt=adopt, tell=progress
         )
+
+    async def get_metrics(self) -> dict[str, Any]:
+        """Return what this process has counted, and how the owners stand whose memories it has
+        warm (MM-3); see :meth:`memstrata.AsyncMemoryManager.get_metrics`. ``scopes`` are the most
+        that any of them has. For what watches a service; nothing is read from the store.
+        """
+        return warm_metrics(self._services)
 
     async def gc(
         self,

@@ -26,6 +26,7 @@ from memstrata.choosing import (
 )
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.errors import ConfigurationError, MissingExtra
+from memstrata.domain.metrics import thresholds_with
 from memstrata.domain.records import RecordRules
 from memstrata.domain.value import shown
 from memstrata.language.tokens import TokenEstimate
@@ -33,8 +34,10 @@ from memstrata.manager import Services
 from memstrata.manager.background import Background
 from memstrata.manager.backing_up import Backups
 from memstrata.manager.collecting import keep_house
+from memstrata.manager.counting import Counters
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
+from memstrata.manager.metering import MeteredModel
 from memstrata.manager.reindexing import Remaker
 from memstrata.manager.shelves import Shelves
 from memstrata.opening import Keys, open_records, open_store, place_of
@@ -124,6 +127,7 @@ def assemble(
     if mode not in ("local", "incognito", "guest"):
         raise ConfigurationError(f"mode must be local, incognito or guest, not {shown(mode)}")
     hidden = mode != "local"
+    thresholds = thresholds_with(chosen.alerts)
     policies = PolicyBook(chosen.policy)
     models = choose_models(chosen, embedder, reranker, hidden=hidden)
     indexes = IndexCache(Indexer(models.embedder), budget_bytes=chosen.index_budget_mb * _MIB)
@@ -145,6 +149,7 @@ def assemble(
     beside = on_the_spot if inline and not shares_a_loop else on_a_thread
     remaker = Remaker(store, indexes, time, aside)
     found, problems = (None, ()) if hidden or model is not None else _model(chosen)
+    asked, counters = None if hidden else model or found, Counters(time)
     services = Services(
         store=store,
         indexes=indexes,
@@ -156,7 +161,9 @@ def assemble(
         records=Shelves(records, beside, rules),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
         aside=aside,
-        model=None if hidden else model or found,
+        model=None if asked is None else MeteredModel(asked, counters),
+        counters=counters,
+        thresholds=thresholds,
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),
             hybrid_weight=chosen.hybrid_weight,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import assert_type
+from typing import Any, assert_type
 
 import memstrata
 from memstrata.adapters.embedding_minilm import MiniLMEmbedder
@@ -57,6 +57,7 @@ def blocking() -> None:
         assert_type(outcome, memstrata.Outcome)
         assert_type(outcome.kind, memstrata.OutcomeKind)
         assert_type(memory.set_recall(False), memstrata.ConsentChange)
+        assert_type(strata.get_metrics(), dict[str, Any])
         event = memory.safety_event("threat", severity="low", done="", note="", at=None)
         assert_type(event, memstrata.SafetyRecord)
         given = memory.feedback("helpful", source="user", score=1, comment="", at=None)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
@@ -177,6 +177,10 @@ class Strata:
     ) -> GcReport:
         """See :meth:`memstrata.AsyncStrata.gc`."""
         return self._driver.run(self._strata.gc(dry_run=dry_run, scopes=scopes, progress=progress))
+
+    def get_metrics(self) -> dict[str, Any]:
+        """See :meth:`memstrata.AsyncStrata.get_metrics`."""
+        return self._driver.run(self._strata.get_metrics())
 
     def backup(
         self,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from memstrata.domain.cue import Cue
 from memstrata.domain.decision import Outcome
 from memstrata.domain.review import Review, ReviewStatus
 from memstrata.domain.scope import Principal
+from memstrata.manager.measuring import metrics_of
+from memstrata.manager.reading import Reader
 from memstrata.manager.reviewing import Reviewer
 from memstrata.manager.services import Services
 from memstrata.manager.undoing import Undoer
@@ -19,6 +22,7 @@ class AsyncChangingVerbs:
 
     _services: Services
     _principal: Principal
+    _reader: Reader
 
     async def reviews(self, *, status: str = ReviewStatus.OPEN) -> tuple[Review, ...]:
         """Return what a person is asked to decide in this principal's own scope, oldest first.
@@ -80,7 +84,20 @@ class AsyncChangingVerbs:
         return await Undoer(self._services, self._principal).undo(event_id)
 
     async def get_metrics(self) -> dict[str, Any]:
-        """Return what this process has counted since it opened the store (MM-3): ``writes`` by
-        outcome, and ``dedups`` by the gate that found a repetition, over all principals.
+        """Return what this process has counted since it opened the store, over all principals, and
+        how this one's memories stand (MM-3, OB-3; docs/metrics.md).
+
+        ``writes`` by outcome, ``dedups`` by the gate that found a repetition, ``reads`` that went
+        for a prompt and ``hits`` that returned something, ``turns`` kept verbatim and
+        ``captured_turns``, ``contradictions``, ``pii_blocks``, ``evictions``, ``hygiene`` by
+        decision, ``phase`` (tasks in each), ``sessions``, ``model``, ``latency`` (histograms,
+        seconds), ``rates``, and ``alerts``: each figure that has a threshold, and whether it is
+        crossed. Of this principal alone are ``scopes`` and ``staleness``.
+
+        Raises:
+            StoreError: If the store cannot be read and nothing is warm.
         """
-        return self._services.counters.to_dict()
+        owner = self._principal.home.owner
+        sight = await self._reader.sights.of(Cue("", 1, (owner,)))
+        index = self._services.indexes.of(owner)
+        return metrics_of(self._services, {owner: index}, sight.frozen)

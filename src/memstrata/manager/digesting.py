@@ -12,6 +12,7 @@ from memstrata.digest.citing import cited_in, resolved, verified
 from memstrata.digest.compose import Composed, compose
 from memstrata.digest.text import FORMAT
 from memstrata.domain.budgets import MIN_CHARS, MIN_TOKENS, DigestRules
+from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.cue import Cue
 from memstrata.domain.digest import Digest, Verification
 from memstrata.domain.filters import AnyOf, Filter, OneOf
@@ -89,6 +90,8 @@ class Digester:
             rules: What is shown.
             trigger: What for.
         """
+        counters = self._services.counters
+        began = counters.now()
         asked = replace(cue, floor=rules.floor, limit=rules.candidates)
         now = self._reader.now
         nothing = Sight((), (), now, now, ())
@@ -99,6 +102,8 @@ class Digester:
         self._notes.show(
             self._principal.session, [item.memory for item in made.items], made.receipt.at
         )
+        off = not rules.enabled or RECALL_OFF in made.receipt.degraded
+        counters.read("digest", began, found=bool(made.items), off=off)
         return made
 
     async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:

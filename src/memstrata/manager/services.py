@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from memstrata.domain.collecting import GcRules
+from memstrata.domain.metrics import THRESHOLDS, Threshold
 from memstrata.domain.scope import Scope
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
@@ -46,6 +47,7 @@ class Services:
         reindexing: Makes index entries of another model or analyser anew.
         records: Safety records and feedback, which lie apart, and how long they are kept.
         backups: Takes backups, on time too.
+        counters: What this process has done.
         aside: Where work of more than a millisecond is done.
         tokens: Counts tokens for budgets.
         mode: ``local`` or ``incognito``.
@@ -62,7 +64,7 @@ class Services:
             memory only.
         coded: The store, if it is under a key ring.
         closers: What lets go of connections that the parts hold.
-        counters: What this process has done.
+        thresholds: From which figures on somebody should look.
         rates: How fast this process writes, and how much orgs have.
     """
 
@@ -75,6 +77,7 @@ class Services:
     reindexing: Background
     records: Shelves
     backups: Backups
+    counters: Counters
     aside: Aside
     model: LanguageModel | None = None
     fusion: Fusion = field(default_factory=Fusion)
@@ -91,5 +94,5 @@ class Services:
     sought: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
     coded: CodedStore | None = None
     closers: tuple[Callable[[], None], ...] = ()
-    counters: Counters = field(default_factory=Counters)
+    thresholds: tuple[Threshold, ...] = THRESHOLDS
     rates: Rates = field(default_factory=Rates)

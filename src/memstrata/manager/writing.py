@@ -281,6 +281,7 @@ class Writer:
             reasons = exceeded("writes_per_minute", limit, taken.retry_after_s)
             late = Outcome(OutcomeKind.BLOCKED, None, reasons)
             over |= dict.fromkeys(asked[taken.granted :], late)
+        services.counters.turned_away(len(over))
         left = [place for place in range(len(judgements)) if place not in over]
         if not left:
             return tuple(over[place] for place in range(len(judgements)))
@@ -323,7 +324,9 @@ class Writer:
         )
         committed = await services.store.commit(owner, turn.request, turn.decide)
         index.follow(committed)
-        services.counters.wrote(turn.outcomes)
+        services.counters.wrote(turn.outcomes, [each.candidate for each in judgements])
+        if not prepared.lost:
+            services.counters.embedded(len(prepared.by_text))
         services.reindexing.wrote(owner, index)
         outcomes = await self._with_repeated(owner, turn)
         return _charged(outcomes, 0 if prepared.lost else len(prepared.by_text))
