@@ -57,7 +57,8 @@ class AsyncStrata:
             org: Organisation; None means the default one.
             task: A task of the user, with memories of its own.
             agent: The agent that acts (SC-12).
-            session: Conversation; switching it keeps the memories (SC-8).
+            session: Conversation; switching it keeps the memories (SC-8). Beside a user any visible
+                text of up to 512 bytes; alone it is an id.
             purpose: What recall is for (FX-15).
 
         Raises:
@@ -183,9 +184,11 @@ class AsyncStrata:
             to: A directory for backups with names by time, or a file; None means the setting
                 ``backup_dir``, or a directory beside the store.
             keep: How many of the newest stay in a directory, 1 or more; None means the setting's.
+                With it ``to`` names a directory, which is made where there is none.
             progress: Is told how many pages were copied, and of how many.
 
         Raises:
+            InvalidInput: If ``keep`` is out of range, or ``to`` is then a file.
             CarryRefused: ``unsupported``, ``exists``, ``file`` or ``damaged``; no backup was made
                 and none was removed.
             StoreError: If the store could not be read.

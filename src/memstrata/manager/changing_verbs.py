@@ -53,10 +53,11 @@ class AsyncChangingVerbs:
 
         Returns:
             ``superseded`` where a side gave way, ``coexists`` where both stay; or ``dropped``
-            with ``not_found``, ``already_decided`` or ``side_gone`` (what was to be kept does not
-            stand any more); or ``blocked`` with ``own_proposal``: an agent, or who administers,
-            does not decide about what it has brought itself. The user whose memories these are
-            decides about all of them.
+            with ``not_found``, ``already_decided``, ``side_gone`` (what was to be kept does not
+            stand any more) or ``side_changed`` (what would go was corrected since the review was
+            opened: correct or forget it instead); or ``blocked`` with ``own_proposal``: an agent,
+            or who administers, does not decide about what it has brought itself. The user whose
+            memories these are decides about all of them.
 
         Raises:
             InvalidInput: If ``keep`` is unknown or the reason too long.
@@ -77,6 +78,8 @@ class AsyncChangingVerbs:
             ``undone``, with the memory that stands again.
 
         Raises:
+            QuotaExceeded: If what would stand again is one too many, and nothing gives way to it;
+                otherwise the least useful does (LT-8).
             UndoRefused: If it is no event of this principal's own scope, replaced nothing, was
                 undone before, or something has come of its result since; the message says what to
                 do instead.
