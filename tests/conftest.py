@@ -40,7 +40,9 @@ ON_POSTGRES = frozenset(
         "test_leaks",
         "test_promotion_delivery",
         "test_read_journal",
+        "test_recall_switch",
         "test_rights",
+        "test_safety_records",
         "test_same_answers",
         "test_world_time",
     }
@@ -48,7 +50,9 @@ ON_POSTGRES = frozenset(
 """Stories about what a store shows, to whom, and in what order. The others are about what is done
 before and after it; a database for each would cost minutes."""
 
-ENCRYPTED = frozenset({"test_forgetting", "test_promotion_delivery", "test_read_journal"})
+ENCRYPTED = frozenset(
+    {"test_forgetting", "test_promotion_delivery", "test_read_journal", "test_safety_records"}
+)
 """Stories that are told once more over a file that is encrypted, and so under a key ring: they
 change, remove and bring back what is coded, over several owners."""
 

@@ -49,7 +49,8 @@ SELECT array[
 
 FILLED = """
 SELECT oid::regclass::text FROM pg_class
-WHERE relnamespace = 'memstrata'::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0
+WHERE relnamespace IN ('memstrata'::regnamespace, 'memstrata_records'::regnamespace)
+  AND relkind = 'r' AND pg_relation_size(oid) > 0
   AND relname NOT IN ('meta', 'migrations', 'opening')
 """
 

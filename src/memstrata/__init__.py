@@ -70,6 +70,12 @@ from memstrata.domain.layer import Layer
 from memstrata.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
 from memstrata.domain.recall import Explanation, Hit, Recall
 from memstrata.domain.receipt import Made, Receipt, Trigger
+from memstrata.domain.records import (
+    FeedbackRecord,
+    RecordsPurged,
+    SafetyRecord,
+    SafetySeverity,
+)
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.review import Keep, Review, ReviewStatus
 from memstrata.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
@@ -268,6 +274,7 @@ __all__ = [
     "Explanation",
     "ExportReport",
     "Fate",
+    "FeedbackRecord",
     "Finding",
     "FolderSource",
     "Found",
@@ -317,6 +324,7 @@ __all__ = [
     "Recall",
     "Receipt",
     "ReceiptCheck",
+    "RecordsPurged",
     "ReindexReport",
     "Rejudged",
     "RestoreReport",
@@ -324,6 +332,8 @@ __all__ = [
     "Review",
     "ReviewStatus",
     "Right",
+    "SafetyRecord",
+    "SafetySeverity",
     "Scan",
     "ScannedMemory",
     "Scope",

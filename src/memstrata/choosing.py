@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,12 @@ from typing import TYPE_CHECKING
 from memstrata.adapters.embedding_static import StaticEmbedder
 from memstrata.adapters.knowledge_folder import FolderSource
 from memstrata.adapters.tokens_exact import CountedBy, TokenizerFile
-from memstrata.domain.errors import ConfigurationError, InvalidInput, MissingExtra, PolicyInvalid
+from memstrata.domain.errors import (
+    ConfigurationError,
+    InvalidInput,
+    MemstrataError,
+    MissingExtra,
+)
 from memstrata.domain.scope import Scope
 from memstrata.driving import SharedLoop
 from memstrata.language.tokens import TokenEstimate
@@ -254,7 +260,7 @@ def choose_vault(
     del cryptography
     if vault is not None:
         return vault
-    named = settings.key_vault or beside_store(beside)
+    named = settings.key_vault or (beside and beside_store(beside, "vault"))
     if named is None:
         raise ConfigurationError(
             "the keys by which a server's store is encrypted lie in a file, or a database, of "
@@ -309,13 +315,15 @@ def choose_sealing(
     return SealingOfAFile(ring, chosen, owns_vault=is_own, as_is=as_is)
 
 
-def beside_store(store: Path | None) -> Path | None:
-    """Return where the key vault of a store in a file lies unless another place is named."""
-    return None if store is None else store.with_name(f"{store.name}.vault")
+def beside_store(store: Path, what: str) -> Path:
+    """Return the file beside a store's that is called by its name and ``what``: its ``vault`` of
+    keys unless another place is named, its ``records``.
+    """
+    return store.with_name(f"{store.name}.{what}")
 
 
 def hold_to_store(policies: PolicyBook, store: MemoryStore) -> None:
-    """Hold policies to what a store can do; one that they do not fit is closed again.
+    """Hold policies to what a store can do.
 
     What is in memory only lies nowhere and needs no sealing.
 
@@ -323,9 +331,15 @@ def hold_to_store(policies: PolicyBook, store: MemoryStore) -> None:
         PolicyInvalid: If a policy says ``encrypt`` and the store does not (HY-1).
     """
     lies_somewhere = Capability.DURABLE in store.capabilities
+    policies.for_store(seals=Capability.SEALED in store.capabilities or not lies_somewhere)
+
+
+@contextmanager
+def closing_if_it_fails(store: MemoryStore) -> Iterator[None]:
+    """Close a store again if what is put together over it cannot be."""
     try:
-        policies.for_store(seals=Capability.SEALED in store.capabilities or not lies_somewhere)
-    except PolicyInvalid:
+        yield
+    except MemstrataError:
         loop = SharedLoop()
         try:
             loop.run(store.close())

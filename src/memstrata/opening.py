@@ -10,14 +10,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
+from memstrata.adapters.records_file import FileRecords
+from memstrata.adapters.records_memory import DictRecords
 from memstrata.adapters.session_memory import DictSessionStore
 from memstrata.adapters.session_sqlite import SqliteSessionStore
 from memstrata.adapters.sqlite_coded import CodedSqliteStore
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.choosing import POSTGRES, choose_anchor, choose_keys, choose_sealing
+from memstrata.choosing import (
+    POSTGRES,
+    beside_store,
+    choose_anchor,
+    choose_keys,
+    choose_sealing,
+)
 from memstrata.domain.errors import ConfigurationError, MissingExtra
-from memstrata.ports import Alarm, Anchor, KeyRing, KeyVault, MemoryStore, SessionStore
+from memstrata.ports import (
+    Alarm,
+    Anchor,
+    Capability,
+    KeyRing,
+    KeyVault,
+    MemoryStore,
+    RecordStore,
+    SessionStore,
+)
 
 if TYPE_CHECKING:
     from memstrata.settings import Settings
@@ -61,11 +78,7 @@ def open_store(
         KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
         StoreError: If the store cannot be opened.
     """
-    from memstrata.settings import default_store
-
-    named = target if target is not None else settings.store
-    if named is None:
-        named = default_store()
+    named = _named(target, settings)
     if named in (IN_MEMORY, f"sqlite:///{IN_MEMORY}"):
         return DictStore()
     keys = keys._replace(ring=choose_keys(settings, keys.ring))
@@ -105,6 +118,47 @@ def open_sessions(store: MemoryStore, settings: Settings, *, inline: bool) -> Se
             inline=inline,
         )
     raise NotImplementedError
+
+
+def open_records(
+    target: str | os.PathLike[str] | None,
+    settings: Settings,
+    store: MemoryStore,
+    *,
+    keys: Keys = Keys(),  # noqa: B008 - frozen
+) -> RecordStore:
+    """Open where the safety records and the feedback of a store lie (OB-2): in memory where it
+    does, in a file beside it, or in a schema of their own of its database; encrypted if it is.
+
+    Raises:
+        ConfigurationError: If another program's file is there.
+        StoreError: If they cannot be opened.
+    """
+    if Capability.DURABLE not in store.capabilities:
+        return DictRecords()
+    named = _named(target, settings)
+    is_served = isinstance(named, str) and named.startswith(POSTGRES)
+    location = store.location if is_served else beside_store(Path(store.location), "records")
+    seal, ring = None, choose_keys(settings, keys.ring)
+    if ring is not None and Capability.SEALED in store.capabilities:
+        from memstrata.adapters.records_sealing import RecordSeal
+
+        seal = RecordSeal(ring, str(location))
+    if not is_served:
+        return FileRecords(location, seal=seal)
+    from memstrata.adapters.records_postgres import PostgresRecords
+
+    return PostgresRecords(str(named), seal=seal)
+
+
+def _named(target: str | os.PathLike[str] | None, settings: Settings) -> str | os.PathLike[str]:
+    """Return the path or URL of the store: what was asked for, else the settings', else a file in
+    the user's data directory.
+    """
+    from memstrata.settings import default_store
+
+    named = target if target is not None else settings.store
+    return default_store() if named is None else named
 
 
 def _under_ring(

@@ -65,6 +65,10 @@ class Settings(BaseSettings):
             once a day; ``manual`` leaves it to ``memstrata gc``.
         history_days: How long superseded and evicted memories and old receipts are kept, in days:
             as far as time travel reaches.
+        safety_days: How long safety records are kept, in days (docs/safety.md).
+        feedback_days: How long session feedback is kept, in days.
+        alerts: Figures of ``get_metrics`` to thresholds other than the built-in ones
+            (docs/metrics.md).
         backup_dir: Directory for backups of the whole store; with it a long-lived process takes
             them of itself. None: only when asked to, into a directory beside the store.
         backup_every_minutes: From one backup to the next, in minutes.
@@ -149,6 +153,9 @@ class Settings(BaseSettings):
     reindex: Literal["background", "manual"] = "background"
     gc: Literal["daily", "manual"] = "daily"
     history_days: float = Field(default=90.0, ge=1)
+    safety_days: float = Field(default=90.0, gt=0, le=36_500)
+    feedback_days: float = Field(default=180.0, gt=0, le=36_500)
+    alerts: dict[str, float] = Field(default_factory=dict)
     backup_dir: Path | None = None
     backup_every_minutes: float = Field(default=30.0, gt=0)
     backup_keep: int = Field(default=48, ge=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from memstrata.agent import AsyncAgent, Effect
 from memstrata.audit import AuditReport, verify
@@ -19,6 +19,7 @@ from memstrata.manager.asking import between
 from memstrata.manager.collecting import SYSTEM, Collector
 from memstrata.manager.files import absolute
 from memstrata.manager.keeping import rekey, sweep
+from memstrata.manager.measuring import warm_metrics
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.promotion import deliver
 from memstrata.manager.reverting import revert
@@ -57,7 +58,8 @@ class AsyncStrata:
             org: Organisation; None means the default one.
             task: A task of the user, with memories of its own.
             agent: The agent that acts (SC-12).
-            session: Conversation; switching it keeps the memories (SC-8).
+            session: Conversation; switching it keeps the memories (SC-8). Beside a user any visible
+                text of up to 512 bytes; alone it is an id.
             purpose: What recall is for (FX-15).
 
         Raises:
@@ -158,6 +160,13 @@ class AsyncStrata:
             owners, adopt=adopt, tell=progress
         )
 
+    async def get_metrics(self) -> dict[str, Any]:
+        """Return what this process has counted, and how the owners stand whose memories it has
+        warm (MM-3); see :meth:`memstrata.AsyncMemoryManager.get_metrics`. ``scopes`` are the most
+        that any of them has. For what watches a service; nothing is read from the store.
+        """
+        return warm_metrics(self._services)
+
     async def gc(
         self,
         *,
@@ -200,9 +209,11 @@ class AsyncStrata:
             to: A directory for backups with names by time, or a file; None means the setting
                 ``backup_dir``, or a directory beside the store.
             keep: How many of the newest stay in a directory, 1 or more; None means the setting's.
+                With it ``to`` names a directory, which is made where there is none.
             progress: Is told how many pages were copied, and of how many.
 
         Raises:
+            InvalidInput: If ``keep`` is out of range, or ``to`` is then a file.
             CarryRefused: ``unsupported``, ``exists``, ``file`` or ``damaged``; no backup was made
                 and none was removed.
             StoreError: If the store could not be read.
@@ -273,6 +284,7 @@ class AsyncStrata:
             await self._services.journal.close()
         finally:
             await self._services.sessions.close()
+            self._services.records.store.close()
             await self._services.store.close()
         self._services.library.close()
         self._services.indexes.clear()  # what is warm must not answer for a store that is gone

@@ -25,21 +25,27 @@ from memstrata.choosing import (
     beside_store,
     choose_models,
     choose_tokens,
+    closing_if_it_fails,
     hold_to_store,
 )
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.errors import ConfigurationError
+from memstrata.domain.metrics import thresholds_with
+from memstrata.domain.records import RecordRules
 from memstrata.domain.value import shown
 from memstrata.domain.working import WorkingRules
 from memstrata.manager import Services
 from memstrata.manager.background import Background
 from memstrata.manager.backing_up import Backups
 from memstrata.manager.collecting import keep_house
+from memstrata.manager.counting import Counters
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.library import Library
+from memstrata.manager.metering import MeteredModel
 from memstrata.manager.reindexing import Remaker
-from memstrata.opening import Keys, open_sessions, open_store, place_of
+from memstrata.manager.shelves import Shelves
+from memstrata.opening import Keys, open_records, open_sessions, open_store, place_of
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Alarm,
@@ -135,6 +141,7 @@ def assemble(
     if mode not in ("local", "incognito", "guest"):
         raise ConfigurationError(f"mode must be local, incognito or guest, not {shown(mode)}")
     hidden = mode != "local"
+    thresholds = thresholds_with(chosen.alerts)
     policies = PolicyBook(chosen.policy)
     models = choose_models(chosen, embedder, reranker, hidden=hidden)
     indexes = IndexCache(Indexer(models.embedder), budget_bytes=chosen.index_budget_mb * _MIB)
@@ -143,13 +150,19 @@ def assemble(
     store: MemoryStore = DictStore()
     if not hidden:
         store = open_store(target, chosen, inline=inline, filling=filling, keys=keys)
-    hold_to_store(policies, store)
+    with closing_if_it_fails(store):
+        hold_to_store(policies, store)
+        records = open_records(target, chosen, store, keys=keys)
+    rules = RecordRules(chosen.safety_days, chosen.feedback_days)
     shares_a_loop = Capability.INLINE not in store.capabilities
     # A caller without a loop of his own waits himself. Over a server's store all of them share
     # one, which a model that takes its time must not stop.
     waits_himself = inline and not (models.are_slow and shares_a_loop)
     time, aside = clock or SystemClock(), on_the_spot if waits_himself else on_a_thread
+    # Records are asked by calls that block, over a network too.
+    beside = on_the_spot if inline and not shares_a_loop else on_a_thread
     remaker = Remaker(store, indexes, time, aside)
+    counters = Counters(time)
     language = choose_model(chosen, model, time.monotonic, hidden=hidden)
     services = Services(
         store=store,
@@ -159,13 +172,16 @@ def assemble(
         ids=ids or SystemIds(),
         journal=ReadJournal(store, rings),
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
+        records=Shelves(records, beside, rules),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
         library=_library(
             chosen, indexes, policies, time, hidden=hidden, waits=inline and not shares_a_loop
         ),
         aside=aside,
-        model=language.model,
+        model=None if language.model is None else MeteredModel(language.model, counters),
         sessions=open_sessions(store, chosen, inline=inline),
+        counters=counters,
+        thresholds=thresholds,
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),
             hybrid_weight=chosen.hybrid_weight,
@@ -266,7 +282,7 @@ def _backups(
         changed |= dict.fromkeys(("anchor", "keys", "keys_file", "keys_command", "key_vault"))
         changed["encrypt"] = False
     elif Capability.SEALED in store.capabilities:
-        changed["key_vault"] = settings.key_vault or beside_store(Path(store.location))
+        changed["key_vault"] = settings.key_vault or beside_store(Path(store.location), "vault")
     of_copies = settings.model_copy(update=changed)
     # Looking through a copy takes a while: on a server's shared loop, on threads beside it.
     steps_in = inline and Capability.INLINE in store.capabilities

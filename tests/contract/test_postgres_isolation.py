@@ -144,7 +144,7 @@ class TestCatalogue:
         rights = catalogue(
             "SELECT table_name, array_agg(privilege_type::text ORDER BY privilege_type::text)"
             " FROM information_schema.role_table_grants"
-            f" WHERE grantee = '{APP}' GROUP BY table_name"
+            f" WHERE grantee = '{APP}' AND table_schema = 'memstrata' GROUP BY table_name"
         )
         owned = catalogue(f"{TABLES} AND pg_get_userbyid(relowner) <> '{OWNER}'")
 

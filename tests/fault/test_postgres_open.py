@@ -14,7 +14,7 @@ server_of_tests = pytest.importorskip(
 
 APP, OWNER, GUARDED = "memstrata_app", "memstrata_owner", "memstrata_guarded"
 PASSWORD = server_of_tests.PASSWORD
-MIGRATIONS = 2
+MIGRATIONS = 3
 
 
 def refused(url, kind, *words):

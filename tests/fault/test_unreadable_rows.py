@@ -4,8 +4,10 @@ import apsw
 import pytest
 
 import memstrata
-from memstrata import ErasureState, StoreCorrupt
+from memstrata import ErasureState, StoreCorrupt, Tampered
+from memstrata.adapters.key_ring import new_key
 from memstrata.domain.erasure import check_alone
+from memstrata.settings import Settings
 
 BODY = "memories SET body = CAST(replace(CAST(body AS TEXT), '0815', '0816') AS BLOB)"
 NO_JSON = "memories SET body = x'00ff'"
@@ -56,7 +58,7 @@ def test_who_has_a_damaged_memory_is_erased(path, edit, unreadable, by):
         assert ana.list() == ()
         assert [one.content for one in strata.manager(user="bob").list()] == ["Bob rows"]
         assert strata.verify_audit().ok
-    assert b"0816" not in path.read_bytes()
+    assert b"code is 0816" not in path.read_bytes()
 
 
 def test_what_waits_and_what_was_asked_does_not_keep_an_erasure_either(path):
@@ -101,6 +103,62 @@ def test_what_is_not_named_keeps_what_is_damaged(path):
             ana.list()
         assert strata.manager(user="bob").forget(id=last).reasons == ("not_found",)
         assert strata.manager(user="ana", task="t1").forget(id=last).reasons == ("not_found",)
+
+
+@pytest.mark.parametrize(("edit", "unreadable"), [(BODY, 1), (NO_JSON, 1), (STATE, 0)])
+def test_a_scope_is_forgotten_with_what_is_damaged_in_it(path, edit, unreadable):
+    lived(path, edit)
+    with memstrata.open(path) as strata:
+        ana = strata.manager(user="ana")
+        counted = ana.forget(scope="user", dry_run=True)
+        outcome = ana.forget(scope="user")
+
+        expected = ("count:3", *((f"unreadable:{unreadable}",) if unreadable else ()))
+        assert (outcome.kind, outcome.reasons) == ("forgotten", expected)
+        assert counted.reasons == ("dry_run", *expected)
+        assert ana.list() == ()
+        assert [one.content for one in strata.manager(user="bob").list()] == ["Bob rows"]
+        assert strata.verify_audit().ok
+
+
+@pytest.mark.parametrize("edit", [BODY, NO_JSON, STATE])
+@pytest.mark.parametrize("by", [{"filter": {"key": "tea"}}, {"source": "user_stated"}])
+def test_forgetting_by_what_is_said_goes_on_beside_what_is_damaged_and_says_so(path, edit, by):
+    last, first = lived(path, edit)
+    with memstrata.open(path) as strata:
+        ana = strata.manager(user="ana")
+        outcome = ana.forget(**by)
+
+        assert outcome.kind == "forgotten"
+        assert "unreadable_left:1" in outcome.reasons
+        assert ana.history("tea") == ()
+        # It is still there for whoever names it.
+        assert ana.forget(id=last).kind == "forgotten"
+        assert ana.get(first) is None
+        assert ana.list() == ()
+        assert strata.verify_audit().ok
+
+
+def test_nothing_was_meant_but_for_what_cannot_be_read(path):
+    lived(path, BODY)
+    with memstrata.open(path) as strata:
+        outcome = strata.manager(user="ana").forget(filter={"key": "nothing"})
+
+        assert (outcome.kind, outcome.reasons) == ("dropped", ("not_found", "unreadable_left:1"))
+
+
+def test_what_was_tampered_with_refuses_a_forgetting_whole(path):
+    settings = Settings(keys=new_key("one"))
+    with memstrata.open(path, settings=settings) as strata:
+        last = strata.manager(user="ana").remember("The door code is 0815", key="door").memory.id
+        tea = strata.manager(user="ana").remember("Tea is green", key="tea").memory.id
+    edited(path, f"{BODY} WHERE id = '{last}'")
+    with memstrata.open(path, settings=settings) as strata:
+        ana = strata.manager(user="ana")
+        for by in ({"filter": {"key": "tea"}}, {"scope": "user"}, {"source": "user_stated"}):
+            with pytest.raises(Tampered):
+                ana.forget(**by)
+        assert ana.get(tea) is not None
 
 
 def test_a_task_does_not_remove_what_is_damaged_at_home(path):

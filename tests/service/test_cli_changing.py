@@ -79,3 +79,49 @@ def test_an_agent_is_refused_a_decision_about_its_own(cli: Run, tmp_path: Path) 
 
     assert (own.returncode, "own_proposal" in own.stdout) == (1, True)
     assert other.returncode == 0
+
+
+def test_what_a_write_displaced_is_shown_with_the_way_back(cli: Run) -> None:
+    cli("remember", "blue", "--key", "color")
+    for words in (("remember", "red", "--key", "color"), ("correct", "color", "green")):
+        said = cli(*words).stdout.splitlines()
+
+        assert said[0].startswith("superseded ")
+        assert said[1].startswith("  displaced ")
+        assert said[1].endswith((": blue", ": red"))
+        back = said[2].removeprefix("  to take it back: memstrata ").split()
+        assert cli(*back).returncode == 0
+        cli("remember", "red", "--key", "color")
+
+
+def test_a_decision_shows_what_gave_way_and_neither_displaces_nothing(
+    cli: Run, tmp_path: Path
+) -> None:
+    with memstrata.open(tmp_path / "m.db") as strata:
+        ana = strata.manager(user="ana")
+        for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
+            fact: dict[str, Any] = {"source": source, "triple": ("Ana", "lives_in", where)}
+            ana.remember_many([memstrata.Draft(f"Ana lives in {where}", **fact)])
+    review = json.loads(cli("--json", "review", "list").stdout)[0]["id"]
+
+    decided = cli("review", "decide", review, "--keep", "b").stdout
+
+    assert ": Ana lives in Oslo" in decided
+    (event,) = [line.split()[-1] for line in decided.splitlines() if "take it back" in line]
+    cli("undo", event)
+    assert "displaced" not in cli("review", "decide", review, "--keep", "neither").stdout
+
+
+def test_a_dry_run_of_a_forgetting_says_what_would_go(cli: Run) -> None:
+    cli("remember", "blue", "--key", "color")
+    cli("remember", "green", "--key", "color")
+
+    dry = cli("forget", "--key", "color", "--dry-run")
+    done = cli("forget", "--key", "color")
+    again = cli("forget", "--key", "color", "--dry-run")
+
+    assert (dry.returncode, done.returncode, again.returncode) == (0, 0, 1)
+    assert dry.stdout.startswith("would be forgotten: 2 memories, all versions counted")
+    assert dry.stdout.endswith("nothing was changed\n")
+    assert done.stdout == "forgotten: 2 memories, all versions counted\n"
+    assert "not_found" in again.stdout

@@ -25,6 +25,9 @@ PLACE = BATCH + 51
         ({"turn": 2**40}, "turn"),
         ({"speaker": "x" * 600}, "speaker"),
         ({"session_id": "x" * 600}, "session_id"),
+        ({"session_id": "a\u200bb"}, "session_id"),
+        ({"session_id": " s"}, "session_id"),
+        ({"session_id": "a\nb"}, "session_id"),
     ],
 )
 def test_a_wrong_line_of_a_later_batch_stores_nothing(
@@ -67,3 +70,20 @@ def test_the_error_of_a_batch_names_its_field_once() -> None:
 
     assert caught.value.field == "drafts[1].content"
     assert str(caught.value).count("content:") == 1
+
+
+@pytest.mark.parametrize("name", ["2023/05/08", "conv 26: session 1", "日本語", "x" * 512])
+def test_whatever_session_a_transcript_names_can_be_named_again(
+    cli: Any, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / "turns.jsonl"
+    file.write_text(json.dumps({"session_id": name, "text": "I saw a heron"}), encoding="utf-8")
+    assert cli("session", "import", str(file)).returncode == 0
+
+    assert cli("--session", name, "remember", "Ana likes birds").returncode == 0
+
+    found = cli("list", "--filter", json.dumps({"session": name})).stdout
+    assert ("heron" in found, "birds" in found) == (True, True)
+    # Alone it is whose memory it is, and then an id (SC-1).
+    alone = cli("--session", name, "list", user=None)
+    assert alone.returncode == (0 if name == "日本語" else 2)

@@ -71,6 +71,32 @@ def test_a_backup_is_a_store_with_all_that_there_was(tmp_path, world):
         assert copy.verify_audit().ok
 
 
+def test_a_place_of_which_so_many_are_kept_is_a_directory_though_it_is_not_there_yet(
+    tmp_path, world
+):
+    live(world.strata)
+
+    for _ in range(3):
+        report = world.strata.backup(tmp_path / "daily", keep=2)
+        world.clock.advance(seconds=1)
+
+    assert (tmp_path / "daily").is_dir()
+    assert Path(report.path).parent == tmp_path / "daily"
+    assert len([*(tmp_path / "daily").glob("*.db")]) == 2
+
+
+def test_of_a_file_no_number_is_kept(tmp_path, world):
+    live(world.strata)
+    (tmp_path / "taken").write_text("mine")
+    for place in ("taken", "b.db"):
+        with pytest.raises(InvalidInput, match="keep"):
+            world.strata.backup(tmp_path / place, keep=2)
+
+    assert (tmp_path / "taken").read_text() == "mine"
+    assert not (tmp_path / "b.db").exists()
+    assert Path(world.strata.backup(tmp_path / "b").path) == tmp_path / "b"
+
+
 def test_backups_are_named_by_time_and_the_newest_are_kept(tmp_path, world):
     live(world.strata)
     (tmp_path / "backups").mkdir()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import Draft, MemoryManager, Outcome, QuotaExceeded
+from memstrata import Draft, MemoryManager, Outcome, QuotaExceeded, UndoRefused
 from memstrata.domain.scope import Scope
 
 NewWorld = Callable[..., World]
@@ -260,3 +260,94 @@ def test_too_many_live_tasks_are_told_of(world: World) -> None:
     assert ana.status()["problems"] == ["live_task_scopes:51"]
     ana.end_task("t50")
     assert ana.status()["problems"] == []
+
+
+def test_what_stands_again_by_an_undo_takes_its_place_within_the_quota(
+    with_quotas: Callable[[str], World],
+) -> None:
+    world = with_quotas("memories: 3")
+    ana = world.strata.manager(user="ana")
+    ana.remember("Ana lives in Oslo", source="tool_verified")
+    ana.remember("guess", source="agent_inferred", confidence=0.5)
+    asked = ana.remember("Ana lives in Rome")
+    (review,) = ana.reviews()
+    assert asked.kind == "review"
+    decided = ana.decide(review.id, "b")
+    ana.remember("one more")
+    assert kept(ana) == ["Ana lives in Rome", "guess", "one more"]
+
+    undone = ana.undo(decided.events[0].id)
+
+    assert undone.kind == "undone"
+    assert [event.type.value for event in undone.events] == ["undone", "evicted"]
+    assert kept(ana) == ["Ana lives in Oslo", "Ana lives in Rome", "one more"]
+    assert world.strata.verify_audit().ok
+
+
+def test_an_undo_for_which_nothing_gives_way_is_refused(
+    with_quotas: Callable[[str], World],
+) -> None:
+    world = with_quotas("memories: 3")
+    ana = world.strata.manager(user="ana")
+    ana.remember("Ana lives in Oslo", source="tool_verified")
+    ana.remember("Ana lives in Rome")
+    (review,) = ana.reviews()
+    decided = ana.decide(review.id, "b")
+    ana.remember("rule one", pinned=True)
+    ana.remember("rule two", pinned=True)
+    ana.confirm(ana.list()[0].id)
+    for memory in ana.list():
+        if not memory.pinned:
+            ana.forget(id=memory.id)
+    ana.remember("rule three", pinned=True)
+    before = kept(ana)
+
+    # Of the review one side is gone; what it displaced would be a fourth.
+    with pytest.raises((QuotaExceeded, UndoRefused)):
+        ana.undo(decided.events[0].id)
+
+    assert kept(ana) == before
+
+
+def test_an_undo_that_only_puts_back_what_gave_way_needs_no_room(
+    with_quotas: Callable[[str], World],
+) -> None:
+    world = with_quotas("memories: 2")
+    ana = world.strata.manager(user="ana")
+    ana.remember("eu-west-1", key="region")
+    ana.remember("rule", pinned=True)
+    corrected = ana.correct("region", "us-east-1")
+
+    assert [e.type.value for e in ana.undo(corrected.events[0].id).events] == ["undone"]
+    assert kept(ana) == ["eu-west-1", "rule"]
+
+
+@pytest.mark.parametrize("keep", ["a", "b", "both", "neither"])
+def test_a_decision_never_makes_more_memories_stand(
+    with_quotas: Callable[[str], World], keep: str
+) -> None:
+    world = with_quotas("memories: 2")
+    ana = world.strata.manager(user="ana")
+    ana.remember("Ana lives in Oslo", source="tool_verified")
+    ana.remember("Ana lives in Rome")
+    (review,) = ana.reviews()
+
+    ana.decide(review.id, keep)
+
+    assert len(kept(ana)) <= 2
+
+
+def test_a_restored_owner_is_whole_and_the_next_write_brings_it_within_the_quota(
+    with_quotas: Callable[[str], World], new_world: NewWorld, tmp_path: Path
+) -> None:
+    source = new_world(embedder="none").strata.manager(user="ana")
+    source.remember_many([Draft(f"text {number}") for number in range(5)])
+    source.export(tmp_path / "ana.jsonl")
+    ana = with_quotas("memories: 2").strata.manager(user="ana")
+
+    ana.restore(tmp_path / "ana.jsonl")
+
+    assert len(kept(ana)) == 5
+    ana.remember("news")
+    assert len(kept(ana)) == 2
+    assert "news" in kept(ana)

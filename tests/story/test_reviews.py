@@ -103,6 +103,33 @@ def test_a_side_that_was_corrected_is_decided_on_as_it_is_now(
     assert [memory.content for memory in ana.list()] == ["Ana lives in Bergen"]
 
 
+@pytest.mark.parametrize("keep", ["b", "neither"])
+def test_a_correction_is_not_ended_by_a_decision_about_what_stood_before(
+    ana: MemoryManager, review: Review, keep: str
+) -> None:
+    ana.correct(review.a, "Ana lives in Bergen")
+
+    refused = ana.decide(review.id, keep)
+
+    assert (refused.kind, refused.reasons) == ("dropped", ("side_changed",))
+    assert contents(ana.reviews()[0]) == ["Ana lives in Bergen", "Ana lives in Rome"]
+    ana.forget(key=None, id=str(ana.reviews()[0].sides[0].id))  # type: ignore[union-attr]
+    assert ana.decide(review.id, "b").kind == "coexists"
+    assert [memory.content for memory in ana.list()] == ["Ana lives in Rome"]
+
+
+def test_a_side_of_two_reviews_is_no_side_that_changed(ana: MemoryManager) -> None:
+    told(ana, lives("Oslo"))
+    told(ana, lives("Rome", "tool_verified"))
+    first, *_ = ana.reviews()
+    assert ana.decide(first.id, "a").kind == "superseded"
+    told(ana, lives("Bern", "tool_verified"))
+    (second,) = ana.reviews()
+
+    assert ana.decide(second.id, "b").kind == "superseded"
+    assert [memory.content for memory in ana.list()] == ["Ana lives in Bern"]
+
+
 def test_a_forgotten_side_cannot_be_kept(ana: MemoryManager, review: Review) -> None:
     ana.forget(id=review.b)
 

@@ -153,7 +153,7 @@ def test_each_side_of_a_decision_keeps_the_count_of_its_own_chain(ana: MemoryMan
     bergen = stored(ana.correct(review.a, "Ana lives in Bergen"))
     ana.correct(bergen.id, "Ana lives in Bodø")
 
-    ana.undo(event_of(ana.decide(review.id, "b")))
+    ana.undo(event_of(ana.decide(review.id, "a")))
 
     versions = {memory.content: memory.versions for memory in ana.list()}
     assert versions == {"Ana lives in Bodø": 3, "Ana lives in Rome": 1}

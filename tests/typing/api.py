@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import assert_type
+from typing import Any, assert_type
 
 import openai
 
@@ -118,6 +118,16 @@ def blocking() -> None:
         )
         assert_type(outcome, memstrata.Outcome)
         assert_type(outcome.kind, memstrata.OutcomeKind)
+        assert_type(memory.set_recall(False), memstrata.ConsentChange)
+        assert_type(strata.get_metrics(), dict[str, Any])
+        event = memory.safety_event("threat", severity="low", done="", note="", at=None)
+        assert_type(event, memstrata.SafetyRecord)
+        given = memory.feedback("helpful", source="user", score=1, comment="", at=None)
+        assert_type(given, memstrata.FeedbackRecord)
+        admin = strata.admin(by="root")
+        assert_type(admin.safety_events(), tuple[memstrata.SafetyRecord, ...])
+        assert_type(admin.feedback(user="alice"), tuple[memstrata.FeedbackRecord, ...])
+        assert_type(admin.purge_safety(everything=True), memstrata.RecordsPurged)
         many = memory.remember_many([memstrata.Draft("x", kind="episodic", metadata={})])
         assert_type(many, list[memstrata.Outcome])
         assert_type(memory.capture("Call me Ana.", role="user"), memstrata.CaptureReport)

@@ -20,6 +20,7 @@ from memstrata.domain.codec import STATUS_CODES, decode, encode_body, encode_sta
 from memstrata.domain.trust import Source, Trust
 from memstrata.domain.value import to_us
 from memstrata.retrieval import ageing
+from memstrata.retrieval import staleness as columns
 from memstrata.retrieval.entry import Indexed, pack
 from memstrata.retrieval.segment import Segment
 
@@ -60,6 +61,18 @@ MEMORIES = st.builds(
 def row_of(memory: Memory) -> StoredRow:
     entry = pack(memory, Indexed((), b"", 0.0, "", ""), ())
     return StoredRow(memory.id, 1, encode_body(memory), encode_state(memory), entry, 0, None)
+
+
+@given(st.lists(MEMORIES, min_size=1, max_size=8), TIMES)
+def test_columns_and_memories_are_equally_stale(memories: list[Memory], now: datetime) -> None:
+    segment = Segment([row_of(m) for m in memories], 0)
+
+    found = columns.staleness(segment.state, to_us(now)).tolist()
+
+    for each, value in zip(map(decode, map(row_of, memories)), found, strict=True):
+        last = each.last_accessed_at
+        is_read = last is not None and last > now - timedelta(days=30)
+        assert value == pytest.approx(staleness(each, now, Access(0, last, int(is_read))))
 
 
 @given(st.lists(MEMORIES, min_size=1, max_size=8), TIMES)

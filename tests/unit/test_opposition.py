@@ -130,3 +130,8 @@ def test_64_kib_of_anything_take_less_than_50_ms(piece: str) -> None:
         spent.append(time.process_time() - begin)
 
     assert min(spent) < 0.05
+
+
+@pytest.mark.parametrize("newer", ["I moved to Neovim", "We have moved to PostgreSQL"])
+def test_a_program_is_nowhere_to_live(newer: str) -> None:
+    assert compare("I live in Oslo", newer).relation == "neither"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstrata.domain.errors import InvalidScope, OwnerRequired
-from memstrata.domain.scope import Principal, Scope, ScopeLevel
+from memstrata.domain.scope import Principal, Scope, ScopeLevel, checked_session
 
 IDS = st.text("abcXYZ019-_.@é", min_size=1, max_size=20).filter(lambda text: text.strip(".") != "")
 
@@ -68,3 +68,17 @@ def test_a_principal_needs_an_owner() -> None:
         Principal.resolve(org="acme", agent="bot")
     assert Principal.resolve(session="s").home == Scope("default", session="s")
     assert Principal.resolve(user="u", session="s").home == Scope("default", "u")
+
+
+@pytest.mark.parametrize(
+    "raw", ["", " ", " s", "s ", "a\tb", "a\u200bb", "a\u202eb", "x" * 513, "e\u0301", 7, None]
+)
+def test_a_conversation_beside_a_user_has_a_visible_name(raw: object) -> None:
+    with pytest.raises(InvalidScope) as refused:
+        checked_session(raw)
+    assert refused.value.field == "session"
+
+
+@pytest.mark.parametrize("name", ["2023/05/08", "a: b, c; {d}", "x" * 512, "global", "ä ö"])
+def test_a_conversation_beside_a_user_may_be_called_much(name: str) -> None:
+    assert Principal.resolve(user="ana", session=name).session == name

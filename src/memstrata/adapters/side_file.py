@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import apsw
 
 from memstrata.adapters.sqlite_errors import Translating
-from memstrata.domain.errors import ConfigurationError
+from memstrata.domain.errors import ConfigurationError, StoreUnavailable
+
+JournalMode = Literal["wal", "delete"]
 
 # Chosen: its transactions write one small page each.
 _BUSY_TIMEOUT_MS = 10_000
@@ -43,7 +46,7 @@ class SideFile:
         what: str,
         application_id: int,
         table: str,
-        journal_mode: Literal["wal", "delete"],
+        journal_mode: JournalMode,
     ) -> None:
         file = Path(path).resolve()
         self.location = str(file)
@@ -53,9 +56,9 @@ class SideFile:
         with self._translating:
             if not file.exists():
                 os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-            self._connection: apsw.Connection | None = self._opened(application_id)
-            self._connection.pragma("journal_mode", journal_mode)
-            self._connection.execute(table)
+            self._connection: apsw.Connection | None = self._opened(
+                application_id, table, journal_mode
+            )
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -86,18 +89,109 @@ class SideFile:
                 self._connection.close()
                 self._connection = None
 
-    def _opened(self, application_id: int) -> apsw.Connection:
-        connection = apsw.Connection(self.location)
-        connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+    def _opened(
+        self, application_id: int, table: str, journal_mode: JournalMode
+    ) -> apsw.Connection:
+        with ExitStack() as undo:
+            connection = apsw.Connection(self.location)
+            undo.callback(connection.close)
+            connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+            # What was deleted is overwritten.
+            connection.pragma("secure_delete", 1)
+            connection.pragma("synchronous", "extra")
+            # One after the other: whoever looks while another makes it would take it for a third's.
+            connection.execute("BEGIN IMMEDIATE")
+            with connection:
+                self._check_ours(connection, application_id)
+                if connection.pragma("application_id") != application_id:
+                    connection.pragma("application_id", application_id)
+                connection.execute(table)
+            connection.execute("COMMIT")
+            if connection.pragma("journal_mode") != journal_mode:
+                connection.pragma("journal_mode", journal_mode)
+            undo.pop_all()
+        return connection
+
+    def _check_ours(self, connection: apsw.Connection, application_id: int) -> None:
         known = connection.pragma("application_id")
         is_strange = known == 0 and connection.pragma("schema_version")
         if is_strange or known not in (0, application_id):
-            connection.close()
             raise ConfigurationError(
                 f"{self._what} {self.location}: belongs to another program; name another file"
             )
-        connection.pragma("application_id", application_id)
-        # What was deleted is overwritten.
-        connection.pragma("secure_delete", 1)
-        connection.pragma("synchronous", "extra")
-        return connection
+
+
+class LateSideFile:
+    """Such a file that is made when the first row is to be written: what was looked for and not
+    found leaves nothing behind. Any thread may use it.
+
+    Args:
+        path: As for :class:`SideFile`, like the rest.
+        what: See there.
+        application_id: See there.
+        table: See there.
+        journal_mode: See there.
+
+    Attributes:
+        path: Absolute.
+
+    Raises:
+        ConfigurationError: If it is there and another program's.
+        StoreError: If it is there and cannot be opened.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        what: str,
+        application_id: int,
+        table: str,
+        journal_mode: JournalMode,
+    ) -> None:
+        self.path = Path(path).resolve()
+        self._what = what
+        self._make = partial(
+            SideFile,
+            self.path,
+            what=what,
+            application_id=application_id,
+            table=table,
+            journal_mode=journal_mode,
+        )
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._known: SideFile | None = None
+        self.found()
+
+    def found(self) -> SideFile | None:
+        """Return the file, where anybody has made it.
+
+        Raises:
+            StoreError: As for :class:`SideFile`, or if it is closed.
+        """
+        with self._lock:
+            self._check_open()
+            with Translating(str(self.path)):
+                is_there = self._known is not None or self.path.exists()
+            if self._known is None and is_there:
+                self._known = self._make()
+            return self._known
+
+    def opened(self) -> SideFile:
+        """Return the file, made now if nobody has; errors as of :meth:`found`."""
+        with self._lock:
+            self._check_open()
+            self._known = self._known or self._make()
+            return self._known
+
+    def close(self) -> None:
+        """Close it; twice does no harm."""
+        with self._lock:
+            self._is_closed = True
+            if self._known is not None:
+                self._known.close()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreUnavailable(str(self.path), f"the {self._what} is closed")

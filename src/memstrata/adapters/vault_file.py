@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from memstrata.adapters.side_file import SideFile
-from memstrata.adapters.sqlite_errors import Translating
-from memstrata.domain.errors import StoreUnavailable
+from memstrata.adapters.side_file import LateSideFile
 from memstrata.ports import DataKey
 
 # "mstK": neither a store nor another program's file is taken for a vault.
@@ -56,19 +52,22 @@ class FileVault:
             ConfigurationError: If it is another program's.
             StoreError: If it cannot be opened.
         """
-        self._path = Path(path).resolve()
-        self._lock = threading.Lock()
-        self._is_closed = False
-        self._known: SideFile | None = None
-        self._found()
+        # No log beside it: what is destroyed here must be in no file.
+        self._file = LateSideFile(
+            path,
+            what="key vault",
+            application_id=_APPLICATION_ID,
+            table=_TABLE,
+            journal_mode="delete",
+        )
 
     def __repr__(self) -> str:
         """Say where, not what is in it."""
-        return f"FileVault({str(self._path)!r})"
+        return f"FileVault({str(self._file.path)!r})"
 
     def version(self) -> int:
         """See the port."""
-        if (file := self._found()) is None:
+        if (file := self._file.found()) is None:
             return 0
         with file.reading() as connection:
             # The first sees what others commit, the second what this connection does.
@@ -76,33 +75,33 @@ class FileVault:
 
     def keys(self, store: bytes, owner: bytes) -> tuple[DataKey, ...]:
         """See the port."""
-        if (file := self._found()) is None:
+        if (file := self._file.found()) is None:
             return ()
         with file.reading() as connection:
             return tuple(map(DataKey._make, connection.execute(_KEYS, (store, owner))))
 
     def holds(self, store: bytes) -> bool:
         """See the port."""
-        if (file := self._found()) is None:
+        if (file := self._file.found()) is None:
             return False
         with file.reading() as connection:
             return bool(connection.execute(_HOLDS, (store,)).get)
 
     def add(self, store: bytes, owner: bytes, key: DataKey) -> None:
         """See the port."""
-        with self._opened().writing() as connection:
+        with self._file.opened().writing() as connection:
             connection.execute(_ADD, (store, owner, *key))
 
     def destroy(self, store: bytes, owner: bytes, until: bytes) -> None:
         """See the port."""
-        if (file := self._found()) is None:
+        if (file := self._file.found()) is None:
             return
         with file.writing() as connection:
             connection.execute(_DESTROY, (store, owner, until))
 
     def rewrap(self, store: bytes, change: Callable[[bytes, DataKey], DataKey]) -> int:
         """See the port."""
-        if (file := self._found()) is None:
+        if (file := self._file.found()) is None:
             return 0
         done = 0
         with file.writing() as connection:
@@ -118,38 +117,4 @@ class FileVault:
 
     def close(self) -> None:
         """See the port."""
-        with self._lock:
-            self._is_closed = True
-            if self._known is not None:
-                self._known.close()
-
-    def _found(self) -> SideFile | None:
-        """Return the file, where anybody has made it."""
-        with self._lock:
-            self._check_open()
-            with Translating(str(self._path)):
-                is_there = self._known is not None or self._path.exists()
-            if self._known is None and is_there:
-                self._known = self._made()
-            return self._known
-
-    def _opened(self) -> SideFile:
-        """Return the file, made now if nobody has."""
-        with self._lock:
-            self._check_open()
-            self._known = self._known or self._made()
-            return self._known
-
-    def _check_open(self) -> None:
-        if self._is_closed:
-            raise StoreUnavailable(str(self._path), "the key vault is closed")
-
-    def _made(self) -> SideFile:
-        # No log beside it: what is destroyed here must be in no file.
-        return SideFile(
-            self._path,
-            what="key vault",
-            application_id=_APPLICATION_ID,
-            table=_TABLE,
-            journal_mode="delete",
-        )
+        self._file.close()

@@ -7,34 +7,20 @@ master key, for as long as they are kept. Keep them short, or the vault in a fil
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any, TypeVar
+from typing import Any
 
 import psycopg
-from psycopg.conninfo import make_conninfo
 
-from memstrata.adapters.postgres_errors import Translating
-from memstrata.adapters.postgres_schema import Address
+from memstrata.adapters.postgres_sole import SoleConnection
 from memstrata.domain.errors import ConfigurationError, StoreUnavailable
 from memstrata.ports import DataKey
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
-T = TypeVar("T")
 
 # Whoever makes the tables holds this advisory lock: "mstrkeys" in ASCII.
 _LOCK = 0x6D7374726B657973
-
-# Whoever asks may hold the turn of an owner: a server that is gone is noticed by the system, one
-# that waits for a lock gives up by itself. Chosen: as for the store.
-_LIMITS = {
-    "tcp_user_timeout": "10000",
-    "keepalives_idle": "5",
-    "keepalives_interval": "2",
-    "keepalives_count": "3",
-    "options": "-c statement_timeout=10s -c lock_timeout=10s",
-}
 
 _IS_STORE = "SELECT to_regnamespace('memstrata') IS NOT NULL"
 _IS_THERE = "SELECT to_regclass('memstrata_keys.changes') IS NOT NULL"
@@ -107,16 +93,11 @@ class PostgresVault:
                 hold the keys to themselves.
             StoreError: If the server cannot be reached or refuses.
         """
-        address = Address(url, connect_timeout_s=10)
-        self.location = address.location
-        self._address = address
-        self._conninfo = make_conninfo(address.conninfo, **_LIMITS)
-        self._lock = threading.Lock()
-        self._is_closed = False
-        self._connection: _Connection | None = None
+        self._server = SoleConnection(url, what="key vault")
+        self.location = self._server.location
         with ExitStack() as undo:
             undo.callback(self.close)
-            self._asked(self._prepare)
+            self._server.ask(self._prepare)
             undo.pop_all()
 
     def __repr__(self) -> str:
@@ -130,18 +111,18 @@ class PostgresVault:
             found = connection.execute(_VERSION).fetchone()
             return 0 if found is None else int(found[0])
 
-        return self._asked(ask)
+        return self._server.ask(ask)
 
     def keys(self, store: bytes, owner: bytes) -> tuple[DataKey, ...]:
         """See the port."""
         named = {"store": store, "owner": owner}
-        return self._asked(
+        return self._server.ask(
             lambda connection: tuple(map(DataKey._make, connection.execute(_KEYS, named)))
         )
 
     def holds(self, store: bytes) -> bool:
         """See the port."""
-        return self._asked(lambda connection: _is(connection, _HOLDS, store=store))
+        return self._server.ask(lambda connection: _is(connection, _HOLDS, store=store))
 
     def add(self, store: bytes, owner: bytes, key: DataKey) -> None:
         """See the port."""
@@ -151,7 +132,7 @@ class PostgresVault:
                 connection.execute(_CHANGE)
                 connection.execute(_ADD, {"store": store, "owner": owner, **key._asdict()})
 
-        self._asked(write)
+        self._server.ask(write)
 
     def destroy(self, store: bytes, owner: bytes, until: bytes) -> None:
         """See the port; what of the server's files is out of reach, the module says.
@@ -168,7 +149,7 @@ class PostgresVault:
                 connection.execute(_DESTROY, named)
             self._empty(connection)
 
-        self._asked(write)
+        self._server.ask(write)
 
     def rewrap(self, store: bytes, change: Callable[[bytes, DataKey], DataKey]) -> int:
         """See the port."""
@@ -187,38 +168,11 @@ class PostgresVault:
             self._empty(connection)
             return done
 
-        return self._asked(write)
+        return self._server.ask(write)
 
     def close(self) -> None:
         """See the port."""
-        with self._lock:
-            self._is_closed = True
-            if self._connection is not None:
-                self._connection.close()
-                self._connection = None
-
-    def _asked(self, ask: Callable[[_Connection], T]) -> T:
-        """Run a call, once more over a new connection if the server has ended the one at hand."""
-        with self._lock, Translating(self.location):
-            known = self._connection
-            try:
-                return ask(self._connected())
-            except psycopg.OperationalError:
-                if known is None or not known.closed:
-                    raise
-            return ask(self._connected())
-
-    def _connected(self) -> _Connection:
-        if self._is_closed:
-            raise StoreUnavailable(self.location, "the key vault is closed")
-        if self._connection is None or self._connection.closed:
-            try:
-                self._connection = psycopg.connect(
-                    self._conninfo, autocommit=True, prepare_threshold=None
-                )
-            except psycopg.Error as error:
-                raise StoreUnavailable(self.location, self._address.said(error)) from None
-        return self._connection
+        self._server.close()
 
     def _prepare(self, connection: _Connection) -> None:
         with connection.transaction():

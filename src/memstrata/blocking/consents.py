@@ -26,6 +26,10 @@ class ConsentVerbs:
         """See :meth:`memstrata.AsyncMemoryManager.allow`."""
         return self._driver.run(self._consents.allow(key, category=category))
 
+    def set_recall(self, on: bool) -> ConsentChange:  # noqa: FBT001 - as the async verb
+        """See :meth:`memstrata.AsyncMemoryManager.set_recall`."""
+        return self._driver.run(self._consents.set_recall(on))
+
     def consents(self) -> tuple[Consent, ...]:
         """See :meth:`memstrata.AsyncMemoryManager.consents`."""
         return self._driver.run(self._consents.consents())

@@ -18,6 +18,7 @@ from memstrata.blocking.holding import HoldingVerbs
 from memstrata.blocking.hygiene import HygieneVerbs
 from memstrata.blocking.knowledge import KnowledgeVerbs
 from memstrata.blocking.prompt import PromptVerbs
+from memstrata.blocking.recording import RecordingVerbs
 from memstrata.blocking.task import TaskVerbs
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.memory import Draft, Kind, Memory
@@ -40,6 +41,7 @@ class MemoryManager(
     HoldingVerbs,
     TaskVerbs,
     KnowledgeVerbs,
+    RecordingVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -50,6 +52,7 @@ class MemoryManager(
         self._manager = self._ageing = self._changing = self._consents = manager
         self._hygiene = self._echoes = self._cycling = self._holding = self._tasks = manager
         self._hygiene = self._echoes = self._cycling = self._holding = self._knowing = manager
+        self._hygiene = self._echoes = self._cycling = self._holding = self._recording = manager
 
     @property
     def principal(self) -> Principal:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 from weakref import WeakSet
 
 from memstrata.agent import AgentResult, AsyncAgent, Effect
@@ -15,6 +15,7 @@ from memstrata.blocking.carrying import AdminCarrying
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.hygiene import AdminHygiene
 from memstrata.blocking.manager import MemoryManager
+from memstrata.blocking.recording import AdminRecords
 from memstrata.domain.backups import BackupReport, RestoredStore
 from memstrata.domain.coding import KeysReport
 from memstrata.domain.collecting import GcReport
@@ -62,7 +63,7 @@ class Agent:
         return self._driver.run(self._agent.run(message, request), asks_model=True)
 
 
-class Admin(AdminCarrying, AdminHygiene):
+class Admin(AdminCarrying, AdminHygiene, AdminRecords):
     """An administrator's handle; see :class:`memstrata.AsyncAdmin`."""
 
     _admin: AsyncAdmin
@@ -199,6 +200,10 @@ class Strata:
     def remove_source(self, name: str) -> bool:
         """See :meth:`memstrata.AsyncStrata.remove_source`."""
         return self._strata.remove_source(name)
+
+    def get_metrics(self) -> dict[str, Any]:
+        """See :meth:`memstrata.AsyncStrata.get_metrics`."""
+        return self._driver.run(self._strata.get_metrics())
 
     def backup(
         self,

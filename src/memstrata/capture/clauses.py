@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import NamedTuple
 
 from memstrata.capture import cues, lexicon
 from memstrata.capture.sentences import (
@@ -62,6 +63,8 @@ class Clause:
         remember: Introduced by "remember that", "note that" or the like.
         condition: Limited by "when I …".
         repair: How it presents itself as a correction.
+        given: How many characters ``text`` begins with that stand in the clause before: the
+            subject, "I ", of "… and live in Leeds".
     """
 
     text: str
@@ -76,6 +79,7 @@ class Clause:
     remember: bool = False
     condition: bool = False
     repair: Repair = Repair.NONE
+    given: int = 0
 
     @property
     def first(self) -> str:
@@ -211,14 +215,13 @@ def _clauses_of(sentence: str, offset: int, carried: Repair) -> list[Clause]:
     pieces = _pieces(sentence)
     flow = _Flow(question=_is_question(sentence), repair=carried)
     flow.asserted = not find(cues.FICTION, sentence)
-    if flow.question and at_start(cues.TAG, sentence[pieces[-1][0] :]):
+    if flow.question and at_start(cues.TAG, sentence[pieces[-1].start :]):
         flow.statements = False
     flow.durable = find(cues.DURABLE_INSIDE, sentence) is not None
     passing = find(cues.PASSING, sentence) is not None
     clauses: list[Clause] = []
-    for place, (start, end, strong) in enumerate(pieces):
-        last = place == len(pieces) - 1
-        clause = _clause(sentence, start, end, flow, strong=strong, last=last)
+    for place, piece in enumerate(pieces):
+        clause = _clause(sentence, piece, flow, last=place == len(pieces) - 1)
         clauses.append(replace(
             clause,
             start=clause.start + offset,
@@ -229,14 +232,12 @@ def _clauses_of(sentence: str, offset: int, carried: Repair) -> list[Clause]:
     return [clause for clause in clauses if clause.text]
 
 
-def _clause(
-    sentence: str, start: int, end: int, flow: _Flow, *, strong: bool, last: bool
-) -> Clause:
-    lead = _peel(sentence[start:end])
+def _clause(sentence: str, piece: _Piece, flow: _Flow, *, last: bool) -> Clause:
+    start, stop, strong, subject = piece
+    lead = _peel(sentence[start:stop])
     body = start + lead.length
-    stop = end
-    end = body + len(_trimmed(sentence[body:end]))
-    text = sentence[body:end]
+    end = body + len(_trimmed(sentence[body:stop]))
+    text = subject + sentence[body:end] if end > body else ""
     _enter(flow, lead, start)
     imperative = first_word(text) in lexicon.IMPERATIVES or at_start(r"do not\b", text) is not None
     opened = lead.request or flow.fresh or strong or flow.instructing or lead.durable
@@ -257,6 +258,7 @@ def _clause(
         and (lead.remember or flow.fresh or at_start(cues.ABOUT_ME, text) is not None),
         condition=flow.condition,
         repair=flow.repair,
+        given=len(subject),
     )
     if named:
         flow.asserted = False
@@ -302,30 +304,71 @@ def _leave(flow: _Flow, clause: Clause, lead: _Lead, *, imperative: bool) -> Cla
     return clause
 
 
-def _pieces(sentence: str) -> list[tuple[int, int, bool]]:
-    """Return start, end and whether the joint before it is a strong one, for each piece."""
-    cuts: list[tuple[int, int, bool]] = []
-    begun = 0
+class _Piece(NamedTuple):
+    """A part of a sentence.
+
+    Attributes:
+        start: Where it begins.
+        end: Where it ends, exclusive.
+        strong: Whether the joint before it is a strong one.
+        subject: What it takes over from the piece before it; empty if it has its own.
+    """
+
+    start: int
+    end: int
+    strong: bool = True
+    subject: str = ""
+
+
+def _pieces(sentence: str) -> list[_Piece]:
+    """Return the pieces of a sentence, which may be clauses."""
+    cuts: list[tuple[int, int, bool, str]] = []
+    begun, subject = 0, ""
     for match in patterns.compile(cues.JOINT, ignore_case=True).finditer(sentence):
         start, end = match.span()
         rest = sentence[end : end + 120]
-        if not at_start(cues.HEAD, rest):
+        taken = _taken_over(sentence[begun:start], subject, rest)
+        if not taken and not at_start(cues.HEAD, rest):
             continue
+        if at_start(cues.THAT_I, rest):
+            end += len("that ")
         strong = (
             find(cues.STRONG_JOINT, sentence[start:end]) is not None
             or at_start(cues.POLITE, rest) is not None
         )
         # "I love to cook and write": the second verb belongs to the first subject.
-        if strong or at_start(cues.SUBJECT_HEAD, rest) or not at_start(cues.TOLD, sentence[begun:]):
-            cuts.append((start, end, strong))
-            begun = end
+        is_own = strong or at_start(cues.SUBJECT_HEAD, rest)
+        if taken or is_own or not at_start(cues.TOLD, sentence[begun:]):
+            cuts.append((start, end, strong, taken))
+            begun, subject = end, taken
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
     # A colon belongs to what announces: "Remember: …", "Tom: …".
-    cuts = [(sentence.find(":", a, b) + 1 or a, b, strong) for a, b, strong in cuts]
-    starts = [(0, True), *((end, strong) for _, end, strong in cuts)]
-    stops = [*(start for start, _, _ in cuts), len(sentence)]
-    return [(start, stop, strong) for (start, strong), stop in zip(starts, stops, strict=True)]
+    stops = [*(sentence.find(":", a, b) + 1 or a for a, b, _, _ in cuts), len(sentence)]
+    starts = [(0, True, ""), *((end, strong, taken) for _, end, strong, taken in cuts)]
+    return [
+        _Piece(start, stop, strong, taken)
+        for (start, strong, taken), stop in zip(starts, stops, strict=True)
+    ]
+
+
+def _taken_over(before: str, subject: str, rest: str) -> str:
+    """Return the subject that a piece takes over from the one before it, with a space; nothing if
+    it has its own, or if that one leaves open whose the verb is.
+
+    Args:
+        before: The piece before it.
+        subject: What that one has taken over itself.
+        rest: What follows.
+    """
+    if not at_start(cues.ELIDED_HEAD, rest) or find(cues.SHARED_VERB, before):
+        return ""
+    if not subject and not at_start(cues.OWN_HEAD, before):
+        return ""
+    if at_start(rf"{cues.TASTES}\b", rest) and find(rf"\bi\s+(?:\w+\s+)?{cues.TASTES}\b", before):
+        return ""
+    # Who types without capitals does so throughout.
+    return subject or ("i " if before.lstrip()[:1].islower() else "I ")
 
 
 def _carried(sentence: str) -> Repair:

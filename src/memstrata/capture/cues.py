@@ -57,6 +57,28 @@ IMPERATIVE_HEAD = (
     + r"|do not)\b"
 )
 HEAD = rf"{SUBJECT_HEAD}|{IMPERATIVE_HEAD}"
+# "I'm a nurse and live in Leeds": a clause whose subject stands in the one before. Only verbs of
+# the present and news, and only where what follows tells that they are the speaker's own.
+ELIDED_HEAD = (
+    r"(?:(?:also|now|currently|still|mostly|usually|really),?\s+){0,2}"
+    r"(?:(?:live|reside)\s+(?:in|near)|work\s+(?:as|at|for|from|in)|prefer|love|enjoy|hate"
+    r"|dislike|can't stand|don't (?:like|eat|drink|use|want)|avoid|speak|drink|eat|get up at"
+    r"|go by|moved to|relocated to|started (?:working )?(?:at|as)|just started (?:at|as)"
+    r"|am|have (?:a|an|two|three|four|no)|own)\s+\S"
+)
+THAT_I = r"that\s+(?:i|i'm|i've|my|we|our)\b"
+# "I like hiking and hate running" is one statement, kept whole.
+TASTES = r"(?:love|like|enjoy|hate|dislike|can't stand|don't like|prefer|avoid)"
+# What comes before it says of the speaker how things are, and opens nothing that the verb could
+# belong to: an infinitive, a wish, somebody else.
+OWN_HEAD = (
+    r"(?:(?:and|but|so|also|well|ok|hi|hello|hey|actually|no|that),?\s+){0,3}(?:i|i'm|i've)\s"
+)
+SHARED_VERB = (
+    r"(?:\b(?:to|want|would|could|should|might|may|will|can|cannot|can't|won't|wouldn't|shall|must"
+    r"|did|didn't|let|make|help|if|when|while|until|unless|who|whom|whose|which|that|where|because"
+    r"|he|she|they|you|people|friends?|was|were|used)\b|'d\b|'ll\b)"
+)
 TOLD = (
     r"(?:(?:and|but|so|also|well|ok|hi|hello|hey|actually|no),?\s+){0,3}(?:i|i'm|i've|i'd|we|we're"
     r"|my|our|he|she|they|you|people|it)\b"

@@ -18,7 +18,7 @@ from memstrata.domain.decision import TURN_CATEGORY, Candidate, Proposer
 from memstrata.domain.errors import InvalidInput, InvalidScope
 from memstrata.domain.given import enum_member, moment
 from memstrata.domain.memory import NO_METADATA, Draft, Importance, Kind, Origin, Triple
-from memstrata.domain.scope import Principal, Scope, checked_id
+from memstrata.domain.scope import Principal, Scope, checked_id, checked_session
 from memstrata.domain.trust import Label, Sensitivity, Source, Trust
 from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
@@ -294,7 +294,7 @@ def _category(draft: Draft, kind: Kind, rules: DraftRules) -> str:
 def _origin(draft: Draft, principal: Principal) -> Origin:
     session = draft.session if draft.session is not None else principal.session
     return Origin(
-        session=name_or_none("session", session),
+        session=None if session is None else checked_session(session),
         turn=turn_number(draft.turn),
         name=None if draft.origin is None else check_text("origin", draft.origin, MAX_ORIGIN_BYTES),
     )

@@ -274,7 +274,8 @@ _INSTRUCTIONS = Table((
          r"(?P<w>(?:my|our)\s+.+)", _forget),
     Rule("call_me", r"(?:call|address)\s+me\s+(?:as\s+|by\s+(?:my name,?\s+)?)?(?P<v>.+)",
          _call_me),
-    Rule("language", r"(?:write|reply|respond|answer|speak|talk|communicate|chat)(?:\s+(?:to"
+    Rule("language", r"(?:(?:always|only|just)\s+)?(?:write|reply|respond|answer|speak|talk"
+         r"|communicate|chat)(?:\s+(?:to"
          r"|with)\s+(?:me"
          r"|us)|\s+back|\s+everything|\s+all(?:\s+your)?\s+(?:replies|answers|responses|messages)"
          r"|\s+(?:only|always|just))*\s+(?:in|using)\s+(?P<v>.+)", _language),

@@ -192,7 +192,8 @@ def _noted(clause: Clause, turn: Turn) -> Findings:
 def _candidate(turn: Turn, scope: Scope, clause: Clause, finding: Finding) -> Candidate | None:
     start, end = _evidence(clause, finding)
     quote = turn.text[start:end]
-    content = finding.value or " ".join(turn.text[start:end].split())
+    whole = clause.text if clause.given and finding.span is None else turn.text[start:end]
+    content = finding.value or " ".join(whole.split())
     if finding.key is None and len(content) > MAX_FREE_TEXT_CHARS:
         return None
     if clause.condition and not _is_lasting(clause, finding, turn.text):
@@ -244,7 +245,8 @@ def _unproven(content: str, quote: str, finding: Finding, turn: Turn) -> tuple[s
 
 def _evidence(clause: Clause, finding: Finding) -> tuple[int, int]:
     if finding.span is not None:
-        return clause.start + finding.span[0], clause.start + finding.span[1]
+        start, end = (max(place - clause.given, 0) for place in finding.span)
+        return clause.start + start, clause.start + end
     limited = finding.key is None and finding.retracts is None
     return (clause.lead if limited else clause.start), clause.end
 

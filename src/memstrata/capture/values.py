@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from memstrata.capture import lexicon
 from memstrata.language import patterns
+from memstrata.language.software import is_software
 
 MAX_NAME_WORDS = 4
 MAX_PHRASE_CHARS = 80
@@ -118,17 +119,24 @@ def place(text: str) -> str | None:
     words = ", ".join(parts).split()
     while words and (words[-1].islower() or words[-1] == "I"):
         words.pop()
-    if not words or any(word.lower().strip(",.'") in _NO_PLACES for word in words):
+    if not words or any(_is_no_place(word) for word in words):
         return None
     if words[0].upper() in lexicon.ZONE_CODES and len(words) == 1:
         return None
     return " ".join(words).rstrip(",")
 
 
+def _is_no_place(word: str) -> bool:
+    return word.lower().strip(",.'") in _NO_PLACES or is_software(word)
+
+
 def typed_place(text: str) -> str | None:
     """Return a place of one or two lower-case words, for people who type without capitals."""
     words = cut(text).split()
-    plain = all(word.isalpha() and word.lower() not in _NO_PLACES | _NO_NAMES for word in words)
+    plain = all(
+        word.isalpha() and not _is_no_place(word) and word.lower() not in _NO_NAMES
+        for word in words
+    )
     return " ".join(words) if 1 <= len(words) <= 2 and plain else None
 
 

@@ -24,6 +24,7 @@ from memstrata.cli import (
     holding,
     keys,
     knowing,
+    recording,
     reindexing,
     render,
     scanning,
@@ -39,6 +40,7 @@ from memstrata.cli.options import (
     json_of,
     refuse_if,
 )
+from memstrata.cli.outcomes import with_displaced
 from memstrata.domain.decision import OutcomeKind
 from memstrata.domain.errors import (
     ConfigurationError,
@@ -142,7 +144,8 @@ def remember(
     """Store one statement, or say why not."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        outcome = chosen.manager(strata).remember(
+        manager = chosen.manager(strata)
+        outcome = manager.remember(
             sys.stdin.read() if content == "-" else content,
             key=key,
             category=category,
@@ -156,7 +159,8 @@ def remember(
             pinned=pinned,
             origin=origin,
         )
-    chosen.show(outcome, render.outcome)
+        said = with_displaced(outcome, manager)
+    chosen.show(outcome, lambda _: said)
     refuse_if(outcome.kind is OutcomeKind.BLOCKED)
 
 
@@ -218,6 +222,7 @@ app.command()(reindexing.reindex)
 app.command()(collecting.gc)
 app.command()(cycles.hygiene)
 carrying.register(app)
+recording.register(app)
 scanning.register(app)
 
 
@@ -287,8 +292,10 @@ def correct(
     """Replace what is remembered; always wins."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        outcome = chosen.manager(strata).correct(which, content)
-    chosen.show(outcome, render.outcome)
+        manager = chosen.manager(strata)
+        outcome = manager.correct(which, content)
+        said = with_displaced(outcome, manager)
+    chosen.show(outcome, lambda _: said)
     refuse_if(not outcome.stored)
 
 

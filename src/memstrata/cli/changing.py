@@ -8,6 +8,7 @@ import typer
 
 from memstrata.cli import render
 from memstrata.cli.options import Options, refuse_if
+from memstrata.cli.outcomes import with_displaced
 
 review_app = typer.Typer(
     help="What a person is asked to decide.", no_args_is_help=True, rich_markup_mode=None
@@ -43,8 +44,10 @@ def decide(
     """Keep one side of a conflict, both, or neither."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        outcome = chosen.manager(strata).decide(id, keep, reason=reason)
-    chosen.show(outcome, render.outcome)
+        manager = chosen.manager(strata)
+        outcome = manager.decide(id, keep, reason=reason)
+        said = with_displaced(outcome, manager)
+    chosen.show(outcome, lambda _: said)
     refuse_if(not outcome.stored)
 
 

@@ -1,4 +1,4 @@
-"""Saying what is not to be remembered."""
+"""Saying what is not to be remembered, and whether anything is recalled."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memstrata.cli.options import Key, Options
+from memstrata.domain.consent import About
+from memstrata.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
     from memstrata.domain.consent import Consent, ConsentChange
@@ -42,6 +44,20 @@ def allow(context: typer.Context, key: Key = None, category: Category = None) ->
     chosen.show(change, _changed)
 
 
+@app.command()
+def recall(
+    context: typer.Context,
+    switch: Annotated[str, typer.Argument(metavar="on|off", help="Which way.")],
+) -> None:
+    """Switch recall of everything that is remembered of the user off, or on again."""
+    chosen: Options = context.obj
+    if switch not in ("on", "off"):
+        raise InvalidInput("recall", "must be on or off")
+    with chosen.open() as strata:
+        change = chosen.manager(strata).set_recall(switch == "on")
+    chosen.show(change, _changed)
+
+
 @app.command("list")
 def list_consents(context: typer.Context) -> None:
     """Show what was refused and allowed."""
@@ -63,4 +79,6 @@ def _all(values: Sequence[Consent]) -> str:
 
 
 def _line(value: Consent) -> str:
+    if value.about is About.RECALL:
+        return f"recall is {'on' if value.allowed else 'off'}"
     return f"{'allowed' if value.allowed else 'refused'} {value.about} {value.name}"

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from memstrata.cli import render
 from memstrata.cli.options import Filter, Key, Options, json_of, refuse_if
+from memstrata.cli.outcomes import forgotten
 from memstrata.domain.decision import OutcomeKind
 
 
@@ -40,5 +40,5 @@ def forget(
             filter=json_of("--filter", filter),
             dry_run=dry_run,
         )
-    chosen.show(outcome, render.outcome)
+    chosen.show(outcome, forgotten)
     refuse_if(outcome.kind is not OutcomeKind.FORGOTTEN and "dry_run" not in outcome.reasons)

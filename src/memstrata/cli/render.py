@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memstrata.digest.text import visible
+from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.decision import CaptureReport, Outcome
 from memstrata.domain.digest import Verification
 from memstrata.domain.hindsight import DryRun, Life, Rejudged
@@ -53,7 +54,7 @@ def reviews(value: Sequence[Review]) -> str:
 def capture(value: CaptureReport) -> str:
     """Return a line for each candidate of a turn."""
     lines = [
-        f"{o.kind:<11} {c.key or '-':<18} {_short(c.content)}  ({', '.join(o.reasons)})"
+        f"{o.kind:<11} {c.key or '-':<18} {short(c.content)}  ({', '.join(o.reasons)})"
         for c, o in zip(value.proposed, value.outcomes, strict=True)
     ]
     lines += [f"note: {note}" for note in value.diagnostics]
@@ -70,6 +71,8 @@ def recall(value: Recall) -> str:
             lines.append(f"      careful: {', '.join(hit.warnings)}")
     if value.degraded:
         lines.append(f"without: {', '.join(value.degraded)}")
+    if RECALL_OFF in value.degraded:
+        lines.append("recall is off for this user: `memstrata consent recall on`")
     return "\n".join(lines) or NOTHING
 
 
@@ -116,7 +119,7 @@ def memory(value: Memory | None) -> str:
 def history(values: Sequence[Memory]) -> str:
     """Return a line for each version."""
     lines = [
-        f"v{m.version} {m.status:<11} {m.created_at:%F %H:%M}  {m.source}  {_short(m.content)}"
+        f"v{m.version} {m.status:<11} {m.created_at:%F %H:%M}  {m.source}  {short(m.content)}"
         for m in values
     ]
     return "\n".join(lines) or NOTHING
@@ -242,23 +245,24 @@ def agent(value: AgentResult) -> str:
 
 
 def _line(memory: Memory) -> str:
-    speaker = f"{_short(memory.speaker)}: " if memory.speaker else ""
+    speaker = f"{short(memory.speaker)}: " if memory.speaker else ""
     key = f"{memory.key} = " if memory.key else ""
     when = memory.valid_from or memory.created_at
     place = ""
     if memory.origin.session is not None and memory.origin.turn is not None:
         place = f", {memory.origin.session} turn {memory.origin.turn}"
     trust = "" if memory.trust is memory.source.trust else f", trust {memory.trust}"
-    name = "" if memory.origin.name is None else f", {_short(memory.origin.name)}"
+    name = "" if memory.origin.name is None else f", {short(memory.origin.name)}"
     origin = f"{memory.source}{trust}, {when:%Y-%m-%d}{place}{name}, {memory.confidence:.2f}"
-    return f"{speaker}{key}{_short(memory.content)}  [{origin}]"
+    return f"{speaker}{key}{short(memory.content)}  [{origin}]"
 
 
 def _lines(value: Any) -> Any:
     return "\n".join(map(visible, value.split("\n"))) if isinstance(value, str) else value
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Return a text as one line of a terminal, cut where it is long."""
     # A terminal obeys what is written to it: nothing that nobody sees goes there.
     line = visible(text)
     return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + "…"

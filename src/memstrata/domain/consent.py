@@ -1,4 +1,5 @@
-"""What a person refused or allowed to be remembered, by key or by category (PO-4).
+"""What a person refused or allowed to be remembered, by key or by category (PO-4), and whether what
+is remembered may be recalled at all (MO-2).
 
 The word about a key goes before the word about its category: who refuses ``health`` and allows the
 key ``allergies`` has allergies remembered and nothing else of that category. Names are compared as
@@ -16,22 +17,29 @@ from typing import Protocol
 from memstrata.domain.event import Event
 from memstrata.domain.value import Value
 
+RECALL_OFF = "recall_off"
+"""What a read says that answers nothing since its owner has switched recall off (MO-2)."""
+
+RECALL_NAME = "recall"
+"""The name in the one consent of an owner that is about recall."""
+
 
 class About(StrEnum):
-    """What a consent names."""
+    """What a consent names; ``recall`` is the switch over all that the owner has (MO-2)."""
 
     KEY = "key"
     CATEGORY = "category"
+    RECALL = "recall"
 
 
 @dataclass(frozen=True, slots=True)
 class Consent(Value):
-    """A person's last word about one key or one category.
+    """A person's last word about one key, one category, or recall.
 
     Attributes:
-        about: Whether a key or a category is named.
-        name: The key, or the category.
-        allowed: False where it was refused.
+        about: Whether a key or a category is named, or recall.
+        name: The key, or the category; of recall :data:`RECALL_NAME`.
+        allowed: False where it was refused, or switched off.
         at: When, on the owner's system clock.
         by: Canonical name of the principal that said so.
     """
@@ -82,11 +90,15 @@ class Refusals(Value):
         keys: Refused keys.
         categories: Refused categories.
         spared: Keys that are allowed though their category may be refused.
+        recall_off: Whether nothing of the owner's goes into a recall or a digest (MO-2). What is
+            refused is refused either way, and this hides nothing from the owner's own inspection,
+            so it does not make a value of refusals true.
     """
 
     keys: frozenset[str] = frozenset()
     categories: frozenset[str] = frozenset()
     spared: frozenset[str] = frozenset()
+    recall_off: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.keys or self.categories)
@@ -113,4 +125,5 @@ def refusals_of(consents: Iterable[Consent]) -> Refusals:
         keys=frozenset(each.name for each in refused if each.about is About.KEY),
         categories=frozenset(each.name for each in refused if each.about is About.CATEGORY),
         spared=frozenset(e.name for e in told if e.allowed and e.about is About.KEY),
+        recall_off=any(each.about is About.RECALL for each in refused),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from memstrata.domain.codec import canonical_json
-from memstrata.domain.consent import About, Consent
+from memstrata.domain.consent import RECALL_NAME, About, Consent
 from memstrata.domain.value import from_us
 
 
@@ -25,4 +25,7 @@ def decode_consent(at: int, body: bytes) -> Consent:
     name, allowed, by = said["name"], said["allowed"], said["by"]
     if not (isinstance(name, str) and isinstance(by, str) and isinstance(allowed, bool)):
         raise ValueError("a consent has a name, a speaker, and says yes or no")
-    return Consent(About(said["about"]), name, allowed, from_us(at), by)
+    about = About(said["about"])
+    if about is About.RECALL and name != RECALL_NAME:
+        raise ValueError("there is one consent about recall")
+    return Consent(about, name, allowed, from_us(at), by)

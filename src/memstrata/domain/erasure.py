@@ -91,7 +91,8 @@ class Purged(Value):
 
     Attributes:
         files: Those looked at.
-        waits: Codes of what is still to be done: ``log_in_use``, ``residue``, ``backup:PATH`` …
+        waits: Codes of what is still to be done: ``log_in_use``, ``residue``, ``backup:PATH``,
+            ``records`` (safety records and feedback could not be reached) …
         remains: What the store cannot reach.
     """
 

@@ -61,6 +61,8 @@ class EventType(StrEnum):
     EXPORTED = "exported"
     BROUGHT_BACK = "brought_back"
     FLAGGED = "flagged"
+    RECORDS_READ = "records_read"
+    RECORDS_PURGED = "records_purged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ from memstrata.domain.value import Value
 
 DEFAULT_ORG = "default"
 MAX_ID_CHARS = 128
+MAX_SESSION_BYTES = 512
+"""Longest name of a conversation beside a user; as for keys."""
+
 # SC-1. The names are those that a path or a wildcard syntax elsewhere gives a meaning to.
 FORBIDDEN_CHARS = frozenset("/%*,;:{}\"'\\")
 # Letters, marks and signs by category that show as nothing: fillers of Hangul, Khmer and
@@ -60,6 +63,29 @@ def checked_id(field: str, raw: object) -> str:
         raise InvalidScope(field, "must be in Unicode normal form C")
     if raw.casefold() in RESERVED_IDS:
         raise InvalidScope(field, f"{raw!r} is a reserved name")
+    return raw
+
+
+def checked_session(raw: object) -> str:
+    r"""Return ``raw`` as the name of a conversation beside a user: an attribute of what was said,
+    and no part of a path, so that most texts will do, ``2023/05/08: call`` for one.
+
+    Where nobody but a session is named it is a scope, and :func:`checked_id` holds (SC-8).
+
+    Raises:
+        InvalidScope: If it is not text, blank, longer than 512 bytes, not NFC, or holds a
+            character that shows as nothing, but for plain spaces within it.
+    """
+    if not isinstance(raw, str):
+        raise InvalidScope("session", f"must be text, not {type(raw).__name__}")
+    raw = str.__str__(raw)
+    if not 1 <= len(raw.encode("utf-8", "surrogatepass")) <= MAX_SESSION_BYTES:
+        raise InvalidScope("session", f"must have 1 to {MAX_SESSION_BYTES} bytes in UTF-8")
+    for char in raw.replace(" ", ""):
+        if _is_invisible(char):
+            raise InvalidScope("session", f"character U+{ord(char):04X} is not allowed in it")
+    if raw != raw.strip() or unicodedata.normalize("NFC", raw) != raw:
+        raise InvalidScope("session", "must be in Unicode normal form C, without spaces around it")
     return raw
 
 
@@ -293,19 +319,26 @@ class Principal(Value):
     ) -> Principal:
         """Build the principal of the given ids.
 
+        A session beside a user names a conversation and may be any visible text
+        (:func:`checked_session`); alone it is an id.
+
         Raises:
             OwnerRequired: If neither a user nor a session is named (SC-8).
             InvalidScope: If an id is malformed, or a task is named without its user.
         """
         named_org = checked_id("org", DEFAULT_ORG if org is None else org)
-        named = {"session": session, "agent": agent, "purpose": purpose}
+        named = {"agent": agent, "purpose": purpose}
         checked = {k: None if v is None else checked_id(k, v) for k, v in named.items()}
-        if user is None and session is None:
-            raise OwnerRequired("name a user (user=…, --user) or a session (session=…, --session)")
         if user is None:
+            if session is None:
+                raise OwnerRequired(
+                    "name a user (user=…, --user) or a session (session=…, --session)"
+                )
             if task is not None:
                 raise InvalidScope("task", "a task belongs to a user; name the user too")
-            return cls(Scope.of_session(named_org, str(checked["session"])), **checked)
+            home = Scope.of_session(named_org, session)
+            return cls(home, session=home.session, **checked)
+        checked["session"] = None if session is None else checked_session(session)
         if task is not None:
             return cls(Scope.of_task(named_org, user, task), **checked)
         return cls(Scope.of_user(named_org, user), **checked)

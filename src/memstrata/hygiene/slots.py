@@ -14,6 +14,7 @@ from memstrata.hygiene.claims import Claim, stems, stems_of
 from memstrata.hygiene.figures import Measure, figures
 from memstrata.language import patterns
 from memstrata.language.analyser import analyse
+from memstrata.language.software import is_software
 
 _SUBJECT = r"(?P<subject>(?i:i|i'm|i've|we|we're|we've|the user|user)|\p{Lu}[\p{L}'-]+)"
 _ADVERBS = (
@@ -203,7 +204,7 @@ def _diets() -> frozenset[str]:
 def _slot(name: str, match: patterns.Match, *, is_news: bool) -> Slot | None:
     given = match.groupdict()
     said, subject = given["value"] or "", given["subject"] or ""
-    if subject in _NO_NAME:
+    if subject in _NO_NAME or (name in _PLACES and any(map(is_software, said.split()))):
         return None
     whose = "self" if subject.lower() in _SELF else subject.lower().removesuffix("'s")
     if name == "attribute":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeAlias
 
 from memstrata.domain.ageing import confidence_at
@@ -19,29 +20,40 @@ SoftDays: TypeAlias = Callable[[str], float | None]
 
 
 def decided(
-    a: Memory | None, b: Memory | None, keep: Keep, moment: Moment, soft_days: SoftDays
+    a: Memory | None,
+    b: Memory | None,
+    keep: Keep,
+    opened_at: datetime,
+    moment: Moment,
+    soft_days: SoftDays,
 ) -> tuple[Memory, ...] | str:
     """Return the states that a decision leads to, what is kept first; or why it leads to none.
 
     What is kept is verified by it. What is not gives way to the other, in a chain of its own; where
-    neither is kept, both go into history without a successor.
+    neither is kept, both go into history without a successor. But a version that came since the
+    review was opened was no side of it: nobody was asked about it, and no decision ends it.
 
     Args:
         a: What stands of the one side, or None.
         b: What stands of the other.
         keep: The decision.
+        opened_at: When the review was opened.
         moment: When.
         soft_days: Soft lives: what is kept is due for review one later.
 
     Returns:
         ``already_decided`` where no side waits for a decision any more, ``side_gone`` where the
-        one to be kept does not stand.
+        one to be kept does not stand, ``side_changed`` where one that would go has been corrected
+        since.
     """
     waiting = [side for side in (a, b) if side is not None and side.status is Status.REVIEW]
     if not waiting:
         return "already_decided"
     if keep is Keep.BOTH:
         return tuple(_kept(side, moment, soft_days) for side in waiting)
+    ends = {Keep.A: (b,), Keep.B: (a,), Keep.NEITHER: (a, b)}[keep]
+    if any(side is not None and side.created_at > opened_at for side in ends):
+        return "side_changed"
     if keep is Keep.NEITHER:
         return tuple(untrue(side, moment) for side in (a, b) if side is not None)
     winner, loser = (a, b) if keep is Keep.A else (b, a)

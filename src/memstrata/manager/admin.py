@@ -22,13 +22,14 @@ from memstrata.manager.erasing import Eraser
 from memstrata.manager.granting import Granter
 from memstrata.manager.hindsight import dry_run
 from memstrata.manager.hygiene_verbs import AsyncAdminHygiene
+from memstrata.manager.recording_verbs import AsyncAdminRecords
 from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
 from memstrata.policy.book import PolicyBook
 
 
-class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene):
+class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):
     """An administrator's handle.
 
     Who may open one is the host's business: in an embedded store whoever can open the file can

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias, cast
 
 from memstrata.audit import AuditReport, verify
 from memstrata.domain.backups import BackupName, BackupReport, superfluous
-from memstrata.domain.errors import CarryRefused, MemstrataError, StoreError
+from memstrata.domain.errors import CarryRefused, InvalidInput, MemstrataError, StoreError
 from memstrata.domain.moving import OwnerFacts
 from memstrata.domain.value import from_us
 from memstrata.manager.files import absolute, files_refused, sync_directory
@@ -66,6 +66,10 @@ def backup_store(store: MemoryStore) -> BackupStore:
             "this kind of store cannot be backed up; see docs/backup.md",
         )
     return cast("BackupStore", store)
+
+
+_FILES = frozenset({".db", ".sqlite", ".sqlite3"})
+"""How names of files end that nobody would give a directory."""
 
 
 class Backups:
@@ -145,7 +149,7 @@ class Backups:
         """Take a backup; see :meth:`memstrata.AsyncStrata.backup`."""
         store, at = backup_store(self._store), from_us(self._clock.now_us())
         name = BackupName(await self._name(), at)
-        directory, file = self._place(to, name)
+        directory, file = self._place(to, name, is_kept=keep is not None)
         with files_refused(directory):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if file.exists():
@@ -174,7 +178,12 @@ class Backups:
         short = hashlib.blake2b(keys.salt, digest_size=4).hexdigest()
         return f"{Path(self._store.location).stem.strip(':')[:100]}-{short}"
 
-    def _place(self, to: str | os.PathLike[str] | None, name: BackupName) -> tuple[Path, Path]:
+    def _place(
+        self, to: str | os.PathLike[str] | None, name: BackupName, *, is_kept: bool
+    ) -> tuple[Path, Path]:
+        """Return the directory and the file of a backup. Where only so many are kept a directory is
+        meant, whether or not it is there: of a file there is one.
+        """
         if to is None:
             if self.directory is None:
                 raise CarryRefused(
@@ -185,6 +194,10 @@ class Backups:
             return self.directory, self.directory / name.file
         place = absolute(to)
         is_directory = place.is_dir() or os.fspath(to).endswith(("/", os.sep))
+        if is_kept and not is_directory:
+            if place.exists() or place.suffix in _FILES:
+                raise InvalidInput("keep", f"is for a directory of backups, and {to} is a file")
+            is_directory = True
         return (place, place / name.file) if is_directory else (place.parent, place)
 
     async def _verified(

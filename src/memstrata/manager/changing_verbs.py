@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from memstrata.domain.cue import Cue
 from memstrata.domain.decision import Outcome
 from memstrata.domain.review import Review, ReviewStatus
 from memstrata.domain.scope import Principal
+from memstrata.manager.measuring import metrics_of
+from memstrata.manager.reading import Reader
 from memstrata.manager.reviewing import Reviewer
 from memstrata.manager.services import Services
 from memstrata.manager.undoing import Undoer
@@ -19,6 +22,7 @@ class AsyncChangingVerbs:
 
     _services: Services
     _principal: Principal
+    _reader: Reader
 
     async def reviews(self, *, status: str = ReviewStatus.OPEN) -> tuple[Review, ...]:
         """Return what a person is asked to decide in this principal's own scope, oldest first.
@@ -49,10 +53,11 @@ class AsyncChangingVerbs:
 
         Returns:
             ``superseded`` where a side gave way, ``coexists`` where both stay; or ``dropped``
-            with ``not_found``, ``already_decided`` or ``side_gone`` (what was to be kept does not
-            stand any more); or ``blocked`` with ``own_proposal``: an agent, or who administers,
-            does not decide about what it has brought itself. The user whose memories these are
-            decides about all of them.
+            with ``not_found``, ``already_decided``, ``side_gone`` (what was to be kept does not
+            stand any more) or ``side_changed`` (what would go was corrected since the review was
+            opened: correct or forget it instead); or ``blocked`` with ``own_proposal``: an agent,
+            or who administers, does not decide about what it has brought itself. The user whose
+            memories these are decides about all of them.
 
         Raises:
             InvalidInput: If ``keep`` is unknown or the reason too long.
@@ -73,6 +78,8 @@ class AsyncChangingVerbs:
             ``undone``, with the memory that stands again.
 
         Raises:
+            QuotaExceeded: If what would stand again is one too many, and nothing gives way to it;
+                otherwise the least useful does (LT-8).
             UndoRefused: If it is no event of this principal's own scope, replaced nothing, was
                 undone before, or something has come of its result since; the message says what to
                 do instead.
@@ -80,7 +87,20 @@ class AsyncChangingVerbs:
         return await Undoer(self._services, self._principal).undo(event_id)
 
     async def get_metrics(self) -> dict[str, Any]:
-        """Return what this process has counted since it opened the store (MM-3): ``writes`` by
-        outcome, and ``dedups`` by the gate that found a repetition, over all principals.
+        """Return what this process has counted since it opened the store, over all principals, and
+        how this one's memories stand (MM-3, OB-3; docs/metrics.md).
+
+        ``writes`` by outcome, ``dedups`` by the gate that found a repetition, ``reads`` that went
+        for a prompt and ``hits`` that returned something, ``turns`` kept verbatim and
+        ``captured_turns``, ``contradictions``, ``pii_blocks``, ``evictions``, ``hygiene`` by
+        decision, ``phase`` (tasks in each), ``sessions``, ``model``, ``latency`` (histograms,
+        seconds), ``rates``, and ``alerts``: each figure that has a threshold, and whether it is
+        crossed. Of this principal alone are ``scopes`` and ``staleness``.
+
+        Raises:
+            StoreError: If the store cannot be read and nothing is warm.
         """
-        return self._services.counters.to_dict()
+        owner = self._principal.home.owner
+        sight = await self._reader.sights.of(Cue("", 1, (owner,)))
+        index = self._services.indexes.of(owner)
+        return metrics_of(self._services, {owner: index}, sight.frozen)

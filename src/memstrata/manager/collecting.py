@@ -327,6 +327,7 @@ class Collector:
             index = services.indexes.warm(owner)
             if index is not None:
                 index.follow(committed)
+            services.counters.decided(EVENTS[each.rule] for each in turn.done)
         for rule in Rule:
             report = report.counted(rule, _count(turn.done, rule))
         return replace(report, left=report.left + len(work) - len(turn.done))
@@ -408,5 +409,10 @@ def keep_house(services: Services) -> None:
         return report
 
     services.housekeeping.serve(
-        collect, services.indexes.owners, services.store, services.clock, services.ids
+        collect,
+        services.indexes.owners,
+        services.store,
+        services.clock,
+        services.ids,
+        services.records.tidy,
     )

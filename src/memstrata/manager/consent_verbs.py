@@ -1,9 +1,10 @@
-"""The verbs that say what is not to be remembered, or no longer (PO-4, SC-10)."""
+"""The verbs that say what is not to be remembered or recalled, or no longer (PO-4, MO-2, SC-10)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memstrata.capture.drafts import flag
 from memstrata.domain.consent import Consent, ConsentChange
 from memstrata.domain.scope import Principal
 from memstrata.manager.asking import sequence
@@ -54,8 +55,29 @@ class AsyncConsentVerbs:
         """
         return await self._consenter.allow(key, category)
 
+    async def set_recall(self, on: bool) -> ConsentChange:  # noqa: FBT001 - the one thing it says
+        """Switch recall of everything that this principal's owner has off, or on again (MO-2).
+
+        While it is off, :meth:`recall`, :meth:`digest`, :meth:`push`, :meth:`search_memory`,
+        triggers and agents answer nothing and say ``recall_off`` in ``degraded``; that is no error.
+        Nor does anything of this owner go into what others recall. It is durable, holds for the
+        whole owner (of a user in all tasks and sessions, for every agent and in every process),
+        travels with an export, and is in the trail. What it leaves alone: writes, safety records
+        and feedback, and the owner's own looks at what there is (:meth:`list`, :meth:`get`,
+        :meth:`history`, :meth:`export`). What was shown before is not given again
+        (:class:`~memstrata.NotReplayable`) until it is on.
+
+        Args:
+            on: Whether memories may be recalled.
+
+        Raises:
+            InvalidInput: If it is neither True nor False.
+            StoreError: If the store could not; nothing was changed.
+        """
+        return await self._consenter.set_recall(on=flag("on", on))
+
     async def consents(self) -> tuple[Consent, ...]:
-        """Return what was refused and allowed, categories first, then by name.
+        """Return what was refused and allowed, categories first, then keys, then recall, by name.
 
         Only the owner's own: neither an org's administrators nor who may read a user's memories
         is told what that user refused; such memories are just not there.

@@ -13,7 +13,13 @@ from dataclasses import dataclass, field, replace
 from memstrata.domain.candidate_codec import decode_candidate
 from memstrata.domain.change import Change, Snapshot, TurnRequest
 from memstrata.domain.codec import decode
-from memstrata.domain.consent import About, Consent, ConsentChange, refusals_of
+from memstrata.domain.consent import (
+    RECALL_NAME,
+    About,
+    Consent,
+    ConsentChange,
+    refusals_of,
+)
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.memory import Memory
@@ -47,6 +53,10 @@ class Consenter:
     async def allow(self, key: str | None, category: str | None) -> ConsentChange:
         """See :meth:`memstrata.AsyncMemoryManager.allow`."""
         return await self._said(*_named(key, category), allowed=True)
+
+    async def set_recall(self, *, on: bool) -> ConsentChange:
+        """See :meth:`memstrata.AsyncMemoryManager.set_recall`."""
+        return await self._said(About.RECALL, RECALL_NAME, allowed=on)
 
     async def refuse(self, key: str | None, category: str | None, *, remove: bool) -> ConsentChange:
         """See :meth:`memstrata.AsyncMemoryManager.refuse`."""
@@ -130,7 +140,9 @@ class _Word:
         if before is not None and before.allowed is self.allowed:
             self.said = ConsentChange(before, changed=False)
             return None
-        if before is None and len(standing) >= MAX_CONSENTS:
+        # Who has refused very much can still switch recall off.
+        is_full = len(standing) >= MAX_CONSENTS and self.about is not About.RECALL
+        if before is None and is_full:
             raise InvalidInput(self.about, f"an owner has at most {MAX_CONSENTS:,} consents")
         scribe = Scribe(self.services, self.principal, snapshot)
         said = Consent(self.about, self.name, self.allowed, scribe.moment.now, self.principal.name)

@@ -10,10 +10,12 @@ others, and the next one finds the rest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import repeat
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from memstrata.domain.ageing import seen_at
@@ -59,6 +61,15 @@ REVIEW_EXPIRED = "review_expired"
 
 HELD_EXPIRED = "held_expired"
 """Reason: nobody has decided in time about what waited because of what hygiene found."""
+
+_DECISIONS: Mapping[str, EventType] = MappingProxyType(
+    {
+        "duplicates": EventType.MERGED,
+        "updates": EventType.SUPERSEDED,
+        "resolved": EventType.SUPERSEDED,
+    }
+)
+"""What was decided about a memory, by the count that it is in."""
 
 
 class Found(NamedTuple):
@@ -201,6 +212,8 @@ class Cycle:
             elif work or turn.late or turn.waited:
                 request = TurnRequest(since=index.head)
                 index.follow(await services.store.commit(owner, request, turn.decide))
+                many = sum(turn.counts.get(name, 0) for name in ("contradictions", "resolved"))
+                services.counters.decided(_decisions(turn.counts), contradictions=many)
             report = report.plus(**turn.counts)
         return report
 
@@ -259,6 +272,12 @@ def looked(
             near = undecided(memory, view, shape)
             pairs += [pair for pair in near if not _is_kept(pair.older, pair.newer, kept)]
     return Looked(counts, found, pairs, marked)
+
+
+def _decisions(counts: Mapping[str, int]) -> Iterator[EventType]:
+    """Yield the decisions of HY-7 that a turn has counted."""
+    for name, type in _DECISIONS.items():
+        yield from repeat(type, counts.get(name, 0))
 
 
 def _minded(memory: Memory, policy: Policy) -> set[str]:

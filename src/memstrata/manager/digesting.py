@@ -12,6 +12,7 @@ from memstrata.digest.citing import cited_in, resolved, verified
 from memstrata.digest.compose import Composed, compose
 from memstrata.digest.text import FORMAT
 from memstrata.domain.budgets import MIN_CHARS, MIN_TOKENS, DigestRules
+from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.cue import Cue
 from memstrata.domain.digest import Digest, Verification
 from memstrata.domain.filters import AnyOf, Filter, OneOf
@@ -89,16 +90,20 @@ class Digester:
             rules: What is shown.
             trigger: What for.
         """
+        counters = self._services.counters
+        began = counters.now()
         asked = replace(cue, floor=rules.floor, limit=rules.candidates)
         now = self._reader.now
         nothing = Sight((), (), now, now, ())
-        sight = await self._reader.sight(asked) if rules.enabled else nothing
+        sight = await self._reader.audible(asked) if rules.enabled else nothing
         made = await self._reader.aside(sight, partial(self.made, sight, asked, rules, trigger))
         self._notes.read(made.items, made.receipt.at)
         self._notes.add(made.receipt)
         shown = [item.memory for item in made.items]
         self._notes.show(self._principal.session, shown, made.receipt.at)
         self._reader.note_passages(shown)
+        off = not rules.enabled or RECALL_OFF in made.receipt.degraded
+        counters.read("digest", began, found=bool(made.items), off=off)
         return made
 
     async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:

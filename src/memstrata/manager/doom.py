@@ -24,7 +24,8 @@ class Doom:
         everything: Whether all of the place goes, what is added or held back there included.
         hears: Whether the principal's agent belongs to an audience: another's is not its to remove.
         dry_run: Whether to count only.
-        lost: Ids of memories that cannot be read any more, and go by their names.
+        lost: Ids of memories that cannot be read any more, and go by their names or their place.
+        unread: Ids of those that cannot be read, may have been meant by a filter, and stay.
     """
 
     place: Scope
@@ -35,6 +36,7 @@ class Doom:
     came_from: Callable[[Memory | Candidate], bool] | None = None
     dry_run: bool = False
     lost: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
 
     def takes(self, one: Memory | Candidate) -> bool:
         """Whether a version, or a candidate that waits, goes."""

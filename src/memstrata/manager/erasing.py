@@ -31,10 +31,11 @@ from memstrata.domain.erasure import (
     Proof,
     Purged,
 )
-from memstrata.domain.errors import ScopeDenied, StoreCorrupt, StoreUnavailable
+from memstrata.domain.errors import ScopeDenied, StoreCorrupt, StoreError, StoreUnavailable
 from memstrata.domain.event import CHAIN_START, EventType, Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.moving import PARTS
+from memstrata.domain.records import subject_digest
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.value import from_us
 from memstrata.longterm.forgetting import tombstones
@@ -42,6 +43,7 @@ from memstrata.manager.canaries import canaries, of_bodies, of_queries
 from memstrata.manager.cascading import told_to_others
 from memstrata.manager.journal import DIGEST
 from memstrata.manager.promotion import deliver
+from memstrata.manager.recording import secret_of
 from memstrata.manager.salvaging import Salvaged, salvaged
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -58,6 +60,9 @@ STAYS = frozenset({"events", "tombstones"})
 
 PAGE = 200
 """Links looked at in one go for the record of an erasure; chosen."""
+
+RECORDS = "records"
+"""What an erasure waits for whose safety records and feedback could not be reached."""
 
 _TURNS = next(part for part in PARTS if part.name == "turns")
 
@@ -165,12 +170,25 @@ class Eraser:
         services = self._services
         await deliver(services, subject)
         purged = await services.store.purge(subject, services.sought.get(subject, ()))
+        purged = with_records(purged, await self._records_gone(subject))
         receipt = await self._receipt(subject, purged)
         if receipt is None:
             raise StoreCorrupt(services.store.location, "the record of an erasure is gone")
         if receipt.state is ErasureState.COMPLETE:
             services.sought.pop(subject, None)
         return receipt
+
+    async def _records_gone(self, subject: Scope) -> Purged:
+        """Remove the subject's safety records and feedback: though scrubbed they are of nobody
+        else, and what was written down of somebody may tell who it was (OB-2, FX-3).
+        """
+        if Capability.MOVABLE not in self._services.store.capabilities:
+            return Purged()  # without a secret of the store nobody can have recorded anything
+        digest = subject_digest(await secret_of(self._services), subject)
+        try:
+            return await self._services.records.forget(digest)
+        except StoreError:
+            return Purged(waits=(RECORDS,))
 
     async def _receipt(self, subject: Scope, purged: Purged | None = None) -> ErasureReceipt | None:
         services, store = self._services, self._services.store
@@ -216,6 +234,15 @@ class Eraser:
                     return codes.get(link.seq - 1, CHAIN_START), link
             last = first
         return None
+
+
+def with_records(purged: Purged, records: Purged) -> Purged:
+    """Return what was purged of memories and of records together."""
+    return Purged(
+        (*purged.files, *records.files),
+        (*purged.waits, *records.waits),
+        (*purged.remains, *records.remains),
+    )
 
 
 @dataclass(slots=True)

@@ -49,6 +49,11 @@ class AsyncErasingVerbs:
         made of those. Only the versions that came from there go: what they had replaced stands
         again, and what the user has stated himself stays.
 
+        A memory that cannot be read any more goes by its id, its key or its scope
+        (``unreadable:N``). Whether a filter, a source or an origin means it nobody can say: it
+        stays, the rest goes, and the outcome says so (``unreadable_left:N``). Under a key ring
+        what was tampered with refuses the whole (:class:`~memstrata.Tampered`).
+
         Args:
             id: One memory.
             key: The fact under a key; the key is blocked too.

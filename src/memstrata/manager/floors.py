@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.floors import FloorState, observed
 from memstrata.domain.receipt import Receipt, Trigger
@@ -39,7 +40,8 @@ class Floors:
         """
         policy, cue, me = self._policy, receipt.cue, self._principal
         mine = (receipt.reader, cue.agent, cue.purpose) == (me.home, me.agent, me.purpose)
-        if not (policy.feedback.enabled and mine):
+        # Where recall is off nothing was found because nothing was looked for.
+        if not (policy.feedback.enabled and mine) or RECALL_OFF in receipt.degraded:
             return
         trigger = Trigger.ASKED if receipt.page is None else receipt.page.trigger
         seen = observed(receipt, used, await self.in_force(trigger))

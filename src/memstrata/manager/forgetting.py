@@ -4,49 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
 from memstrata.capture.drafts import MAX_NAME_BYTES, target_scope
 from memstrata.domain.candidate_codec import decode_candidate
 from memstrata.domain.change import (
-    Change,
-    Head,
     HeldCandidate,
-    PendingOutbox,
-    Snapshot,
     StoredRow,
     TurnRequest,
 )
-from memstrata.domain.codec import decode, salvage
-from memstrata.domain.decision import Candidate, Outcome, OutcomeKind
-from memstrata.domain.erasure import UNREADABLE
+from memstrata.domain.codec import salvage
+from memstrata.domain.decision import Candidate, Outcome
 from memstrata.domain.errors import InvalidInput, ScopeDenied, StoreCorrupt
-from memstrata.domain.event import EventType
 from memstrata.domain.filters import Filter
 from memstrata.domain.memory import Memory, Place
 from memstrata.domain.scope import Principal, Scope
 from memstrata.language.normalise import check_text, content_hash
-from memstrata.longterm.forgetting import renumbered, standing_again, tombstones, with_derived
-from memstrata.manager.cascading import told_to_others
+from memstrata.manager.burying import Burial, Told, not_found, or_none, read_of
 from memstrata.manager.changes import NOT_FOUND
 from memstrata.manager.doom import Doom, as_memory
-from memstrata.manager.journal import DIGEST
-from memstrata.manager.outbox import Promotion, unpacked
 from memstrata.manager.promotion import deliver
 from memstrata.manager.reading import Reader
 from memstrata.manager.salvaging import may_lie
-from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.manager.showing import ECHO
-from memstrata.manager.turn import marks_of
 from memstrata.retrieval.filtering import holds
 
 MAX_OUTBOX = 10_000
 """Undelivered promotions of one owner that forgetting looks at; far above any that can wait."""
-
-REVIVED = "source_removed"
-"""Reason: what had replaced a memory was removed with the source that it came from."""
 
 MANY = 32
 """Memories of which what was derived is asked one by one. Chosen: all of an owner at once takes as
@@ -91,10 +74,10 @@ class Forgetter:
                     dry_run=dry_run,
                 )
             )
-        targets, lost = await self._targets(place, id=id, key=key, wanted=wanted)
+        targets, lost, unread = await self._targets(place, id=id, key=key, wanted=wanted)
         everything = id is None and key is None and wanted is None
         if not targets and not lost and not everything:
-            return NOT_FOUND
+            return not_found(unread)
         roots = frozenset(memory.root for memory in targets) | await self._roots_of(lost)
         return await self._forgotten(
             Doom(
@@ -105,6 +88,7 @@ class Forgetter:
                 hears=self._reader.hears,
                 dry_run=dry_run,
                 lost=lost,
+                unread=unread,
             )
         )
 
@@ -176,11 +160,11 @@ class Forgetter:
         (head,) = await store.heads([owner])
         for may_wait in (True, False):
             seen = await store.heads([owner]) if may_wait else (None,)
-            chains, going = await self._chains(owner, doom)
+            chains, going, unread = await self._chains(owner, doom)
             held = await store.held(owner)
             told = await self._told(owner, chains.values(), held)
-            turn = _Forgetting(self._services, self._principal, doom, chains, held, head, told)
-            turn.expected, turn.going = seen[0], going
+            turn = Burial(self._services, self._principal, doom, chains, held, head, told)
+            turn.expected, turn.going, turn.unread = seen[0], going, unread
             # In this order: a promotion that is settled in between is seen as derived, too.
             turn.work = await store.outbox(source=owner, limit=MAX_OUTBOX)
             turn.elsewhere = await self._elsewhere(owner, doom, chains)
@@ -200,23 +184,26 @@ class Forgetter:
 
     async def _chains(
         self, owner: Scope, doom: Doom
-    ) -> tuple[dict[str, StoredRow], frozenset[str]]:
+    ) -> tuple[dict[str, StoredRow], frozenset[str], frozenset[str]]:
         """Return every version of the chains of what goes, and of what may have been derived from
-        it: to see what of them stays. And the ids of those that go for sure.
+        it: to see what of them stays. The ids of those that go for sure, and of those of which
+        nobody can say whether they are meant.
         """
         lost = await self._services.store.get(owner, sorted(doom.lost))
         named = await self._versions(owner, doom.roots) | {row.id: row for row in lost}
         rows = dict(named)
-        roots = set(doom.roots)
+        roots, unread = set(doom.roots), doom.unread
         if doom.came_from is not None:
-            roots |= {m.root for m in map(decode, await self._all_rows()) if doom.takes(m)}
+            read = {row.id: or_none(row) for row in await self._all_rows()}
+            roots |= {m.root for m in read.values() if m is not None and doom.takes(m)}
+            unread = frozenset(id for id, memory in read.items() if memory is None)
         fresh = named | await self._versions(owner, roots - doom.roots)
         while fresh:
             rows |= fresh
             children = [id for id in await self._children(owner, [*fresh]) if id not in rows]
             found = await self._services.store.get(owner, children)
-            fresh = await self._versions(owner, {memory.root for memory in map(decode, found)})
-        return rows, frozenset(named)
+            fresh = await self._versions(owner, {memory.root for memory in read_of(found)})
+        return rows, frozenset(named), unread
 
     async def _versions(self, owner: Scope, roots: Collection[str]) -> dict[str, StoredRow]:
         histories = [await self._services.store.history(owner, root) for root in sorted(roots)]
@@ -248,7 +235,7 @@ class Forgetter:
         owner: Scope,
         rows: Iterable[StoredRow],
         held: Sequence[HeldCandidate],
-    ) -> tuple[_Told, ...]:
+    ) -> tuple[Told, ...]:
         """Return what the trail says beside the ids of memories: events that name a key that may
         go, or a candidate that waits. What was refused has no id, and yet its key is told.
         """
@@ -256,18 +243,19 @@ class Forgetter:
         keys = {memory.key for memory in map(salvage, rows) if memory is not None}
         keys |= {decode_candidate(each.body).key for each in held}
         keys.discard(None)
-        ids, found, after = {each.id for each in held}, list[_Told](), 0
+        ids, found, after = {each.id for each in held}, list[Told](), 0
         while (keys or ids) and (links := await self._services.store.links(owner, after=after)):
-            told = (_Told.of(n.seq, json.loads(n.payload)) for n in links if n.payload is not None)
+            told = (Told.of(n.seq, json.loads(n.payload)) for n in links if n.payload is not None)
             found += [each for each in told if each.key in keys or ids & each.subjects]
             after = links[-1].seq
         return tuple(found)
 
     async def _targets(
         self, place: Scope, *, id: str | None, key: str | None, wanted: Filter | None
-    ) -> tuple[list[Memory], frozenset[str]]:
-        """Return the memories that are meant, and the ids of those that are meant by their names
-        and cannot be read any more.
+    ) -> tuple[list[Memory], frozenset[str], frozenset[str]]:
+        """Return the memories that are meant, the ids of those that are meant by their names or
+        their place and cannot be read any more, and of those of which nobody can say whether a
+        filter means them.
         """
         owner, store = place.owner, self._services.store
         rows: Sequence[StoredRow]
@@ -277,17 +265,19 @@ class Forgetter:
             rows = await store.keyed(owner, place, check_text("key", key, 512))
         else:
             rows = await self._all_rows()
-        lost = frozenset[str]()
-        if wanted is None and (id is not None or key is not None):
-            # By key they are looked up in their place. For whom they were meant nobody can say.
-            gone = [row for row in rows if salvage(row) is None]
-            lost = frozenset(row.id for row in gone if key is not None or may_lie(row, place))
-            found = [memory for memory in map(salvage, rows) if memory is not None]
-        else:
-            found = [decode(row) for row in rows]
+        # For a filter all of a memory counts, its state too.
+        read = [(row, salvage(row) if wanted is None else or_none(row)) for row in rows]
+        found = [memory for _, memory in read if memory is not None]
+        # By key they are looked up in their place. For whom they were meant nobody can say.
+        gone = frozenset(
+            row.id
+            for row, memory in read
+            if memory is None and (key is not None or may_lie(row, place))
+        )
         mine = [memory for memory in found if memory.scope == place]
         # Expired ones and those for another purpose go too; another agent's are not ours to remove.
-        return [m for m in mine if self._reader.hears(m) and holds(wanted, m)], lost
+        meant = [m for m in mine if self._reader.hears(m) and holds(wanted, m)]
+        return (meant, gone, frozenset()) if wanted is None else (meant, frozenset(), gone)
 
     async def _roots_of(self, lost: frozenset[str]) -> frozenset[str]:
         """Return the chains of memories that cannot be read, as the versions beside them tell."""
@@ -302,141 +292,3 @@ class Forgetter:
         while page := await self._services.store.rows(owner, after=rows[-1].id if rows else ""):
             rows += page
         return rows
-
-
-class _Told(NamedTuple):
-    """What one event says beside the ids of memories.
-
-    Attributes:
-        seq: Its place in the chain.
-        scope: Path of where it happened.
-        key: That it names, or None.
-        subjects: Ids that it names.
-    """
-
-    seq: int
-    scope: str
-    key: str | None
-    subjects: frozenset[str]
-
-    @classmethod
-    def of(cls, seq: int, event: Mapping[str, Any]) -> _Told:
-        """Read an event."""
-        key = event["details"].get("key")
-        return cls(seq, event["scope"], key, frozenset(event["subjects"]))
-
-
-@dataclass(slots=True)
-class _Forgetting:
-    """Removes whole chains under the turn, versions that came meanwhile included.
-
-    Attributes:
-        chains: Versions that go, and those derived from any memory of the owner.
-        told: What the trail said when it was read.
-        work: What is on its way to other owners: of what goes it is to come to nothing.
-        elsewhere: What copies other owners have, by the id of the original.
-        copies: Those of them that go, after :meth:`decide`.
-        expected: Where the owner has to stand still, as the trail was read then; None if it may
-            have moved on.
-        going: Ids of those of ``chains`` that go for sure, though they cannot be read.
-    """
-
-    services: Services
-    principal: Principal
-    doom: Doom
-    chains: Mapping[str, StoredRow]
-    held: Sequence[HeldCandidate]
-    head: Head | None
-    told: Sequence[_Told]
-    expected: Head | None = None
-    going: frozenset[str] = frozenset()
-    work: Sequence[PendingOutbox] = ()
-    elsewhere: Mapping[str, Sequence[tuple[Scope, str]]] = field(default_factory=dict)
-    copies: Sequence[tuple[Scope, str]] = ()
-    outcome: Outcome | None = None
-    withdrawn: tuple[str, ...] = ()
-
-    def decide(self, snapshot: Snapshot) -> Change | None:
-        if snapshot.complete and self.head is not None:
-            return None  # the epoch moved: something of what was read is gone
-        if self.expected is not None and snapshot.head != self.expected:
-            return None  # the trail may tell more by now
-        scribe = Scribe(self.services, self.principal, snapshot)
-        versions, lost = self._read((*self.chains.values(), *snapshot.rows))
-        named = [memory.id for memory in versions.values() if self.doom.takes(memory)]
-        by_source = self.doom.came_from is not None
-        readable = with_derived(versions.values(), {*named, *lost}, promoted=by_source)
-        doomed = tuple(sorted({*readable, *lost}))
-        gone, went = [versions[id] for id in readable], frozenset(doomed)
-        again = standing_again(versions, went, scribe.moment) if by_source else ()
-        stays = [m for m in (*versions.values(), *again) if m.id not in went and m.status.is_live]
-        kept = tombstones(stays, keys=True) if by_source else ()
-        buried = tuple(sorted({*tombstones(gone, keys=self.doom.by_key)}.difference(kept)))
-        released = [held for held in self.held if self._is_copy(held, buried)]
-        if not doomed and not released:
-            self.outcome = NOT_FOUND
-            return None
-        derived = len(readable) - len(set(named))
-        copies = [copy for id in doomed for copy in self.elsewhere.get(id, ())]
-        counted = {"count": len(doomed), "held": len(released), "derived": derived}
-        counted |= {"elsewhere": len(copies), "revived": len(again), UNREADABLE: len(lost)}
-        reasons = tuple(f"{what}:{n}" for what, n in counted.items() if n or what == "count")
-        if self.doom.dry_run:
-            self.outcome = Outcome(OutcomeKind.DROPPED, None, ("dry_run", *reasons))
-            return None
-        self.copies = copies
-        if again:
-            ids = tuple(memory.id for memory in again)
-            scribe.record(EventType.UNDONE, self.doom.place, subjects=ids, reasons=(REVIVED,))
-        scribe.record(EventType.FORGOTTEN, self.doom.place, subjects=doomed, reasons=reasons)
-        self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, scribe.events)
-        overtaken = [each for each in self.work if _carries(each, doomed)]
-        self.withdrawn = tuple(each.item.id for each in overtaken)
-        return Change(
-            known_at=scribe.moment.known_at,
-            restated=(*again, *renumbered(versions, went, scribe.moment)),
-            forgotten=doomed,
-            tombstones=buried,
-            released=tuple(held.id for held in released),
-            events=scribe.events,
-            blanked=self._blanked(gone, released),
-            unjournaled=(DIGEST, ECHO),
-            outbox=told_to_others(scribe.moment.new_id, overtaken, copies),
-        )
-
-    def _read(self, rows: Iterable[StoredRow]) -> tuple[dict[str, Memory], frozenset[str]]:
-        """Return versions by id, and the ids of those that go though they cannot be read.
-
-        Raises:
-            StoreCorrupt: If one cannot be read that may stay.
-        """
-        read = {row.id: salvage(row) if row.id in self.going else decode(row) for row in rows}
-        versions = {id: memory for id, memory in read.items() if memory is not None}
-        return versions, frozenset(read.keys() - versions.keys())
-
-    def _blanked(
-        self, gone: Iterable[Memory], released: Sequence[HeldCandidate]
-    ) -> tuple[int, ...]:
-        """Return the places of events that tell a key of what goes, or of what waited with it."""
-        candidates = [decode_candidate(held.body) for held in released]
-        keys = {(one.scope.path, one.key) for one in gone}
-        keys |= {(one.scope.path, one.key) for one in candidates}
-        keys = {name for name in keys if name[1] is not None}
-        ids = {held.id for held in released}
-        return tuple(
-            told.seq
-            for told in self.told
-            if (told.scope, told.key) in keys or not ids.isdisjoint(told.subjects)
-        )
-
-    def _is_copy(self, held: HeldCandidate, buried: Sequence[bytes]) -> bool:
-        """Whether a candidate that waits says what is forgotten, or is to go anyhow (LT-10)."""
-        candidate = decode_candidate(held.body)
-        said = not set(buried).isdisjoint(marks_of(candidate))
-        return said or self.doom.takes(candidate)
-
-
-def _carries(pending: PendingOutbox, gone: Collection[str]) -> bool:
-    """Whether work on its way is a copy of something that goes."""
-    carried = unpacked(pending.item)
-    return isinstance(carried, Promotion) and not set(gone).isdisjoint(carried.candidate.parents)

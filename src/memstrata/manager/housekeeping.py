@@ -32,6 +32,9 @@ TODAY = "gc of the day"
 Collect: TypeAlias = Callable[[Scope, Callable[[GcReport], None]], Awaitable[GcReport]]
 """Collects one owner and tells how far it has come."""
 
+Tidy: TypeAlias = Callable[[int], Awaitable[None]]
+"""Removes, as of a clock (µs), records whose retention is over."""
+
 Drive: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
 """Runs a coroutine to its end for who has no event loop."""
 
@@ -72,9 +75,12 @@ class Housekeeping:
         store: MemoryStore,
         clock: Clock,
         ids: Ids,
+        tidy: Tidy,
     ) -> None:
-        """Say what is to be done, for whom, and by what it is remembered that it was."""
-        self._work = partial(self._look, collect, owners, store, clock, ids)
+        """Say what is to be done, for whom, and by what it is remembered that it was; ``tidy`` is
+        for what is of no owner.
+        """
+        self._work = partial(self._look, collect, owners, store, clock, ids, tidy)
 
     def driven_by(self, drive: Drive) -> None:
         """Begin, in a process that has no event loop."""
@@ -128,6 +134,7 @@ class Housekeeping:
         store: MemoryStore,
         clock: Clock,
         ids: Ids,
+        tidy: Tidy,
     ) -> None:
         """Collect those owners whose day is over, then have the alarm set again."""
         self._task = None if _running_loop() is None else asyncio.current_task()
@@ -138,6 +145,8 @@ class Housekeeping:
                 lasts = {"now": now, "until": now + DAY_US}
                 if await store.lease(owner, TODAY, ids.new(now), **lasts):
                     await collect(owner, self._go_on)
+            self._go_on(GcReport())
+            await tidy(clock.now_us())
             self._problem = None
         except _Closing:
             return

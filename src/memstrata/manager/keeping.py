@@ -29,6 +29,7 @@ async def rekey(
     coded = [await store.recode(owner, adopt=adopt, accept=accept) for owner in owners]
     if scopes is None:
         await store.rewrap()
+        await services.records.rewrap()
     return KeysReport(store.key_id, len(owners), sum(coded))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
@@ -30,6 +31,7 @@ from memstrata.manager.knowledge_verbs import AsyncKnowledgeVerbs
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.manager.reading import unlimited
+from memstrata.manager.recording_verbs import AsyncRecordingVerbs
 from memstrata.manager.reporting import status_of
 from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
@@ -50,6 +52,7 @@ class AsyncMemoryManager(
     AsyncHoldingVerbs,
     AsyncTaskVerbs,
     AsyncKnowledgeVerbs,
+    AsyncRecordingVerbs,
 ):
     """Remembers and recalls for one principal.
 
@@ -132,8 +135,12 @@ class AsyncMemoryManager(
             ScopeDenied: If a scope is not this principal's to write.
             StoreError: If the store could not; nothing was written.
         """
+        counters = self._services.counters
+        began = counters.now()
         candidates = self._writer.candidates(sequence("drafts", drafts))
-        return list(await self._writer.write(candidates))
+        outcomes = list(await self._writer.write(candidates))
+        counters.took("remember", began)
+        return outcomes
 
     def check(self, draft: Draft) -> None:
         """Look at a draft as :meth:`remember_many` does, and store nothing.
@@ -171,12 +178,16 @@ class AsyncMemoryManager(
             InvalidInput: If a value is not storable.
             StoreError: If the store could not; nothing said after what it failed on was written.
         """
+        counters = self._services.counters
+        began = counters.now()
         await self._services.journal.flush(self._principal.home.owner)
         said = turn_of(text, self._principal, role=role, speaker=speaker, at=at, number=turn)
         earlier = turns_before(before, self._principal)
-        return await captured(
+        report = await captured(
             self._services.model, said, earlier, self._principal, self._writer, self._forgetter
         )
+        counters.captured(began)
+        return report
 
     async def propose(self, candidates: Sequence[Candidate]) -> list[Outcome]:
         """Take extracted candidates through policy into the store, in their order.
@@ -286,6 +297,8 @@ class AsyncMemoryManager(
             ScopeDenied: If a scope may not be read.
             StoreError: If the store cannot be read and nothing is warm.
         """
+        counters = self._services.counters
+        began = counters.now()
         cue = await self._asker.cue(
             query,
             verb="recall",
@@ -301,6 +314,8 @@ class AsyncMemoryManager(
         )
         found = await self._reader.recall(cue)
         self._notes.read(found.hits, self._reader.now)
+        off = bool(found.degraded) and RECALL_OFF in found.degraded
+        counters.read("recall", began, found=bool(found.hits), off=off)
         return found
 
     async def explain(

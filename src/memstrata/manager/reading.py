@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 from memstrata.domain.ageing import SUMMARY_CATEGORY, seen_at
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import decode, decode_all
+from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.cue import Cue
 from memstrata.domain.decision import Candidate
 from memstrata.domain.errors import ModelError, ScopeDenied
@@ -113,7 +114,7 @@ class Reader:
             if analysed is None and asked is not None:
                 await asked.dismiss()
         query, lost = analysed
-        sight = await self.sight(cue, asked)
+        sight = await self.audible(cue, asked)
         found = await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
         self.note_passages([hit.memory for hit in found.hits])
         return found
@@ -147,6 +148,20 @@ class Reader:
         """Return passages of documents by id, as far as they can be looked up (KN-1)."""
         reader = self._principal.home.owner
         return self._services.library.find(ids, scopes, reader)
+
+    async def audible(self, cue: Cue, asked: Standing | None = None) -> Sight:
+        """Return what a cue reads for a recall or a digest; nothing while recall is off (MO-2).
+
+        Args:
+            cue: Whose scopes.
+            asked: Where its owners stand, if somebody has begun to ask.
+        """
+        sight = await self.sight(cue, asked)
+        return await self.sights.audible(sight, cue, self._principal.home.owner)
+
+    async def is_off(self) -> bool:
+        """Whether the principal's owner has switched recall off (MO-2)."""
+        return await self.sights.is_off(self._principal.home.owner)
 
     async def aside(self, sight: Sight, work: Callable[[], T]) -> T:
         """Return what ranking a sight returns; where there is much to rank others on the caller's
@@ -186,7 +201,9 @@ class Reader:
         """Say why a memory is or is not recalled for a cue."""
         if not await self.agreed([memory]):
             return Explanation(memory.id, excluded=(CONSENT_REFUSED,))
-        sight = await self.sights.of(cue)
+        sight = await self.audible(cue)
+        if RECALL_OFF in sight.degraded:
+            return Explanation(memory.id, excluded=(RECALL_OFF,))
         query, _ = await self.asked(cue.query)
         ranked = await self.aside(sight, partial(self.rank, sight, query, cue))
         return explain(memory, sight.frozen, ranked, query, cue, sight.clock)

@@ -105,10 +105,12 @@ class Replayer:
         if any(seen.owner not in owners for seen in receipt.seen):
             raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
         seen = {one.owner: one.known_at for one in receipt.seen}
-        sight = await self._reader.sights.past(receipt.cue, seen, receipt.at)
-        if receipt.cue.layers == MEMORY:
-            return sight
-        return sight._replace(documents=await self._documents(receipt))
+        sights, reader = self._reader.sights, self._principal.home.owner
+        sight = await sights.past(receipt.cue, seen, receipt.at)
+        if receipt.cue.layers != MEMORY:
+            sight = sight._replace(documents=await self._documents(receipt))
+        # While recall is off what was shown is as gone as what was refused.
+        return await sights.audible(sight, receipt.cue, reader)
 
     async def _documents(self, receipt: Receipt) -> Sequence[Frozen]:
         """Return what can still be had of the documents that a read saw.

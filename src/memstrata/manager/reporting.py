@@ -30,6 +30,7 @@ def status_of(
         "principal": principal.home.path,
         "mode": services.mode,
         "backend": services.store.location,
+        "recall": not _is_off(services, principal),
         "memories": _counted([memory.kind.value for memory in memories]),
         "review": sum(memory.status is Status.REVIEW for memory in memories),
         "embedder": services.indexes.indexer.embedder or None,
@@ -44,6 +45,12 @@ def status_of(
         "floors": {**floors},
         "problems": [*_problems(services), *_crowd(services, principal)],
     }
+
+
+def _is_off(services: Services, principal: Principal) -> bool:
+    """Whether recall is switched off (MO-2), by the index that has just been brought up to date."""
+    index = services.indexes.warm(principal.home.owner)
+    return index is not None and index.refusals.recall_off
 
 
 def _crowd(services: Services, principal: Principal) -> tuple[str, ...]:

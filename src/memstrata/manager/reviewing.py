@@ -145,7 +145,9 @@ class _Decision:
         moment, review = scribe.moment, self.review
         a, b = (self.index.by_root(root, moment.now) for root in (review.a, review.b))
         policy = self.services.policies.policy_for(self.principal.home.org)
-        states = decided(a, b, self.keep, moment, lambda name: policy.ttl_for(name)[0])
+        states = decided(
+            a, b, self.keep, review.opened_at, moment, lambda name: policy.ttl_for(name)[0]
+        )
         if isinstance(states, str):
             self.outcome = Outcome(OutcomeKind.DROPPED, a or b, (states,))
             return None

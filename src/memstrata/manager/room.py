@@ -88,6 +88,37 @@ class Room:
         self._take(resolution, pending, shape, grown)
         return tuple(self._evict(each, pending) for each in going)
 
+    def again(self, states: Sequence[Memory], pending: Pending) -> tuple[Event, ...]:
+        """Make room for what stands again by an undo, and evict what has to give way.
+
+        Args:
+            states: All that the undo leads to, what gives way by it included.
+            pending: Of the turn; it is given these states and those of what is evicted.
+
+        Returns:
+            The events of what was evicted.
+
+        Raises:
+            QuotaExceeded: If nothing gives way to it.
+        """
+        for state in states:
+            pending.restate(state)
+        events: tuple[Event, ...] = ()
+        for shelf in dict.fromkeys(map(_shelf, states)):
+            here = [state for state in states if _shelf(state) == shelf]
+            back = [m for m in here if m.status.is_live and not self.index.holds(m.id)]
+            gone = [m for m in here if not m.status.is_live and self.index.holds(m.id)]
+            grown, limit = len(back) - len(gone), self.limit(is_turn=shelf[1])
+            if grown <= 0:
+                continue
+            # The least of them has to be worth it.
+            least = min(back, key=_is_kept)
+            going = self._going(least, max(self._standing(shelf) + grown - limit, 0), pending)
+            if going is None:
+                raise QuotaExceeded(_what(is_turn=shelf[1]), limit, None)
+            events += tuple(self._evict(each, pending) for each in going)
+        return events
+
     def limit(self, *, is_turn: bool) -> int:
         """Return how many may stand in a scope."""
         limit = self.quotas.turns if is_turn else self.quotas.memories

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from memstrata.domain.collecting import GcRules
+from memstrata.domain.metrics import THRESHOLDS, Threshold
 from memstrata.domain.scope import Scope
 from memstrata.domain.session import SessionRules
 from memstrata.domain.working import WorkingRules
@@ -18,6 +19,7 @@ from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.library import Library
 from memstrata.manager.rates import Rates
+from memstrata.manager.shelves import Shelves
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Aside,
@@ -62,8 +64,10 @@ class Services:
         fusion: How recall ranks.
         journal: What readers did, until it is written.
         reindexing: Makes index entries of another model or analyser anew.
+        records: Safety records and feedback, which lie apart, and how long they are kept.
         backups: Takes backups, on time too.
         library: Sources of documents (KN-1).
+        counters: What this process has done.
         aside: Where work of more than a millisecond is done.
         tokens: Counts tokens for budgets.
         mode: ``local`` or ``incognito``.
@@ -82,7 +86,7 @@ class Services:
             memory only.
         coded: The store, if it is under a key ring.
         closers: What lets go of connections that the parts hold.
-        counters: What this process has done.
+        thresholds: From which figures on somebody should look.
         rates: How fast this process writes, and how much orgs have.
         language: Which language model takes part, which do not and why, and how it is.
         working_rules: Within which bounds the working memory of tasks stays.
@@ -96,8 +100,10 @@ class Services:
     ids: Ids
     journal: ReadJournal
     reindexing: Background
+    records: Shelves
     backups: Backups
     library: Library
+    counters: Counters
     aside: Aside
     sessions: SessionStore
     session_rules: SessionRules = field(default_factory=SessionRules)
@@ -118,7 +124,7 @@ class Services:
     sought: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
     coded: CodedStore | None = None
     closers: tuple[Callable[[], None], ...] = ()
-    counters: Counters = field(default_factory=Counters)
+    thresholds: tuple[Threshold, ...] = THRESHOLDS
     rates: Rates = field(default_factory=Rates)
     language: ModelHealth | None = None
     working_rules: WorkingRules = field(default_factory=WorkingRules)

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from memstrata.domain.change import Head, Snapshot, StoredRow
 from memstrata.domain.codec import decode
-from memstrata.domain.consent import Refusals, refusals_of
+from memstrata.domain.consent import RECALL_OFF, Refusals, refusals_of
 from memstrata.domain.cue import Cue
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.scope import Scope
@@ -42,6 +42,7 @@ class Sight(NamedTuple):
         clock: Time to rank at: the system time that was asked for, or else ``now``.
         degraded: Names of what could not be reached.
         documents: Columns of the passages that are read beside memories.
+        off: Those of the owners who have switched recall off (MO-2).
     """
 
     owners: Sequence[Scope]
@@ -50,6 +51,7 @@ class Sight(NamedTuple):
     clock: datetime
     degraded: tuple[str, ...]
     documents: Sequence[Frozen] = ()
+    off: frozenset[Scope] = frozenset()
 
     @property
     def columns(self) -> Sequence[Frozen]:
@@ -93,8 +95,11 @@ class Sights:
             current, degraded = await self._refreshed(owners, indexes, standing)
             degraded += await self.completed(cue, current)
             pairs = zip(owners, current, strict=True)
-            frozen = {owner: index.freeze() for owner, index in pairs if index.head is not None}
-            return Sight([*frozen], [*frozen.values()], now, now, degraded)
+            known = [(owner, index) for owner, index in pairs if index.head is not None]
+            frozen = {owner: index.freeze() for owner, index in known}
+            # After the columns: whoever switched recall off in between is heeded already.
+            off = frozenset(owner for owner, index in known if index.refusals.recall_off)
+            return Sight([*frozen], [*frozen.values()], now, now, degraded, off=off)
         if cue.known_at is not None:
             return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
         stood = zip(owners, await self._services.store.heads(owners), strict=True)
@@ -114,18 +119,52 @@ class Sights:
         """
         store, indexes = self._services.store, self._services.indexes
         ever = cue.valid_at is not None
-        frozen = []
+        frozen, off = [], set()
         degraded: set[str] = set()
         for owner, time in known_at.items():
             rows: Sequence[StoredRow]
             rows = await store.as_of(owner, to_us(time), superseded=ever)
-            if rows and (refusals := await self.refusals(owner)):
+            refusals = await self.refusals(owner)
+            if refusals.recall_off:
+                off.add(owner)
+            if refusals:
                 rows = [row for row in rows if not refusals.against(decode(row))]
             if indexes.indexer.is_slow and cue.query:
                 rows, whole = await self._completer.rows(rows)
                 degraded |= set() if whole else {VECTOR}
             frozen.append(await self._built(rows, partial(indexes.frozen_at, rows)))
-        return Sight([*known_at], frozen, now, cue.known_at or now, tuple(degraded))
+        clock = cue.known_at or now
+        return Sight([*known_at], frozen, now, clock, tuple(degraded), off=frozenset(off))
+
+    async def audible(self, sight: Sight, cue: Cue, reader: Scope) -> Sight:
+        """Return what of a sight may be recalled (MO-2): nothing, and it says so, if the reader has
+        switched recall off; nothing of others who have, which is not said: it is theirs.
+
+        Args:
+            sight: What a cue reads.
+            cue: The cue; the reader need not be among its scopes.
+            reader: The owner that the principal who asks belongs to.
+        """
+        is_off = reader in sight.off
+        if reader not in owners_of(cue.scopes):
+            is_off = await self.is_off(reader)
+        if is_off:
+            return Sight((), (), sight.now, sight.clock, (*sight.degraded, RECALL_OFF))
+        if not sight.off:
+            return sight
+        pairs = zip(sight.owners, sight.frozen, strict=True)
+        left = {owner: frozen for owner, frozen in pairs if owner not in sight.off}
+        return sight._replace(owners=[*left], frozen=[*left.values()])
+
+    async def is_off(self, owner: Scope) -> bool:
+        """Whether an owner has switched recall off, by the store; by what is warm without it."""
+        try:
+            return (await self.refusals(owner)).recall_off
+        except StoreUnavailable:
+            index = self._services.indexes.warm(owner)
+            if index is None:
+                raise
+            return index.refusals.recall_off
 
     async def refusals(self, owner: Scope) -> Refusals:
         """Return what an owner does not want remembered, for reads that go past its index."""

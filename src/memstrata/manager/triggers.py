@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from memstrata.domain.change import Head
+from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.digest import Digest
 from memstrata.domain.errors import InvalidInput, StoreUnavailable
 from memstrata.domain.given import enum_member
@@ -155,6 +156,8 @@ class AsyncTriggers:
             return False  # nobody can tell; the push degrades as any read, and says so
         if heads == self._heads:
             return True
+        if await self._reader.is_off() is not (RECALL_OFF in pushed.receipt.degraded):
+            return False
         ids = [item.memory.id for item in pushed.items]
         found = await self._reader.all_known(ids, pushed.receipt.cue.scopes)
         live = [m for m in found if m.status in (Status.ACTIVE, Status.REVIEW)]

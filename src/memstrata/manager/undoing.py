@@ -18,8 +18,10 @@ from memstrata.domain.review import decode_review, encode_review
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.value import to_us
 from memstrata.language.normalise import check_text
+from memstrata.longterm.pending import Pending
 from memstrata.longterm.undoing import Deed, check_room, check_undoable, taken_back
 from memstrata.manager.reading import Reader
+from memstrata.manager.room import Room
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.turn import indexed_version
@@ -137,11 +139,13 @@ class _Undoing:
             reasons=(f"was:{deed.type}",),
             details={"undoes": deed.id},
         )
+        pending = Pending(view)
+        evictions = Room(self.index, policy.quotas, scribe).again(states, pending)
         again = seen_at(states[0], scribe.moment.now)
-        self.outcome = Outcome(OutcomeKind.UNDONE, again, event.reasons, (event,))
+        self.outcome = Outcome(OutcomeKind.UNDONE, again, event.reasons, (event, *evictions))
         return Change(
             known_at=scribe.moment.known_at,
-            restated=states,
+            restated=pending.restated,
             reindexed=tuple(
                 indexed_version(self.services, memory)
                 for memory in states

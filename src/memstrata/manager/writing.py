@@ -310,6 +310,7 @@ class Writer:
             reasons = exceeded("writes_per_minute", limit, taken.retry_after_s)
             late = Outcome(OutcomeKind.BLOCKED, None, reasons)
             over |= dict.fromkeys(asked[taken.granted :], late)
+        services.counters.turned_away(len(over))
         left = [place for place in range(len(judgements)) if place not in over]
         if not left:
             return tuple(over[place] for place in range(len(judgements)))
@@ -352,7 +353,9 @@ class Writer:
         )
         committed = await services.store.commit(owner, turn.request, turn.decide)
         index.follow(committed)
-        services.counters.wrote(turn.outcomes)
+        services.counters.wrote(turn.outcomes, [each.candidate for each in judgements])
+        if not prepared.lost:
+            services.counters.embedded(len(prepared.by_text))
         services.reindexing.wrote(owner, index)
         outcomes = await self._with_repeated(owner, turn)
         spent, self._spent = self._spent, NO_USAGE

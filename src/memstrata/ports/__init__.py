@@ -29,6 +29,7 @@ from memstrata.ports.models import (
     TokenCounter,
 )
 from memstrata.ports.moving import MovableStore
+from memstrata.ports.records import After, RecordStore
 from memstrata.ports.sessions import SessionStore
 from memstrata.ports.stores import MemoryStore
 from memstrata.ports.views import NearTexts, OwnerView
@@ -36,6 +37,7 @@ from memstrata.ports.views import NearTexts, OwnerView
 __all__ = [
     "KEY_BYTES",
     "TYPICAL_UNRELATED",
+    "After",
     "Alarm",
     "Anchor",
     "Anchored",
@@ -63,6 +65,7 @@ __all__ = [
     "PortableStore",
     "Portrait",
     "QueryEmbedder",
+    "RecordStore",
     "Reranker",
     "RevertibleStore",
     "SessionStore",

@@ -18,6 +18,7 @@ if "pytest" in sys.modules:
                 "carrying",
                 "knowledge",
                 "moving",
+                "records",
                 "renewal",
                 "rows",
                 "turns",

@@ -27,6 +27,18 @@ class ConsentsContract(ContractBase):
 
         assert drive(store, store.consents(ALICE)) == (allowed,)
 
+    def test_a_consent_about_recall_is_kept_apart_from_keys_and_categories(
+        self, store: MemoryStore
+    ) -> None:
+        named = [self.make.consent("recall", about) for about in (About.KEY, About.CATEGORY)]
+        off = self.make.consent("recall", About.RECALL)
+        self.write(store, self.make.change(consents=(*named, off)))
+        on = self.make.consent("recall", About.RECALL, allowed=True)
+        self.write(store, self.make.change(consents=(on,)))
+
+        assert drive(store, store.consents(ALICE)) == (*reversed(named), on)
+        assert drive(store, store.snapshot(ALICE)).consents == (*reversed(named), on)
+
     def test_consents_come_with_all_rows_and_a_change_of_them_makes_all_come(
         self, store: MemoryStore
     ) -> None:

@@ -15,6 +15,10 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     memstrata.usage, memstrata.leases, memstrata.owner_keys
 TO {app};
 
+-- Safety records and feedback, which are of no owner that policies know; see 0003_records.sql.
+GRANT USAGE ON SCHEMA memstrata_records TO {app};
+GRANT SELECT, INSERT, DELETE, UPDATE (key_id, body) ON memstrata_records.records TO {app};
+
 -- The operator sees who there is, what is on its way between owners, which sessions are due, and of
 -- everything else whose it is. The application takes this role for one transaction at a time. That it
 -- sees whose rows there are makes it the one that may write the keys, which a trigger allows as
@@ -35,7 +39,8 @@ BEGIN
             memstrata.derivations, memstrata.outbox, memstrata.idempotency, memstrata.held,
             memstrata.grants, memstrata.read_journal, memstrata.session_ends,
             memstrata.sessions, memstrata.turns, memstrata.reviews, memstrata.consents,
-            memstrata.scopes, memstrata.policies, memstrata.usage, memstrata.owner_keys
+            memstrata.scopes, memstrata.policies, memstrata.usage, memstrata.owner_keys,
+            memstrata_records.records
         TO {app};
     END IF;
 END

@@ -1,0 +1,79 @@
+"""What reads and writes pay for being counted: the same ones with counters and with mute ones.
+
+    python benchmarks/counting.py [--memories 100] [--rounds 60]
+
+Rounds alternate in one process, so that both see the same machine. Writes go to a SQLite file.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import memstrata
+from memstrata import Draft
+from memstrata.manager.counting import Counters
+from memstrata.settings import Settings
+
+CALLS = {"recall": 300, "remember": 30}
+"""Of each round."""
+
+QUESTION = "who visited the harbour of town 42?"
+
+
+class Mute(Counters):
+    """Counts nothing and looks at no clock."""
+
+    def now(self):
+        return 0.0
+
+    def wrote(self, outcomes, candidates):
+        pass
+
+    def read(self, verb, began, *, found, off=False):
+        pass
+
+    def took(self, verb, began):
+        pass
+
+    def embedded(self, texts):
+        pass
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--memories", type=int, default=100)
+    asked.add_argument("--rounds", type=int, default=60)
+    given = asked.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as place,
+        memstrata.open(Path(place) / "m.db", settings=Settings()) as strata,
+    ):
+        ana = strata.manager(user="ana")
+        said = [f"Ana visited the harbour of town {n} in {n % 70}" for n in range(given.memories)]
+        ana.remember_many([Draft(text) for text in said])
+        numbers = iter(range(10**9))
+        verbs: dict[str, Callable[[], object]] = {
+            "recall": lambda: ana.recall(QUESTION),
+            "remember": lambda: strata.manager(user=f"u{next(numbers)}").remember(said[0]),
+        }
+        counting = strata.services.counters
+        kinds = {"mute": Mute(strata.services.clock), "counting": counting}
+        for verb, call in verbs.items():
+            taken: dict[str, list[float]] = {name: [] for name in kinds}
+            for _ in range(given.rounds):
+                for name, counters in kinds.items():
+                    object.__setattr__(strata.services, "counters", counters)
+                    start = time.perf_counter()
+                    for _ in range(CALLS[verb]):
+                        call()
+                    taken[name].append((time.perf_counter() - start) / CALLS[verb] * 1e6)
+            for name, times in taken.items():
+                ordered = sorted(times)
+                print(f"{verb:<9} {name:<9} p10 {ordered[len(times) // 10]:7.1f} µs", end="")
+                print(f"  p50 {ordered[len(times) // 2]:7.1f} µs")
+
+
+if __name__ == "__main__":
+    main()

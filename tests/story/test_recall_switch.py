@@ -1,0 +1,286 @@
+"""While recall is off nothing of a user goes into a prompt, and everything else goes on (MO-2)."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import memstrata
+from conftest import World
+from memstrata import (
+    ConsentChange,
+    Digest,
+    InvalidInput,
+    MemoryManager,
+    NotReplayable,
+    Recall,
+)
+from memstrata.domain.consent import RECALL_OFF
+
+QUERY = "which colour mode?"
+SAID = "Ana likes dark mode in the editor"
+
+
+@pytest.fixture
+def ana(world: World) -> MemoryManager:
+    return world.strata.manager(user="ana", org="acme", session="s1")
+
+
+def reads(manager: MemoryManager) -> list[Recall | Digest]:
+    """Everything that may go before a model."""
+    triggers = manager.triggers("colours")
+    reply = manager.call_search_tool({"query": QUERY})
+    assert reply.digest is not None
+    now = manager.recall(QUERY)
+    soon = now.receipt.at + timedelta(minutes=1)
+    made = [
+        now,
+        manager.recall(QUERY, known_at=soon),
+        manager.recall(QUERY, valid_at=soon),
+        manager.recall(QUERY, scopes=["org"]),
+        manager.digest(QUERY, floor=0),
+        manager.push("colours"),
+        manager.search_memory(QUERY),
+        reply.digest,
+        triggers.before_model(),
+        triggers.before_tool("editor", {"mode": "dark"}),
+        triggers.after_failed_tool("editor", {"mode": "dark"}, "no such mode"),
+    ]
+    return [each for each in made if each is not None]
+
+
+def told(read: Recall | Digest) -> tuple[bool, tuple[str, ...]]:
+    shown = read.hits if isinstance(read, Recall) else read.items
+    return bool(shown), read.receipt.degraded
+
+
+def test_every_read_for_a_prompt_is_empty_and_says_why(world: World, ana: MemoryManager) -> None:
+    admin = world.strata.admin(by="root")
+    admin.remember(
+        memstrata.Draft("Acme's editor has a dark mode", pinned=True), scope="/org/acme/"
+    )
+    ana.remember(SAID, pinned=True)
+    assert all(told(read)[0] for read in reads(ana))
+
+    change = ana.set_recall(False)
+
+    assert isinstance(change, ConsentChange)
+    assert change.changed
+    assert [told(read) for read in reads(ana)] == [(False, (RECALL_OFF,))] * 11
+    assert ana.explain(ana.list()[0].id, QUERY).excluded == (RECALL_OFF,)
+    assert not any(told(read)[0] for read in reads(world.strata.manager(user="ana", org="acme")))
+    task = world.strata.manager(user="ana", org="acme", task="t", agent="bot")
+    assert [told(read) for read in reads(task)] == [(False, (RECALL_OFF,))] * 11
+    assert world.strata.manager(user="bob", org="acme").recall(QUERY).degraded == ()
+
+    assert ana.set_recall(True).changed
+    assert all(told(read)[0] for read in reads(ana))
+
+
+def test_the_reference_agent_retrieves_nothing(world: World, ana: MemoryManager) -> None:
+    agent = world.strata.agent(ana)
+    agent.capture("Please use email as the primary channel for incident updates.")
+    assert agent.answer("Draft an incident update").applied_memory
+    ana.set_recall(False)
+
+    result = agent.answer("Draft an incident update")
+
+    assert (result.status, result.outcome) == ("ok", "context_only")
+    assert result.applied_memory == () == result.used_memory_keys
+
+
+def test_the_users_own_inspection_and_writes_go_on(
+    world: World, ana: MemoryManager, tmp_path: Path
+) -> None:
+    before = ana.remember(SAID, key="mode").memory
+    assert before is not None
+    ana.set_recall(False)
+
+    assert ana.remember("Ana drinks tea").stored
+    assert ana.correct("mode", "Ana likes light mode").stored
+    assert len(ana.list()) == 2
+    assert [memory.version for memory in ana.history("mode")] == [1, 2]
+    assert ana.get(before.id) is not None
+    assert ana.status()["recall"] is False
+    owner = world.strata.manager(user="ana", org="acme")
+    assert owner.export(tmp_path / "ana.jsonl").counts["memory"]
+
+
+def test_others_who_may_read_a_user_are_shown_nothing_of_him(world: World) -> None:
+    ana = world.strata.manager(user="ana", org="acme")
+    boss = world.strata.manager(user="boss", org="acme")
+    world.strata.admin(by="root").grant("boss", "read_user:ana", org="acme")
+    id = getattr(ana.remember(SAID).memory, "id", "")
+    theirs = {"scopes": ["/org/acme/user/ana/"]}
+    assert len(boss.recall(QUERY, **theirs)) == 1
+
+    ana.set_recall(False)
+
+    assert boss.recall(QUERY, **theirs).hits == ()
+    # That she has switched it off is hers to tell.
+    assert boss.recall(QUERY, **theirs).degraded == ()
+    assert boss.digest(QUERY, floor=0, **theirs).items == ()
+    assert boss.explain(id, QUERY, **theirs).recalled is False
+
+
+def test_what_stands_before_a_model_goes_when_recall_is_switched_off_elsewhere(
+    world: World, ana: MemoryManager
+) -> None:
+    ana.remember(SAID, pinned=True)
+    triggers = ana.triggers("colours")
+    pushed = triggers.before_model()
+    assert pushed is not None
+    assert pushed.items
+    if world.is_durable:
+        with memstrata.open(world.target) as other:
+            other.manager(user="ana", org="acme").set_recall(False)
+    else:
+        world.strata.manager(user="ana", org="acme").set_recall(False)
+
+    now = triggers.before_model()
+
+    assert now is not None
+    assert told(now) == (False, (RECALL_OFF,))
+    assert ana.recall(QUERY).degraded == (RECALL_OFF,)
+    assert triggers.before_model() is now
+    ana.set_recall(True)
+    again = triggers.before_model()
+    assert again is not None
+    assert again.items
+
+
+def test_it_is_still_off_after_a_restart(world: World) -> None:
+    world.strata.manager(user="ana").remember(SAID)
+    world.strata.manager(user="ana").set_recall(False)
+
+    ana = world.reopen().manager(user="ana")
+
+    assert ana.recall(QUERY).degraded == (RECALL_OFF,)
+    assert ana.status()["recall"] is False
+
+
+def test_what_was_shown_is_not_given_again_while_it_is_off(ana: MemoryManager) -> None:
+    ana.remember(SAID)
+    digest, recall = ana.digest(QUERY, floor=0), ana.recall(QUERY)
+    ana.set_recall(False)
+
+    with pytest.raises(NotReplayable):
+        ana.replay(digest.receipt)
+    with pytest.raises(NotReplayable):
+        ana.replay_recall(recall.receipt)
+    empty = ana.digest(QUERY, floor=0)
+    assert ana.replay(empty.receipt).text == empty.text
+
+    ana.set_recall(True)
+    assert ana.replay(digest.receipt).text == digest.text
+    assert ana.replay(empty.receipt).text == empty.text
+
+
+def test_every_word_is_audited_and_saying_it_twice_changes_nothing(
+    world: World, ana: MemoryManager
+) -> None:
+    first, again, back = ana.set_recall(False), ana.set_recall(False), ana.set_recall(True)
+
+    assert (first.changed, again.changed, back.changed) == (True, False, True)
+    (event,) = first.events
+    assert (event.type, event.reasons) == ("consent_changed", ("refused",))
+    assert dict(event.details) == {"about": "recall", "name": "recall"}
+    assert again.events == ()
+    links = world.strata._driver.run(
+        world.strata.services.store.links(ana.principal.home)  # type: ignore[arg-type]
+    )
+    payloads = [json.loads(link.payload) for link in links if link.payload is not None]
+    assert [said["reasons"] for said in payloads] == [["refused"], ["allowed"]]
+    assert [(c.about, c.allowed) for c in ana.consents()] == [("recall", True)]
+
+
+def test_it_travels_with_the_owner(world: World, tmp_path: Path) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.remember(SAID)
+    ana.set_recall(False)
+    ana.export(tmp_path / "ana.jsonl")
+
+    with memstrata.open(tmp_path / "elsewhere.db") as other:
+        there = other.manager(user="ana")
+        there.restore(tmp_path / "ana.jsonl")
+
+        assert [memory.content for memory in there.list()] == [SAID]
+        assert there.recall(QUERY).degraded == (RECALL_OFF,)
+
+
+def test_a_key_of_that_name_is_another_matter(ana: MemoryManager) -> None:
+    ana.remember("Ana's recall is good", key="recall")
+    ana.refuse("recall")
+
+    assert ana.recall("how is Ana's recall?").degraded == ()
+    ana.set_recall(False)
+    ana.allow("recall")
+    assert ana.recall("how is Ana's recall?").degraded == (RECALL_OFF,)
+
+
+def test_the_floor_learns_nothing_from_reads_that_looked_for_nothing(ana: MemoryManager) -> None:
+    ana.remember(SAID)
+    ana.set_recall(False)
+    for _ in range(40):
+        ana.verify([], ana.digest(QUERY).receipt)
+
+    assert ana.status()["floors"]["reads"] == 0
+
+
+def test_nothing_but_yes_or_no_is_taken(ana: MemoryManager) -> None:
+    with pytest.raises(InvalidInput):
+        ana.set_recall("off")  # type: ignore[arg-type]
+
+
+def test_the_command_line_switches_it(cli) -> None:
+    cli("remember", SAID)
+
+    assert "recall is off" in cli("consent", "recall", "off").stdout
+    done = cli("recall", QUERY)
+    assert (done.returncode, SAID in done.stdout, "recall_off" in done.stdout) == (0, False, True)
+    assert "recall is off" in cli("consent", "list").stdout
+    assert cli("consent", "recall", "maybe").returncode == 2
+    cli("consent", "recall", "on")
+    assert SAID in cli("recall", QUERY).stdout
+
+
+STEPS = st.lists(
+    st.sampled_from(["off", "on", "remember", "correct", "forget", "erase", "read"]),
+    min_size=3,
+    max_size=14,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(STEPS)
+def test_with_recall_off_nothing_of_the_user_is_ever_shown(steps: list[str]) -> None:
+    with memstrata.open(":memory:") as strata:
+        strata.admin(by="root").grant("boss", "read_user:ana", org="acme")
+        ana = strata.manager(user="ana", org="acme")
+        boss = strata.manager(user="boss", org="acme")
+        is_on = True
+        for number, step in enumerate([*steps, "read"]):
+            match step:
+                case "off" | "on":
+                    is_on = step == "on"
+                    ana.set_recall(is_on)
+                case "remember":
+                    ana.remember(f"Ana's dark mode number {number}", key=f"k{number}", pinned=True)
+                case "correct":
+                    ana.correct("k0", f"Ana's dark mode is now {number}")
+                case "forget":
+                    ana.forget(scope="user")
+                case "erase":
+                    ana.erase()
+                    is_on = True  # whoever was erased and comes again has said nothing
+                case _:
+                    kept = bool(ana.list())
+                    shown = bool(ana.recall("dark mode", floor=0))
+                    assert shown is (kept and is_on)
+                    if not is_on:
+                        assert not any(told(read)[0] for read in reads(ana))
+                        theirs = {"scopes": ["/org/acme/user/ana/"]}
+                        assert not boss.recall("dark mode", **theirs).hits

@@ -1,0 +1,371 @@
+"""Safety records and feedback are always kept, scrubbed, for a while, and never recalled (OB-2)."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import memstrata
+from conftest import Run, World
+from memstrata import InvalidInput, MemoryManager, SafetySeverity, Scope
+from memstrata.domain.value import to_us
+from memstrata.manager.housekeeping import FIRST_S
+from memstrata.manager.recording import _without
+from memstrata.wiring import assemble
+
+CANARY = "canary-heron-4711"
+
+
+@pytest.fixture
+def ana(world: World) -> MemoryManager:
+    return world.strata.manager(user="ana", org="acme", session="thread-7")
+
+
+def files_of(world: World) -> list[Path]:
+    place = Path(world.target)
+    return [file for file in place.parent.iterdir() if file.name.startswith(place.name)]
+
+
+def test_a_safety_event_is_kept_with_what_was_done(world: World, ana: MemoryManager) -> None:
+    record = ana.safety_event(
+        "self_harm", severity="critical", done="helpline_shown", note="spoke of giving up"
+    )
+    admin = world.strata.admin(by="root")
+
+    assert admin.safety_events() == (record,)
+    assert (record.kind, record.severity) == ("self_harm", SafetySeverity.CRITICAL)
+    assert (record.done, record.note) == ("helpline_shown", "spoke of giving up")
+    assert record.at == ana.recall("").receipt.at
+    world.reopen()
+    kept = world.strata.admin(by="root").safety_events()
+    assert kept == (record,)
+
+
+def test_feedback_is_kept_with_label_and_source(world: World, ana: MemoryManager) -> None:
+    ana.feedback("unhelpful", source="model", score=-0.5, comment="missed the point")
+    ana.feedback("helpful")
+
+    newest, first = world.strata.admin(by="root").feedback()
+    assert (newest.label, newest.source, newest.score, newest.comment) == (
+        "helpful",
+        "user",
+        None,
+        "",
+    )
+    assert (first.label, first.source, first.score) == ("unhelpful", "model", -0.5)
+    assert world.strata.admin(by="root").feedback(label="helpful") == (newest,)
+
+
+def test_they_are_asked_for_by_user_kind_time_and_number(world: World, ana: MemoryManager) -> None:
+    bob = world.strata.manager(user="bob", org="acme")
+    first = ana.safety_event("threat")
+    world.clock.advance(seconds=60)
+    second, third = bob.safety_event("threat"), bob.safety_event("overdose")
+    admin = world.strata.admin(by="root")
+
+    assert admin.safety_events(user="ana", org="acme") == (first,)
+    assert admin.safety_events(user="ana") == ()  # another of that name, in the default org
+    assert admin.safety_events(kind="threat") == (second, first)
+    assert admin.safety_events(since=second.at) == (third, second)
+    assert admin.safety_events(limit=2) == (third, second)
+
+
+def test_who_it_is_about_stands_nowhere(world: World) -> None:
+    ana = world.strata.manager(user="ana.lindqvist", org="acme", session="thread-77", task="t-901")
+    note = (
+        "Ana.Lindqvist (thread-77, t-901) wrote from ana@example.org, "
+        "key sk-proj-Zq8vT2mK4nB7cX1dW9eR3tY6uI0oP5aS; anabasis is a book"
+    )
+    safety = ana.safety_event("threat", note=note)
+    feedback = ana.feedback("rude", comment=note)
+
+    for text in (safety.note, feedback.comment):
+        assert "[user] ([session], [task])" in text
+        assert "anabasis is a book" in text
+        for secret in ("indqvist", "thread-77", "t-901", "ana@example.org", "sk-proj"):
+            assert secret not in text.lower()
+    assert len(safety.redacted) == 2
+    assert "ana" not in json.dumps([safety.to_dict()["subject"], safety.session])
+    if world.is_durable and not world.target.startswith("postgresql"):
+        (records,) = [file for file in files_of(world) if file.name.endswith(".records")]
+        kept = records.read_bytes().lower()
+        for secret in (b"lindqvist", b"thread-77", b"t-901", b"example.org", b"sk-proj"):
+            assert secret not in kept
+
+
+def test_one_person_has_one_digest_and_each_conversation_another(world: World) -> None:
+    def made(**who: str) -> tuple[str, str | None]:
+        record = world.strata.manager(**who).safety_event("threat")
+        return record.subject, record.session
+
+    ana, in_session = made(user="ana"), made(user="ana", session="s")
+    task, bob = made(user="ana", task="t", agent="bot"), made(user="bob", session="s")
+    of_session, elsewhere = made(session="s"), made(user="ana", org="acme")
+
+    assert ana == (task[0], None)
+    assert in_session[0] == ana[0]
+    assert len({in_session[1], bob[1], of_session[1]}) == 3
+    assert len({ana[0], bob[0], of_session[0], elsewhere[0]}) == 4
+
+
+def test_nothing_recalls_them_and_no_export_holds_them(
+    world: World, ana: MemoryManager, tmp_path: Path
+) -> None:
+    ana.safety_event("threat", note=CANARY)
+    ana.feedback("helpful", comment=CANARY)
+    owner = world.strata.manager(user="ana", org="acme")
+    owner.export(tmp_path / "ana.jsonl")
+
+    assert ana.recall(CANARY).hits == ()
+    assert CANARY not in ana.digest(CANARY, floor=0).text
+    assert CANARY not in ana.push(CANARY).text
+    assert ana.list() == ()
+    assert CANARY not in (tmp_path / "ana.jsonl").read_text()
+    assert CANARY not in json.dumps(ana.status())
+    trail = world.strata._driver.run(world.strata.services.store.links(Scope.of_global()))
+    assert not any(CANARY.encode() in (link.payload or b"") for link in trail)
+
+
+def test_neither_the_recall_switch_nor_a_refusal_turns_them_off(
+    world: World, ana: MemoryManager
+) -> None:
+    ana.set_recall(False)
+    ana.refuse(category="feedback")
+    ana.refuse("threat")
+
+    ana.safety_event("threat")
+    ana.feedback("helpful")
+
+    admin = world.strata.admin(by="root")
+    assert len(admin.safety_events()) == len(admin.feedback()) == 1
+
+
+def test_safety_records_end_after_90_days_and_feedback_after_180(
+    world: World, ana: MemoryManager
+) -> None:
+    ana.safety_event("threat")
+    ana.feedback("helpful")
+    admin = world.strata.admin(by="root")
+
+    def counts() -> tuple[int, int]:
+        return len(admin.safety_events()), len(admin.feedback())
+
+    world.clock.advance(days=90)
+    assert counts() == (1, 1)
+    world.clock.advance(seconds=1)
+    assert counts() == (0, 1)  # from the instant, though nobody has removed it
+    assert admin.purge_safety().removed == 1
+    assert admin.purge_feedback().removed == 0
+    world.clock.advance(days=90)
+    assert counts() == (0, 0)
+    assert admin.purge_feedback().removed == 1
+
+
+def test_whoever_records_something_removes_what_is_over(world: World, ana: MemoryManager) -> None:
+    ana.safety_event("threat")
+    world.clock.advance(days=91)
+    ana.safety_event("threat")
+
+    assert world.strata.admin(by="root").purge_safety(everything=True).removed == 1
+
+
+def test_how_long_they_are_kept_can_be_set(new_world: Callable[..., World]) -> None:
+    world = new_world(safety_days=1, feedback_days=2)
+    ana = world.strata.manager(user="ana")
+    ana.safety_event("threat")
+    ana.feedback("helpful")
+    world.clock.advance(days=1.5)
+    admin = world.strata.admin(by="root")
+
+    assert (len(admin.safety_events()), len(admin.feedback())) == (0, 1)
+
+
+def test_a_long_lived_process_removes_what_is_over_by_itself(world: World) -> None:
+    if not world.is_durable:
+        return
+    ana = world.strata.manager(user="ana")
+    ana.safety_event("threat")
+    ana.feedback("helpful")
+    world.clock.advance(days=100)
+    settings = world._settings
+    made = assemble(
+        world.target, settings=settings, inline=True, clock=world.clock, sweeps=world.clock
+    )
+    with memstrata.Strata(made):
+        world.clock.advance(seconds=FIRST_S)
+
+    admin = world.strata.admin(by="root")
+    assert (admin.purge_safety().removed, admin.purge_feedback(everything=True).removed) == (0, 1)
+
+
+def test_looking_and_removing_are_in_the_trail_and_name_nobody(
+    world: World, ana: MemoryManager
+) -> None:
+    ana.safety_event("threat")
+    admin = world.strata.admin(by="root")
+    admin.safety_events(user="ana", org="acme")
+    admin.feedback()
+    admin.purge_safety()
+    admin.purge_feedback(everything=True)
+
+    links = world.strata._driver.run(world.strata.services.store.links(Scope.of_global()))
+    said = [json.loads(link.payload) for link in links if link.payload is not None]
+    assert [(each["type"], each["details"]) for each in said] == [
+        ("records_read", {"shelf": "safety"}),
+        ("records_read", {"shelf": "feedback"}),
+        ("records_purged", {"shelf": "safety", "all": False}),
+        ("records_purged", {"shelf": "feedback", "all": True}),
+    ]
+    assert {each["actor"] for each in said} == {"admin:root"}
+    assert world.strata.verify_audit().ok
+
+
+def test_erasing_a_subject_takes_its_records_to_the_last_byte(world: World) -> None:
+    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    task = world.strata.manager(user="ana", task="t", session="s")
+    hers = [ana.safety_event("threat", note=CANARY), task.feedback("helpful", comment=CANARY)]
+    his = bob.safety_event("threat")
+    receipt = ana.erase()
+
+    assert receipt.state == "complete"
+    admin = world.strata.admin(by="root")
+    assert admin.safety_events() == (his,)
+    assert admin.feedback() == ()
+    if world.is_durable and not world.target.startswith("postgresql"):
+        assert any(f.path.endswith(".records") and f.result == "clean" for f in receipt.files)
+        left = b"".join(file.read_bytes() for file in files_of(world))
+        for record in hers:
+            sought = [CANARY, record.id, record.subject, record.session or record.subject]
+            assert not any(each.encode() in left for each in sought)
+            assert bytes.fromhex(record.subject) not in left
+    # Who comes again begins anew.
+    ana.feedback("helpful")
+    assert len(admin.feedback(user="ana")) == 1
+
+
+def test_an_erasure_waits_for_records_that_cannot_be_reached(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.feedback("helpful")
+    store = world.strata.services.records.store
+
+    def unreachable(subject: bytes) -> None:
+        raise memstrata.StoreError("there", "is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "forget", unreachable)
+        receipt = ana.erase()
+    assert (receipt.state, receipt.waits) == ("pending", ("records",))
+
+    done = ana.erasure()
+
+    assert done is not None
+    assert done.state == "complete"
+    assert world.strata.admin(by="root").feedback() == ()
+
+
+def test_incognito_keeps_them_in_memory_alone(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with memstrata.open(path, mode="incognito") as strata:
+        strata.manager(user="ana").safety_event("threat")
+        strata.manager(user="ana").feedback("helpful")
+        admin = strata.admin(by="root")
+        assert len(admin.safety_events()) == len(admin.feedback()) == 1
+        assert [*tmp_path.iterdir()] == []
+    with memstrata.open(path) as strata:
+        assert strata.admin(by="root").safety_events() == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"kind": "Self Harm"}, "kind"),
+        ({"kind": ""}, "kind"),
+        ({"kind": "9lives"}, "kind"),
+        ({"kind": "x" * 65}, "kind"),
+        ({"kind": 7}, "kind"),
+        ({"kind": "threat", "severity": "awful"}, "severity"),
+        ({"kind": "threat", "done": "called someone"}, "done"),
+        ({"kind": "threat", "note": "x" * 2_001}, "note"),
+        ({"kind": "threat", "note": None}, "note"),
+        ({"kind": "threat", "at": "3000-01-01T00:00:00Z"}, "at"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_by_name(given: dict[str, object], field: str) -> None:
+    with memstrata.open(":memory:") as strata:
+        with pytest.raises(InvalidInput) as refused:
+            strata.manager(user="ana").safety_event(**given)  # type: ignore[arg-type]
+        assert refused.value.field == field
+        assert strata.admin(by="root").safety_events() == ()
+
+
+@pytest.mark.parametrize("score", [1.01, -2, "1", True, float("nan")])
+def test_a_score_is_a_number_from_minus_one_to_one(score: object) -> None:
+    with memstrata.open(":memory:") as strata, pytest.raises(InvalidInput, match="score"):
+        strata.manager(user="ana").feedback("helpful", score=score)  # type: ignore[arg-type]
+
+
+def test_a_name_that_looks_like_a_secret_is_refused_and_not_repeated() -> None:
+    secret = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc".lower()
+    with memstrata.open(":memory:") as strata, pytest.raises(InvalidInput) as refused:
+        strata.manager(user="ana").feedback(secret)
+    assert secret not in str(refused.value)
+
+
+def test_an_event_of_before_is_kept_at_its_time(world: World, ana: MemoryManager) -> None:
+    before = ana.recall("").receipt.at - timedelta(days=3)
+
+    assert ana.safety_event("threat", at=before).at == before
+    assert ana.feedback("helpful", at=before.isoformat()).at == before
+    assert to_us(world.strata.admin(by="root").safety_events()[0].at) == to_us(before)
+
+
+@given(st.text("aA b_İ.é", max_size=30), st.sampled_from(["a", "a.b", "İ", "ab"]))
+def test_an_id_never_stays_as_a_word_of_its_own(text: str, id: str) -> None:
+    scrubbed = _without(f"<{id}> {text} <{id}>", id, "[user]")
+
+    assert f"<{id}>" not in scrubbed
+    words = "".join(sign if sign.isalnum() or sign in "_." else " " for sign in scrubbed).split()
+    assert id not in [word.strip(".") for word in words] or "." in id
+
+
+def test_the_command_line_keeps_shows_and_removes_them(cli: Run) -> None:
+    cli("--session", "s1", "feedback", "add", "helpful", "--score", "0.5", "--comment", "thanks")
+    with_by = ("--by", "root")
+
+    shown = cli("feedback", "list", *with_by, user=None).stdout
+    assert ("helpful" in shown, "thanks" in shown, "ana" in shown) == (True, True, False)
+    assert "nothing found" in cli("feedback", "list", *with_by, user="bob").stdout
+    assert "nothing found" in cli("safety", "list", *with_by, user=None).stdout
+    assert cli("safety", "list", user=None).returncode == 2  # nobody in particular
+
+    assert "0 feedback" in cli("feedback", "purge", *with_by, user=None).stdout
+    kept = cli("feedback", "purge", "--all", *with_by, user=None, stdin="yes\n")
+    assert (kept.returncode, "nothing was removed" in kept.stderr) == (1, True)
+    kept = cli("feedback", "purge", "--all", "--yes", "y", *with_by, user=None)
+    assert kept.returncode == 1
+    gone = cli("feedback", "purge", "--all", *with_by, user=None, stdin="purge\n")
+    assert (gone.returncode, "1 feedback" in gone.stdout) == (0, True)
+    gone = cli("safety", "purge", "--all", "--yes", "purge", *with_by, user=None)
+    assert (gone.returncode, "0 safety" in gone.stdout) == (0, True)
+
+
+async def _recorded(path: Path) -> int:
+    async with memstrata.aopen(path) as strata:
+        memory = strata.manager(user="ana")
+        await memory.safety_event("threat")
+        await memory.feedback("helpful")
+        admin = strata.admin(by="root")
+        await admin.purge_feedback(everything=True)
+        return len(await admin.safety_events()) + len(await admin.feedback())
+
+
+def test_on_an_event_loop_it_is_the_same(tmp_path: Path) -> None:
+    import asyncio
+
+    assert asyncio.run(_recorded(tmp_path / "m.db")) == 1
