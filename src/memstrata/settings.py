@@ -61,6 +61,11 @@ class Settings(BaseSettings):
             work; ``manual`` leaves it to ``memstrata reindex``.
         gc: ``daily`` collects what has aged out of the memories that a long-lived process reads,
             once a day; ``manual`` leaves it to ``memstrata gc``.
+        remote: Mode ``synced``: path or URL of the store that the one here is exchanged with.
+        remote_keys_file: File of the key ring of that store, where it is under another than the
+            one here.
+        sync_every_seconds: Mode ``synced``: from one exchange of a long-lived process to the next,
+            in seconds.
         history_days: How long superseded and evicted memories and old receipts are kept, in days:
             as far as time travel reaches.
         backup_dir: Directory for backups of the whole store; with it a long-lived process takes
@@ -115,6 +120,9 @@ class Settings(BaseSettings):
     reindex: Literal["background", "manual"] = "background"
     gc: Literal["daily", "manual"] = "daily"
     history_days: float = Field(default=90.0, ge=1)
+    remote: str | None = None
+    remote_keys_file: Path | None = None
+    sync_every_seconds: float = Field(default=60.0, gt=0)
     backup_dir: Path | None = None
     backup_every_minutes: float = Field(default=30.0, gt=0)
     backup_keep: int = Field(default=48, ge=1)

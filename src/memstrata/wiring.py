@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from memstrata.adapters.caches import DroppingAlarm, forget_cached
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.system import (
     PatientAlarm,
@@ -120,7 +121,9 @@ def assemble(
     chosen = Settings() if settings is None else settings
     if mode not in ("local", "incognito", "guest"):
         raise ConfigurationError(f"mode must be local, incognito or guest, not {shown(mode)}")
-    hidden = mode != "local"
+    hidden, closers = mode != "local", list[Callable[[], None]]()
+    if hidden:
+        chosen, alarm = _hidden(chosen, clock, alarm, closers)
     policies = PolicyBook(chosen.policy)
     models = choose_models(chosen, embedder, reranker, hidden=hidden)
     indexes = IndexCache(Indexer(models.embedder), budget_bytes=chosen.index_budget_mb * _MIB)
@@ -158,13 +161,29 @@ def assemble(
         problems=(*problems, *models.problems),
         reranker=models.reranker,
         rerank_candidates=chosen.rerank_candidates,
-        closers=models.closers,
+        closers=(*models.closers, *closers),
         housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
         gc_rules=GcRules(history_days=chosen.history_days),
         coded=cast("CodedStore", store) if Capability.CODED in store.capabilities else None,
     )
     keep_house(services)
     return AsyncStrata(services)
+
+
+def _hidden(
+    settings: Settings,
+    clock: Clock | None,
+    alarm: Alarm | None,
+    closers: list[Callable[[], None]],
+) -> tuple[Settings, Alarm | None]:
+    """Return settings and alarm of what leaves nothing behind, and have it let go of at the end
+    (MO-1): backups lie where a caller says or nowhere.
+    """
+    if alarm is not None or clock is None:
+        alarm = dropping = DroppingAlarm(alarm or SystemAlarm())
+        closers.append(dropping.drop)
+    closers.append(forget_cached)
+    return settings.model_copy(update={"backup_dir": None}), alarm
 
 
 def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
