@@ -69,6 +69,7 @@ from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.review import Keep, Review, ReviewStatus
 from memstrata.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
 from memstrata.domain.scope import Grant, Principal, Right, Scope
+from memstrata.domain.syncing import OwnerSync, SyncReport, SyncStatus
 from memstrata.domain.tool import Tool, ToolReply
 from memstrata.domain.trust import Sensitivity, Source, Trust
 
@@ -100,6 +101,7 @@ def open(
     target: str | os.PathLike[str] | None = None,
     *,
     mode: str = "local",
+    remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
@@ -113,7 +115,9 @@ def open(
         target: A path, ``sqlite:///path``, ``postgresql://user@host/database`` or ``:memory:``;
             None means what the settings name, or a file in the user's data directory. The file is
             made if there is none; a database is prepared by ``memstrata db init``.
-        mode: ``local``, or ``incognito`` (``guest``), which keeps everything in memory.
+        mode: ``local``; ``incognito`` (``guest``), which keeps everything in memory; or
+            ``synced``, a replica of another store that works without it (docs/modes.md).
+        remote: Mode ``synced``: path or URL of that other store; None means the settings'.
         settings: None reads the environment.
         embedder: A model of your own instead of the settings', see
             :class:`memstrata.ports.Embedder`; it is yours to close.
@@ -135,6 +139,7 @@ def open(
     made = assemble(
         target,
         mode=mode,
+        remote=remote,
         settings=settings,
         inline=True,
         embedder=embedder,
@@ -150,6 +155,7 @@ def aopen(
     target: str | os.PathLike[str] | None = None,
     *,
     mode: str = "local",
+    remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
@@ -166,6 +172,7 @@ def aopen(
     return assemble(
         target,
         mode=mode,
+        remote=remote,
         settings=settings,
         inline=False,
         embedder=embedder,
@@ -242,6 +249,7 @@ __all__ = [
     "Outcome",
     "OutcomeKind",
     "OwnerRequired",
+    "OwnerSync",
     "PastWrite",
     "PolicyInvalid",
     "Principal",
@@ -273,6 +281,8 @@ __all__ = [
     "StoreScan",
     "StoreUnavailable",
     "Strata",
+    "SyncReport",
+    "SyncStatus",
     "Tampered",
     "Tool",
     "ToolReply",

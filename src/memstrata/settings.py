@@ -64,6 +64,8 @@ class Settings(BaseSettings):
         remote: Mode ``synced``: path or URL of the store that the one here is exchanged with.
         remote_keys_file: File of the key ring of that store, where it is under another than the
             one here.
+        remote_key_vault: Its key vault, where it is encrypted and no file beside it; see
+            ``key_vault``.
         sync_every_seconds: Mode ``synced``: from one exchange of a long-lived process to the next,
             in seconds.
         history_days: How long superseded and evicted memories and old receipts are kept, in days:
@@ -122,6 +124,7 @@ class Settings(BaseSettings):
     history_days: float = Field(default=90.0, ge=1)
     remote: str | None = None
     remote_keys_file: Path | None = None
+    remote_key_vault: str | Path | None = None
     sync_every_seconds: float = Field(default=60.0, gt=0)
     backup_dir: Path | None = None
     backup_every_minutes: float = Field(default=30.0, gt=0)
@@ -144,7 +147,7 @@ class Settings(BaseSettings):
         default=60.0, gt=0, validation_alias=_openai("timeout_seconds")
     )
 
-    @field_validator("key_vault", mode="before")
+    @field_validator("key_vault", "remote_key_vault", mode="before")
     @classmethod
     def _named(cls, value: object) -> object:
         """An empty variable names nothing; what has a NUL can be no file."""

@@ -35,7 +35,7 @@ from memstrata.manager.collecting import keep_house
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.reindexing import Remaker
-from memstrata.opening import Keys, open_store, place_of
+from memstrata.opening import Keys, choose_remote, open_store, place_of
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Alarm,
@@ -68,6 +68,7 @@ def assemble(
     target: str | os.PathLike[str] | None = None,
     *,
     mode: str = "local",
+    remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
     inline: bool,
     model: LanguageModel | None = None,
@@ -89,7 +90,9 @@ def assemble(
     Args:
         target: Path, ``sqlite:///path``, ``postgresql://…`` or ``:memory:``; None means the
             settings' store, or a file in the user's data directory.
-        mode: ``local``; ``incognito`` (``guest``) keeps everything in memory and uses no model.
+        mode: ``local``; ``incognito`` (``guest``) keeps everything in memory and uses no model;
+            ``synced`` exchanges the store with a remote one.
+        remote: Path or URL of that; None means the settings'.
         settings: None reads the environment.
         inline: Whether store calls may block the calling thread.
         model: Language model to use instead of the settings'.
@@ -119,9 +122,7 @@ def assemble(
     from memstrata.settings import Settings
 
     chosen = Settings() if settings is None else settings
-    if mode not in ("local", "incognito", "guest"):
-        raise ConfigurationError(f"mode must be local, incognito or guest, not {shown(mode)}")
-    hidden, closers = mode != "local", list[Callable[[], None]]()
+    hidden, closers = _is_hidden(mode), list[Callable[[], None]]()
     if hidden:
         chosen, alarm = _hidden(chosen, clock, alarm, closers)
     policies = PolicyBook(chosen.policy)
@@ -140,6 +141,15 @@ def assemble(
     time, aside = clock or SystemClock(), on_the_spot if waits_himself else on_a_thread
     remaker = Remaker(store, indexes, time, aside)
     found, problems = (None, ()) if hidden or model is not None else _model(chosen)
+    replica = None
+    if mode == "synced":
+        # The remote's index entries are made by the same models, and in the same time.
+        same: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids}
+        same["embedder"] = models.embedder
+        reach = partial(assemble, key_ring=key_ring, **same)
+        named = remote if remote is not None else chosen.remote
+        rounds = alarm or (PatientAlarm() if clock is None else None)
+        replica = choose_remote(named, store, chosen, reach, rounds)
     services = Services(
         store=store,
         indexes=indexes,
@@ -157,7 +167,7 @@ def assemble(
             rrf_k=chosen.rrf_k,
         ),
         tokens=tokens or TokenEstimate(),
-        mode="incognito" if hidden else "local",
+        mode="incognito" if hidden else mode,
         problems=(*problems, *models.problems),
         reranker=models.reranker,
         rerank_candidates=chosen.rerank_candidates,
@@ -165,9 +175,24 @@ def assemble(
         housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
         gc_rules=GcRules(history_days=chosen.history_days),
         coded=cast("CodedStore", store) if Capability.CODED in store.capabilities else None,
+        replica=replica,
     )
     keep_house(services)
+    if replica is not None:
+        replica.serve(services)
     return AsyncStrata(services)
+
+
+def _is_hidden(mode: str) -> bool:
+    """Return whether a mode leaves nothing behind.
+
+    Raises:
+        ConfigurationError: If there is no such mode.
+    """
+    if mode not in ("local", "incognito", "guest", "synced"):
+        known = "local, incognito (or guest) or synced"
+        raise ConfigurationError(f"mode must be {known}, not {shown(mode)}")
+    return mode in ("incognito", "guest")
 
 
 def _hidden(

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
@@ -158,9 +159,9 @@ def remains() -> list[str]:
 def descriptors() -> list[str]:
     """Return the files that this process holds open."""
     found = []
-    for each in os.listdir("/proc/self/fd"):
+    for each in [*Path("/proc/self/fd").iterdir()]:
         try:
-            place = os.readlink(f"/proc/self/fd/{each}")
+            place = str(each.readlink())
         except OSError:
             continue
         if place.startswith("/") and not place.startswith(("/proc", "/dev")):
@@ -173,7 +174,7 @@ def main(export_to: str) -> None:
     import memstrata
     import memstrata.blocking
     import memstrata.settings
-    import memstrata.wiring  # noqa: F401 - what is written while importing is not the mode's
+    import memstrata.wiring  # what is written while importing is not the mode's
 
     try:
         import apsw
@@ -188,7 +189,7 @@ def main(export_to: str) -> None:
     held = descriptors()
     sys.addaudithook(watch)
     found = day(memstrata, export_to)
-    found["broken"] = [each for each in broken]
+    found["broken"] = list(broken)
     found["opened"] = [each for each in descriptors() if each not in held]
     found["remains"] = remains()
     sys.stdout.write(json.dumps(found, default=str))

@@ -61,6 +61,7 @@ class EventType(StrEnum):
     EXPORTED = "exported"
     BROUGHT_BACK = "brought_back"
     FLAGGED = "flagged"
+    SYNCED = "synced"
 
 
 @dataclass(frozen=True, slots=True)

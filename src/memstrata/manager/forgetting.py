@@ -39,6 +39,7 @@ from memstrata.manager.salvaging import may_lie
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.showing import ECHO
+from memstrata.manager.trails import BY_KEY
 from memstrata.manager.turn import marks_of
 from memstrata.retrieval.filtering import holds
 
@@ -143,14 +144,13 @@ class Forgetter:
             continue
         return outcome
 
-    async def forget_chains(self, roots: frozenset[str]) -> Outcome:
+    async def forget_chains(self, roots: frozenset[str], *, by_key: bool = False) -> Outcome:
         """Forget whole chains of the principal's owner, wherever in it they lie and whoever may
-        hear them; their keys are not blocked.
+        hear them, and block their keys if asked to.
         """
-        place = self._principal.home
-        hears = self._reader.hears
+        place, hears = self._principal.home, self._reader.hears
         return await self._forgotten(
-            Doom(place, roots, by_key=False, everything=False, hears=hears)
+            Doom(place, roots, by_key=by_key, everything=False, hears=hears)
         )
 
     async def retract(self, what: str) -> Outcome:
@@ -388,7 +388,9 @@ class _Forgetting:
         if again:
             ids = tuple(memory.id for memory in again)
             scribe.record(EventType.UNDONE, self.doom.place, subjects=ids, reasons=(REVIVED,))
-        scribe.record(EventType.FORGOTTEN, self.doom.place, subjects=doomed, reasons=reasons)
+        told = {BY_KEY: True} if self.doom.by_key else {}
+        forgot = (EventType.FORGOTTEN, self.doom.place)
+        scribe.record(*forgot, subjects=doomed, reasons=reasons, details=told)
         self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, scribe.events)
         overtaken = [each for each in self.work if _carries(each, doomed)]
         self.withdrawn = tuple(each.item.id for each in overtaken)

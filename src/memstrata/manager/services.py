@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.scope import Scope
@@ -28,6 +29,9 @@ from memstrata.ports import (
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion
 
+if TYPE_CHECKING:
+    from memstrata.manager.replica import Replica
+
 
 @dataclass(frozen=True, slots=True)
 class Services:
@@ -46,7 +50,7 @@ class Services:
         backups: Takes backups, on time too.
         aside: Where work of more than a millisecond is done.
         tokens: Counts tokens for budgets.
-        mode: ``local`` or ``incognito``.
+        mode: ``local``, ``incognito`` or ``synced``.
         problems: What was asked for and could not be had, for ``status``.
         undelivered: Work between owners that could not be carried out when last tried: id of the
             item to the name of the error. No content, no scope: everybody may see ``status``.
@@ -62,6 +66,7 @@ class Services:
         closers: What lets go of connections that the parts hold.
         counters: What this process has done.
         rates: How fast this process writes, and how much orgs have.
+        replica: What exchanges this store with its remote, in mode ``synced``.
     """
 
     store: MemoryStore
@@ -90,3 +95,4 @@ class Services:
     closers: tuple[Callable[[], None], ...] = ()
     counters: Counters = field(default_factory=Counters)
     rates: Rates = field(default_factory=Rates)
+    replica: Replica | None = None

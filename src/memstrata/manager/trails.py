@@ -1,0 +1,57 @@
+"""What an owner's audit trail says to the other side of an exchange: what is never to come back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from memstrata.domain.event import EventType
+from memstrata.domain.scope import Scope
+from memstrata.longterm.forgetting import SAID_ANEW
+from memstrata.ports import MemoryStore
+
+BY_KEY = "keys"
+"""Detail of an event: whether what was forgotten may not come back under its key either."""
+
+
+class Trail:
+    """What was forgotten, and said anew after that, as far as it was read.
+
+    Attributes:
+        forgotten: Whether the key is barred too, by the id of each memory that was forgotten.
+        anew: Ids of memories that a caller said anew though they had been forgotten.
+        erased: Of each erasure of the owner, which life of it (``incarnation``) ended, and why.
+        seq: The last place of the chain that was read.
+    """
+
+    def __init__(self, store: MemoryStore, owner: Scope, after: int = 0) -> None:
+        self._store = store
+        self._owner = owner
+        self.seq = after
+        self.forgotten: dict[str, bool] = {}
+        self.anew: set[str] = set()
+        self.erased: dict[str | None, tuple[str, ...]] = {}
+
+    async def follow(self) -> None:
+        """Read on to the end of the chain.
+
+        Raises:
+            StoreError: If it cannot be read.
+        """
+        while links := await self._store.links(self._owner, after=self.seq):
+            for link in links:
+                if link.payload is not None:
+                    self._take(json.loads(link.payload))
+            self.seq = links[-1].seq
+
+    def _take(self, event: dict[str, Any]) -> None:
+        subjects, reasons = event["subjects"], event["reasons"]
+        if event["type"] == EventType.FORGOTTEN:
+            by_key = bool(event["details"].get(BY_KEY))
+            for id in subjects:
+                self.forgotten[id] = by_key or self.forgotten.get(id, False)
+        elif event["type"] == EventType.ERASED:
+            ended = event["details"].get("incarnation_before")
+            self.erased[ended] = tuple(reasons)
+        if SAID_ANEW in reasons:
+            self.anew.update(subjects)
