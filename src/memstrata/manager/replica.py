@@ -131,14 +131,19 @@ class Replica(Rounds):
         return SyncReport(self.location, now, tuple(done))
 
     async def owners(self) -> tuple[Scope, ...]:
-        """Return the owners that this replica is for, by path: those whose memories it has, and
-        those whom this process acts for. What belongs to all is exchanged for nobody.
+        """Return the owners that this replica is for, by path: those who were written here, and
+        those whom this process acts for. An org is written by policy alone, too, and counts only
+        with memories; what belongs to all is exchanged for nobody.
         """
         store = self._served().store
         found = dict(self._followed)
         for owner in await store.owners():
-            if owner.level is not ScopeLevel.GLOBAL and await store.rows(owner, limit=1):
-                found[owner] = None
+            is_org = owner.level is ScopeLevel.ORG
+            if owner.level is ScopeLevel.GLOBAL or (
+                is_org and not await store.rows(owner, limit=1)
+            ):
+                continue
+            found[owner] = None
         return tuple(sorted(found, key=lambda owner: owner.path))
 
     async def status(self) -> SyncStatus:
