@@ -35,6 +35,7 @@ from memstrata.manager.collecting import keep_house
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.reindexing import Remaker
+from memstrata.manager.replica import Replica
 from memstrata.opening import Keys, choose_remote, open_store, place_of
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
@@ -143,13 +144,9 @@ def assemble(
     found, problems = (None, ()) if hidden or model is not None else _model(chosen)
     replica = None
     if mode == "synced":
-        # The remote's index entries are made by the same models, and in the same time.
-        same: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids}
-        same["embedder"] = models.embedder
-        reach = partial(assemble, key_ring=key_ring, **same)
-        named = remote if remote is not None else chosen.remote
-        rounds = alarm or (PatientAlarm() if clock is None else None)
-        replica = choose_remote(named, store, chosen, reach, rounds)
+        how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
+        opens = partial(assemble, embedder=models.embedder, **how)
+        replica = _replica(remote, store, chosen, opens, alarm, clock)
     services = Services(
         store=store,
         indexes=indexes,
@@ -181,6 +178,20 @@ def assemble(
     if replica is not None:
         replica.serve(services)
     return AsyncStrata(services)
+
+
+def _replica(
+    remote: str | os.PathLike[str] | None,
+    store: MemoryStore,
+    settings: Settings,
+    opens: Callable[..., AsyncStrata],
+    alarm: Alarm | None,
+    clock: Clock | None,
+) -> Replica:
+    """Return what exchanges a store with its remote, of itself where time comes round."""
+    named = remote if remote is not None else settings.remote
+    rounds = alarm or (PatientAlarm() if clock is None else None)
+    return choose_remote(named, store, settings, opens, rounds)
 
 
 def _is_hidden(mode: str) -> bool:

@@ -7,6 +7,7 @@ once they have met, all three say the same, and nothing comes back that was forg
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -163,10 +164,8 @@ class Syncing(RuleBasedStateMachine):
     def sync_killed(self, where: str, far: bool, nth: int, before: bool) -> None:
         self.tick(where)
         self.killed_at(where, far=far, nth=nth, before=before)
-        try:
+        with suppress(Killed):
             self.open[where].sync()
-        except Killed:
-            pass
         self.leave(where)
         self.start(where)
 
@@ -260,10 +259,12 @@ class Syncing(RuleBasedStateMachine):
         assert len(texts) == len(set(texts)), "one text stands twice"
         for root in {m.root for m in versions}:
             chain = sorted(m.version for m in versions if m.root == root)
-            assert chain == list(range(1, len(chain) + 1)), "a chain has a gap"
+            assert len(chain) == len(set(chain)), "two have one place in a chain"
+            if not self.barred:  # else one may have gone from the middle
+                assert chain == list(range(1, len(chain) + 1)), "a chain has a gap"
             standing = [m for m in live if m.root == root]
             assert len(standing) <= 1, "two of a chain stand"
-            assert all(m.versions == len(chain) for m in standing), "a chain tells another length"
+            assert all(m.versions == chain[-1] for m in standing), "a chain tells another length"
         there = {m.id for m in versions}
         assert there.isdisjoint(self.gone), "what was forgotten came back"
         if not self.was_erased:
@@ -340,6 +341,7 @@ def play(machine: type[Syncing], examples: int) -> None:
             max_examples=examples,
             stateful_step_count=STEPS,
             deadline=timedelta(seconds=60),
+            derandomize="SYNC_SEARCH" not in os.environ,
             suppress_health_check=list(HealthCheck),
             phases=(Phase.generate,) if "SYNC_FAST" in os.environ else tuple(Phase),
         ),
@@ -348,5 +350,3 @@ def play(machine: type[Syncing], examples: int) -> None:
 
 def test_replicas_that_have_met_say_the_same() -> None:
     play(Syncing, EXAMPLES)
-
-

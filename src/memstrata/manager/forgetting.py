@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
 from memstrata.capture.drafts import MAX_NAME_BYTES, target_scope
 from memstrata.domain.candidate_codec import decode_candidate
@@ -39,7 +38,7 @@ from memstrata.manager.salvaging import may_lie
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.showing import ECHO
-from memstrata.manager.trails import BY_KEY
+from memstrata.manager.trails import BY_KEY, Told
 from memstrata.manager.turn import marks_of
 from memstrata.retrieval.filtering import holds
 
@@ -112,8 +111,8 @@ class Forgetter:
     def _came_from(
         self, wanted: Filter, place: Scope | None
     ) -> Callable[[Memory | Candidate], bool]:
-        """Return whether something came from where it is asked for and lies where the principal
-        may forget: in one place if that is named, else at home and in its tasks.
+        """Return whether something came from there and lies where the principal may forget: in one
+        place if that is named, else at home and in its tasks.
         """
         home = self._principal.home
 
@@ -149,9 +148,20 @@ class Forgetter:
         hear them, and block their keys if asked to.
         """
         place, hears = self._principal.home, self._reader.hears
-        return await self._forgotten(
-            Doom(place, roots, by_key=by_key, everything=False, hears=hears)
+        doom = Doom(place, roots, by_key=by_key, everything=False, hears=hears)
+        return await self._forgotten(doom)
+
+    async def forget_versions(self, ids: frozenset[str]) -> Outcome:
+        """Forget single versions, whoever may hear them; the rest of their chains stays."""
+        doom = Doom(
+            self._principal.home,
+            frozenset(),
+            by_key=False,
+            everything=False,
+            hears=lambda _: True,
+            came_from=lambda one: isinstance(one, Memory) and one.id in ids,
         )
+        return await self._forgotten(doom)
 
     async def retract(self, what: str) -> Outcome:
         """Forget what a user asked to have forgotten: a key, or else a statement as it was
@@ -248,7 +258,7 @@ class Forgetter:
         owner: Scope,
         rows: Iterable[StoredRow],
         held: Sequence[HeldCandidate],
-    ) -> tuple[_Told, ...]:
+    ) -> tuple[Told, ...]:
         """Return what the trail says beside the ids of memories: events that name a key that may
         go, or a candidate that waits. What was refused has no id, and yet its key is told.
         """
@@ -256,9 +266,9 @@ class Forgetter:
         keys = {memory.key for memory in map(salvage, rows) if memory is not None}
         keys |= {decode_candidate(each.body).key for each in held}
         keys.discard(None)
-        ids, found, after = {each.id for each in held}, list[_Told](), 0
+        ids, found, after = {each.id for each in held}, list[Told](), 0
         while (keys or ids) and (links := await self._services.store.links(owner, after=after)):
-            told = (_Told.of(n.seq, json.loads(n.payload)) for n in links if n.payload is not None)
+            told = (Told.of(n.seq, json.loads(n.payload)) for n in links if n.payload is not None)
             found += [each for each in told if each.key in keys or ids & each.subjects]
             after = links[-1].seq
         return tuple(found)
@@ -304,28 +314,6 @@ class Forgetter:
         return rows
 
 
-class _Told(NamedTuple):
-    """What one event says beside the ids of memories.
-
-    Attributes:
-        seq: Its place in the chain.
-        scope: Path of where it happened.
-        key: That it names, or None.
-        subjects: Ids that it names.
-    """
-
-    seq: int
-    scope: str
-    key: str | None
-    subjects: frozenset[str]
-
-    @classmethod
-    def of(cls, seq: int, event: Mapping[str, Any]) -> _Told:
-        """Read an event."""
-        key = event["details"].get("key")
-        return cls(seq, event["scope"], key, frozenset(event["subjects"]))
-
-
 @dataclass(slots=True)
 class _Forgetting:
     """Removes whole chains under the turn, versions that came meanwhile included.
@@ -347,7 +335,7 @@ class _Forgetting:
     chains: Mapping[str, StoredRow]
     held: Sequence[HeldCandidate]
     head: Head | None
-    told: Sequence[_Told]
+    told: Sequence[Told]
     expected: Head | None = None
     going: frozenset[str] = frozenset()
     work: Sequence[PendingOutbox] = ()

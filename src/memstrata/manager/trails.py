@@ -1,9 +1,10 @@
-"""What an owner's audit trail says to the other side of an exchange: what is never to come back."""
+"""What an owner's audit trail says of what was forgotten: to who forgets, and to another store."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from memstrata.domain.event import EventType
 from memstrata.domain.scope import Scope
@@ -12,6 +13,28 @@ from memstrata.ports import MemoryStore
 
 BY_KEY = "keys"
 """Detail of an event: whether what was forgotten may not come back under its key either."""
+
+
+class Told(NamedTuple):
+    """What one event says beside the ids of memories.
+
+    Attributes:
+        seq: Its place in the chain.
+        scope: Path of where it happened.
+        key: That it names, or None.
+        subjects: Ids that it names.
+    """
+
+    seq: int
+    scope: str
+    key: str | None
+    subjects: frozenset[str]
+
+    @classmethod
+    def of(cls, seq: int, event: Mapping[str, Any]) -> Told:
+        """Read an event."""
+        key = event["details"].get("key")
+        return cls(seq, event["scope"], key, frozenset(event["subjects"]))
 
 
 class Trail:

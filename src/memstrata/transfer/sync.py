@@ -182,12 +182,19 @@ class _Exchange:
         A text that was forgotten there, and has given way here long ago, takes nothing along.
         """
         found = await services.store.get(self._owner, sorted(absorbed.barred))
-        names = {}
+        chains, single = {}, set()
         for memory in map(decode, found):
             named = {memory.id, memory.root, memory.supersedes} & trail.forgotten.keys()
             if named or memory.status.is_live:
-                names[memory.id] = any(trail.forgotten[str(name)] for name in named)
-        return await _forgotten(services, self._owner, names)
+                chains[memory.id] = any(trail.forgotten[str(name)] for name in named)
+            else:
+                single.add(memory.id)
+        gone = await _forgotten(services, self._owner, chains)
+        if single:
+            forgetter = Forgetter(services, Principal(self._owner, by=BY))
+            outcome = await forgetter.forget_versions(frozenset(single))
+            gone += _count(outcome.reasons)
+        return gone
 
     async def _agree(self, base: Sequence[Consent]) -> tuple[tuple[Consent, ...], int, int]:
         here, there, owner = self._here, self._there, self._owner
