@@ -211,6 +211,30 @@ def test_what_was_said_in_knowledge_of_the_other_wins_whatever_the_clocks_say(
     assert contents(devices.memory("laptop")) == {"Prefers milk"}
 
 
+def test_of_two_free_texts_the_later_that_updates_the_other_stands(devices: Devices) -> None:
+    devices.memory("laptop").remember("I live in Oslo")
+    devices.memory("phone").remember("I moved to Rome")
+
+    devices.meet()
+
+    for name in ("laptop", "phone", "remote"):
+        assert contents(devices.memory(name)) == {"I moved to Rome"}
+
+
+def test_free_texts_that_contradict_each_other_wait_for_a_person(devices: Devices) -> None:
+    devices.memory("laptop").remember("I am a vegetarian", source="tool_verified")
+    devices.memory("phone").remember("I am not a vegetarian")
+
+    devices.meet()
+
+    for name in ("laptop", "phone", "remote"):
+        (review,) = devices.memory(name).reviews()
+        assert {side.content for side in review.sides} == {
+            "I am a vegetarian",
+            "I am not a vegetarian",
+        }
+
+
 def test_a_merge_is_told_in_each_trail_and_each_chain_holds(devices: Devices) -> None:
     devices.memory("laptop").remember("Prefers tea", key="drink")
     devices.memory("phone").remember("Prefers milk", key="drink")

@@ -58,7 +58,7 @@ class Syncing(RuleBasedStateMachine):
         self.ids = CountingIds()
         self.clocks = {name: ManualClock() for name in (*REPLICAS, "remote")}
         self.open: dict[str, Strata] = {}
-        self.said: dict[str, tuple[str, str | None]] = {}
+        self.said: dict[str, Memory] = {}
         self.gone: set[str] = set()
         self.barred: set[str] = set()
         self.was_erased = False
@@ -102,6 +102,12 @@ class Syncing(RuleBasedStateMachine):
     def remark(self, where: str, value: str) -> None:
         self.tick(where)
         self.heard(self.memory(where).remember(f"Was seen beside {value}"))
+
+    @rule(where=SIDES, town=st.sampled_from(("Oslo", "Rome")), yes=st.booleans())
+    def live(self, where: str, town: str, yes: bool) -> None:
+        self.tick(where)
+        said = f"I live in {town}" if yes else f"I do not live in {town} any more"
+        self.heard(self.memory(where).remember(said))
 
     @rule(where=SIDES, key=KEYS, value=VALUES)
     def correct(self, where: str, key: str, value: str) -> None:
@@ -271,14 +277,16 @@ class Syncing(RuleBasedStateMachine):
             refused = {c.name for c in self.memory(name).consents() if not c.allowed}
             lost = {
                 id
-                for id, (text, key) in self.said.items()
-                if not self.is_barred(text, key) and key not in refused
+                for id, memory in self.said.items()
+                if not self.is_barred(memory) and memory.key not in refused
             }
             assert lost <= there, "what was acknowledged is lost"
         assert self.open[name].verify_audit().ok
 
-    def is_barred(self, text: str, key: str | None) -> bool:
-        return text in self.barred or f"key:{key}" in self.barred
+    def is_barred(self, memory: Memory) -> bool:
+        """Whether its text, its key or its chain was forgotten anywhere, ever."""
+        named = {memory.content, f"key:{memory.key}", f"chain:{memory.root}"}
+        return not named.isdisjoint(self.barred)
 
     # -- by what it is done ---------------------------------------------------------------
 
@@ -289,13 +297,12 @@ class Syncing(RuleBasedStateMachine):
 
     def heard(self, outcome: Any) -> None:
         if outcome.kind in ("created", "superseded", "touched", "coexists", "review"):
-            self.said[outcome.memory.id] = (outcome.memory.content, outcome.memory.key)
+            self.said[outcome.memory.id] = outcome.memory
 
     def let_go(self, versions: list[Memory]) -> None:
         self.gone |= {m.id for m in versions}
-        self.barred |= {m.content for m in versions} | {
-            f"key:{m.key}" for m in versions if m.key is not None
-        }
+        self.barred |= {m.content for m in versions} | {f"chain:{m.root}" for m in versions}
+        self.barred |= {f"key:{m.key}" for m in versions if m.key is not None}
 
     def tick(self, name: str) -> None:
         self.clocks[name].advance(seconds=1)

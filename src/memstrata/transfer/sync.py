@@ -24,6 +24,7 @@ from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.syncing import CURSOR, Cursor, OwnerSync
 from memstrata.manager.absorbing import BY, Absorbed, Absorber
 from memstrata.manager.agreeing import agreed_consents, agreed_reviews, take_over
+from memstrata.manager.cycling import Cycle
 from memstrata.manager.erasing import Eraser
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.services import Services
@@ -143,6 +144,8 @@ class _Exchange:
         await self._note(
             Cursor(reached._replace(seq=read_to[0]), seen_there._replace(seq=read_to[1]), words)
         )
+        if pushed.added and pulled.added:
+            await self._contradictions([*sent, *came])
         return OwnerSync(
             owner.path,
             pushed=pushed.added,
@@ -154,6 +157,17 @@ class _Exchange:
             reviews=reviews,
             refused=MappingProxyType({**pushed.refused, **pulled.refused}),
         )
+
+    async def _contradictions(self, rows: Sequence[StoredRow]) -> None:
+        """Look for free text of one side that contradicts some of the other, as writes do of one
+        store (LT-3): no write has seen both.
+        """
+        (before, _) = await self._heads()
+        said_since = min(decode(row).created_at for row in rows)
+        cycle = Cycle(self._here, Principal(self._owner, by=BY))
+        await cycle.run(self._owner, dry_run=False, since=said_since)
+        (after, _) = await self._heads()
+        self.is_settled = self.is_settled and after == before
 
     async def _heads(self) -> tuple[Head | None, Head | None]:
         (here,) = await self._here.store.heads([self._owner])
