@@ -284,8 +284,9 @@ class Syncing(RuleBasedStateMachine):
         assert self.open[name].verify_audit().ok
 
     def is_barred(self, memory: Memory) -> bool:
-        """Whether its text, its key or its chain was forgotten anywhere, ever."""
-        named = {memory.content, f"key:{memory.key}", f"chain:{memory.root}"}
+        """Whether its key, its chain, or a text of its chain was forgotten anywhere, ever."""
+        texts = {each.content for each in self.said.values() if each.root == memory.root}
+        named = {memory.content, *texts, f"key:{memory.key}", f"chain:{memory.root}"}
         return not named.isdisjoint(self.barred)
 
     # -- by what it is done ---------------------------------------------------------------
