@@ -16,7 +16,7 @@ from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.choosing import POSTGRES, choose_anchor, choose_keys, choose_sealing
 from memstrata.domain.errors import ConfigurationError, MissingExtra
 from memstrata.manager.replica import Reached, Replica
-from memstrata.ports import Alarm, Anchor, Capability, KeyRing, KeyVault, MemoryStore
+from memstrata.ports import Alarm, Anchor, KeyRing, KeyVault, MemoryStore
 from memstrata.transfer import sync
 
 if TYPE_CHECKING:
@@ -134,7 +134,9 @@ def choose_remote(
             "mode synced exchanges a store with another: name it by remote= or MEMSTRATA_REMOTE"
         )
     place = place_of(os.fspath(remote))
-    if Capability.DURABLE in store.capabilities and str(place) == store.location:
+    is_file = isinstance(place, Path)
+    here = Path(store.location).resolve() if is_file else store.location
+    if here == (place if is_file else location_of(place)):
         raise ConfigurationError(f"{place} is the store itself; name another as its remote")
     theirs = settings.remote_keys_file
     others: dict[str, Any] = {"keys": None, "keys_command": None, "keys_file": theirs}

@@ -363,6 +363,23 @@ def test_who_comes_again_after_an_erasure_is_not_erased_again(devices: Devices) 
         assert contents(devices.memory(name)) == {"Here again"}
 
 
+def test_who_is_erased_at_the_remote_takes_along_what_was_promoted_on_a_replica(
+    devices: Devices,
+) -> None:
+    devices["laptop"].admin(by="root").grant("alice", "org_write")
+    memory = devices.memory("laptop")
+    told = memory.remember("Deploys happen on Mondays", key="deploys").memory
+    assert memory.promote(told.id, "org").kind == "created"
+    devices.meet()
+    assert contents(devices.memory("remote", "bob")) == {"Deploys happen on Mondays"}
+
+    devices["remote"].admin(by="root").erase("alice")
+    devices.meet()
+
+    for name in ("laptop", "remote"):
+        assert contents(devices.memory(name, "bob")) == set()
+
+
 # -- what the person said of remembering -----------------------------------------------------
 
 
@@ -562,9 +579,10 @@ def test_a_mode_without_a_remote_is_refused(tmp_path: Path) -> None:
         memstrata.open(tmp_path / "m.db", mode="synced")
 
 
-def test_a_store_is_no_replica_of_itself(tmp_path: Path) -> None:
+def test_a_store_is_no_replica_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigurationError, match="itself"):
-        memstrata.open(tmp_path / "m.db", mode="synced", remote=tmp_path / "m.db")
+        memstrata.open("m.db", mode="synced", remote=tmp_path / "m.db")
 
 
 def test_a_store_that_is_no_replica_says_so(tmp_path: Path) -> None:

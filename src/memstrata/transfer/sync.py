@@ -144,6 +144,8 @@ class _Exchange:
         await self._note(
             Cursor(reached._replace(seq=read_to[0]), seen_there._replace(seq=read_to[1]), words)
         )
+        await _tell_children(self._here.store, self._there.store, owner)
+        await _tell_children(self._there.store, self._here.store, owner)
         if pushed.added and pulled.added:
             await self._contradictions([*sent, *came])
         return OwnerSync(
@@ -262,6 +264,19 @@ async def _all_rows(store: MemoryStore, owner: Scope) -> list[StoredRow]:
     while page := await store.rows(owner, after=rows[-1].id if rows else ""):
         rows += page
     return rows
+
+
+async def _tell_children(of: MemoryStore, to: MemoryStore, owner: Scope) -> None:
+    """Let a store know which copies with other owners were made of an owner's memories: who is
+    erased there takes them along (FX-3).
+    """
+    edges = []
+    for child_owner, id in await of.derived(owner):
+        if child_owner != owner:
+            found = map(decode, await of.get(child_owner, [id]))
+            edges += [(parent, child_owner, id) for child in found for parent in child.parents]
+    if edges:
+        await to.settle(owner, [], edges=edges)
 
 
 async def _forgotten(services: Services, owner: Scope, names: dict[str, bool]) -> int:
