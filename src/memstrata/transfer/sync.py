@@ -14,12 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
-from memstrata.domain.change import Head, JournalEntry, StoredRow
+from memstrata.domain.change import (
+    Change,
+    Head,
+    JournalEntry,
+    Snapshot,
+    StoredRow,
+    TurnRequest,
+)
 from memstrata.domain.codec import decode
 from memstrata.domain.consent import Consent
 from memstrata.domain.errors import StoreUnavailable
+from memstrata.domain.event import EventType
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.syncing import CURSOR, Cursor, OwnerSync
 from memstrata.manager.absorbing import BY, Absorbed, Absorber
@@ -27,6 +36,7 @@ from memstrata.manager.agreeing import agreed_consents, agreed_reviews, take_ove
 from memstrata.manager.cycling import Cycle
 from memstrata.manager.erasing import Eraser
 from memstrata.manager.forgetting import Forgetter
+from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.trails import Trail
 from memstrata.ports import MemoryStore
@@ -117,7 +127,7 @@ class _Exchange:
             return replace(report, erased=True)
         if cursor is not None and not full and _is_where(cursor, here, there):
             return report
-        base = cursor or Cursor(NOBODY, NOBODY)
+        base = cursor or await self._begun()
         mine = Trail(self._here.store, owner, base.here.seq)
         theirs = Trail(self._there.store, owner, base.there.seq)
         gone = await self._forget(mine, theirs)
@@ -170,6 +180,26 @@ class _Exchange:
         await cycle.run(self._owner, dry_run=False, since=said_since)
         (after, _) = await self._heads()
         self.is_settled = self.is_settled and after == before
+
+    async def _begun(self) -> Cursor:
+        """Note which lives of the owner are about to meet, before anything crosses: should one be
+        erased before they have met, the other is to know of which it was.
+        """
+        for side in (self._here, self._there):
+            (head,) = await side.store.heads([self._owner])
+            if head is None:
+                await side.store.commit(self._owner, TurnRequest(), partial(self._begin, side))
+        here, there = await self._heads()
+        cursor = Cursor(_birth(here), _birth(there))
+        await self._note(cursor)
+        return cursor
+
+    def _begin(self, side: Services, snapshot: Snapshot) -> Change | None:
+        if snapshot.head is not None:
+            return None
+        scribe = Scribe(side, Principal(self._owner, by=BY), snapshot)
+        scribe.record(EventType.SYNCED, self._owner, reasons=("begun",))
+        return Change(known_at=scribe.moment.known_at, events=scribe.events)
 
     async def _heads(self) -> tuple[Head | None, Head | None]:
         (here,) = await self._here.store.heads([self._owner])
@@ -318,6 +348,11 @@ def _is_where(cursor: Cursor, here: Head | None, there: Head | None) -> bool:
     """Whether nobody has written since."""
     stand = (cursor.here.revision, cursor.there.revision)
     return stand == (_revision(here), _revision(there))
+
+
+def _birth(head: Head | None) -> Head:
+    """Return where a life of an owner began."""
+    return NOBODY if head is None else Head(head.incarnation, 0, 0, 0, 0)
 
 
 def _is_life(one: Head, other: Head) -> bool:
