@@ -347,6 +347,26 @@ def test_an_erasure_waits_for_a_remote_that_is_away(devices: Devices) -> None:
     assert contents(devices.memory("remote")) == set()
 
 
+def test_a_remote_that_went_back_to_a_backup_is_no_remote_that_was_erased(
+    devices: Devices,
+) -> None:
+    devices.memory("laptop").remember("Prefers tea")
+    devices.meet()
+    devices.memory("remote").erase()
+    devices.meet()
+    devices.memory("laptop").remember("Works at Acme")
+    devices.meet()
+    backup = devices["remote"].backup(devices.folder / "backup.db")
+    devices.memory("laptop").remember("Lives in Oslo")
+    devices.meet()
+    devices["remote"].restore_backup(backup.path)
+
+    devices.meet()
+
+    for name in ("laptop", "remote"):
+        assert contents(devices.memory(name)) == {"Works at Acme", "Lives in Oslo"}
+
+
 def test_who_comes_again_after_an_erasure_is_not_erased_again(devices: Devices) -> None:
     devices.memory("laptop").remember("Prefers tea")
     devices.meet()

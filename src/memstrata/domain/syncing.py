@@ -28,11 +28,15 @@ class Cursor:
         here: The replica's position: all up to it is known there.
         there: The remote's position: all up to it is known here.
         consents: What the person had said by then, on both sides.
+        chain: What the remote's audit chain is bound to, 16 bytes: which store it was.
+        met: How long that chain was when this was noted.
     """
 
     here: Head
     there: Head
     consents: tuple[Consent, ...] = ()
+    chain: bytes = b""
+    met: int = 0
 
     def binds(self, here: Head | None, there: Head | None) -> bool:
         """Whether it is about these two lives of the owner: neither side was erased, restored or
@@ -50,16 +54,17 @@ class Cursor:
     def encode(self) -> bytes:
         """Return it as canonical JSON."""
         said = [[to_us(each.at), encode_consent(each).decode()] for each in self.consents]
-        return canonical_json(
-            {"here": _said(self.here), "there": _said(self.there), "consents": said}
-        )
+        heads = {"here": _said(self.here), "there": _said(self.there)}
+        remote = {"chain": self.chain.hex(), "met": self.met}
+        return canonical_json({**heads, **remote, "consents": said})
 
     @classmethod
     def decode(cls, body: bytes) -> Cursor:
         """Read what :meth:`encode` wrote."""
         said = json.loads(body)
         consents = tuple(decode_consent(at, text.encode()) for at, text in said["consents"])
-        return cls(_head(said["here"]), _head(said["there"]), consents)
+        heads = _head(said["here"]), _head(said["there"])
+        return cls(*heads, consents, bytes.fromhex(said["chain"]), said["met"])
 
 
 def _said(head: Head) -> list[Any]:

@@ -184,7 +184,10 @@ class _Absorption:
     async def read(self) -> None:
         """Read the rows that both have, and the chains of all."""
         store, sight, owner = self.services.store, self.sight, self.owner
-        sight.known = {row.id: row for row in await store.get(owner, [*self.coming])}
+        known = {row.id: row for row in await store.get(owner, [row.id for row in self.rows])}
+        # What stands here as it stands there, as after each exchange most does, is done with.
+        self.rows = [r for r in self.rows if r.id not in known or known[r.id].state != r.state]
+        sight.known = {row.id: known[row.id] for row in self.rows if row.id in known}
         named = {
             name
             for memory in self.coming.values()
@@ -248,8 +251,8 @@ class _Merge:
         self._supersedes[memory.id] = memory.supersedes
         row = self._of.sight.known.get(memory.id)
         if row is not None:
-            stood = self.before[memory.id]
             is_changed = row.revision > self._of.since
+            stood = self.before[memory.id]
             self.after[memory.id] = joined(stood, memory, changed_here=is_changed)
         elif self._is_barred(memory):
             self._barred.add(memory.id)
@@ -321,16 +324,17 @@ class _Merge:
             if turn is not None:
                 yield turn
 
-    @property
+    @cached_property
     def _added(self) -> list[Memory]:
         return [memory for id, memory in self.after.items() if id not in self.before]
 
-    @property
+    @cached_property
     def _restated(self) -> list[Memory]:
         return [
             memory
             for id, memory in self.after.items()
             if (stood := self.before.get(id)) is not None
+            and memory is not stood
             and (memory.versions != stood.versions or not is_same_state(memory, stood))
         ]
 

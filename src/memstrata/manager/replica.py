@@ -12,7 +12,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol
 
-from memstrata.domain.errors import MemstrataError, StoreError
+from memstrata.domain.errors import MemstrataError, StoreError, StoreUnavailable
 from memstrata.domain.scope import Scope, ScopeLevel
 from memstrata.domain.syncing import OwnerSync, SyncReport, SyncStatus
 from memstrata.domain.value import from_us
@@ -116,7 +116,8 @@ class Replica(Rounds):
             there = await self._reached()
             done = []
             for owner in sorted(wanted, key=lambda each: each.path):
-                self.go_on()
+                if self._is_closed:
+                    raise StoreUnavailable(here.store.location, "closed while it was exchanged")
                 done.append(await self._by.exchange(here, there, owner, full=full))
         except StoreError as error:
             self._problem = type(error).__name__

@@ -43,7 +43,8 @@ class Trail:
     Attributes:
         forgotten: Whether the key is barred too, by the id of each memory that was forgotten.
         anew: Ids of memories that a caller said anew though they had been forgotten.
-        erased: Of each erasure of the owner, which life of it (``incarnation``) ended, and why.
+        erased: Reasons of each erasure of the owner that is told of, by its place: the last one,
+            for an erasure takes along what was told before it.
         seq: The last place of the chain that was read.
     """
 
@@ -53,7 +54,7 @@ class Trail:
         self.seq = after
         self.forgotten: dict[str, bool] = {}
         self.anew: set[str] = set()
-        self.erased: dict[str | None, tuple[str, ...]] = {}
+        self.erased: dict[int, tuple[str, ...]] = {}
 
     async def follow(self) -> None:
         """Read on to the end of the chain.
@@ -64,17 +65,16 @@ class Trail:
         while links := await self._store.links(self._owner, after=self.seq):
             for link in links:
                 if link.payload is not None:
-                    self._take(json.loads(link.payload))
+                    self._take(link.seq, json.loads(link.payload))
             self.seq = links[-1].seq
 
-    def _take(self, event: dict[str, Any]) -> None:
+    def _take(self, seq: int, event: dict[str, Any]) -> None:
         subjects, reasons = event["subjects"], event["reasons"]
         if event["type"] == EventType.FORGOTTEN:
             by_key = bool(event["details"].get(BY_KEY))
             for id in subjects:
                 self.forgotten[id] = by_key or self.forgotten.get(id, False)
         elif event["type"] == EventType.ERASED:
-            ended = event["details"].get("incarnation_before")
-            self.erased[ended] = tuple(reasons)
+            self.erased[seq] = tuple(reasons)
         if SAID_ANEW in reasons:
             self.anew.update(subjects)

@@ -121,7 +121,7 @@ class _Exchange:
         cursor = next((c for c in reversed(cursors) if c.binds(here, there)), None)
         if here is None and there is None:
             return report
-        if cursor is None and await self._was_erased_there(cursors, here):
+        if cursor is None and await self._was_erased_there(cursors, here, there):
             await Eraser(self._here, Principal(owner, by=BY)).erase(owner)
             self.is_settled = False
             return replace(report, erased=True)
@@ -151,9 +151,8 @@ class _Exchange:
         is_quiet = _moved(seen_here, before) == 0 and _moved(before, after) == pulled.turns
         self.is_settled = is_quiet and not pushed.barred and not pulled.barred
         reached = after if is_quiet and after is not None else seen_here
-        await self._note(
-            Cursor(reached._replace(seq=read_to[0]), seen_there._replace(seq=read_to[1]), words)
-        )
+        heads = reached._replace(seq=read_to[0]), seen_there._replace(seq=read_to[1])
+        await self._note(Cursor(*heads, words, met=seen_there.seq))
         await _tell_children(self._here.store, self._there.store, owner)
         await _tell_children(self._there.store, self._here.store, owner)
         if pushed.added and pulled.added:
@@ -190,7 +189,7 @@ class _Exchange:
             if head is None:
                 await side.store.commit(self._owner, TurnRequest(), partial(self._begin, side))
         here, there = await self._heads()
-        cursor = Cursor(_birth(here), _birth(there))
+        cursor = Cursor(_birth(here), _birth(there), met=0 if there is None else there.seq)
         await self._note(cursor)
         return cursor
 
@@ -206,14 +205,27 @@ class _Exchange:
         (there,) = await self._there.store.heads([self._owner])
         return here, there
 
-    async def _was_erased_there(self, cursors: Sequence[Cursor], here: Head | None) -> bool:
-        """Whether the remote has erased a life of the owner that this replica knew."""
-        known = {c.there.incarnation.hex() for c in cursors if here and _is_life(c.here, here)}
-        if not known:
+    async def _was_erased_there(
+        self, cursors: Sequence[Cursor], here: Head | None, there: Head | None
+    ) -> bool:
+        """Whether the remote has erased a life of the owner that this replica has met: the same
+        store has the owner in another life, and has told of an erasure since they met.
+        """
+        chain = await self._there.store.chain_head(self._owner)
+        if here is None or there is None or chain is None:
             return False
-        trail = Trail(self._there.store, self._owner)
+        met = [
+            cursor.met
+            for cursor in cursors
+            if _is_life(cursor.here, here)
+            and cursor.chain == chain[0]
+            and cursor.there.incarnation != there.incarnation
+        ]
+        if not met:
+            return False
+        trail = Trail(self._there.store, self._owner, max(met))
         await trail.follow()
-        return not known.isdisjoint(trail.erased)
+        return bool(trail.erased)
 
     async def _forget(self, mine: Trail, theirs: Trail) -> int:
         """Let go on each side what was forgotten on the other; returns how many went."""
@@ -253,6 +265,8 @@ class _Exchange:
 
     async def _note(self, cursor: Cursor) -> None:
         store, owner = self._here.store, self._owner
+        chain = await self._there.store.chain_head(owner)
+        cursor = replace(cursor, chain=b"" if chain is None else chain[0])
         entry = JournalEntry(self._here.clock.now_us(), CURSOR, cursor.encode())
         await store.journal({owner: [entry]})
         kept = await store.journaled(owner, kind=CURSOR)
