@@ -12,8 +12,11 @@ from memstrata import ConfigurationError, Draft, StoreUnavailable
 from memstrata.adapters.key_ring import HeldKeys, new_key
 from memstrata.blocking import Strata
 from memstrata.domain.scope import Scope
+from memstrata.manager.absorbing import Absorber
+from memstrata.manager.trails import Trail
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
+from memstrata.transfer.sync import NOBODY, changes
 from memstrata.wiring import assemble
 
 Say = Callable[..., Any]
@@ -611,3 +614,25 @@ def test_a_store_that_is_no_replica_says_so(tmp_path: Path) -> None:
             strata.sync()
         with pytest.raises(ConfigurationError, match="synced"):
             strata.sync_status()
+
+
+# -- one turn of it ----------------------------------------------------------------------------
+
+
+def test_what_goes_on_from_something_forgotten_meanwhile_is_not_taken_over(
+    devices: Devices,
+) -> None:
+    devices.memory("laptop").remember("Lives in Oslo", key="home")
+    devices.meet()
+    devices.memory("laptop").correct("home", "Lives in Rome")
+    (known,) = devices.memory("remote").list()
+    devices.memory("remote").forget(id=known.id)  # after the exchange has asked for such things
+    alice, run = Scope.parse("/user/alice"), devices["remote"]._driver.run
+    here, there = devices["laptop"].services, devices["remote"].services
+    rows, _ = run(changes(here.store, alice, NOBODY))
+
+    trail = Trail(there.store, alice)
+    absorbed = run(Absorber(there, alice, trail).absorb(rows, since=0, anew=()))
+
+    assert absorbed.barred == {row.id for row in rows}
+    assert contents(devices.memory("remote")) == set()
