@@ -1,7 +1,7 @@
 """A laptop and a phone of one person, and the store that both are replicas of (MO-1)."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,6 @@ from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.transfer.sync import NOBODY, changes
 from memstrata.wiring import assemble
-
-Say = Callable[..., Any]
 
 
 class Devices:
@@ -244,12 +242,9 @@ def test_a_merge_is_told_in_each_trail_and_each_chain_holds(devices: Devices) ->
 
     devices.meet()
 
-    told = [reasons for reasons in synced_events(devices["phone"]) if "gave_way" in reasons]
-    assert told == [] or told == [["gave_way", "same_key"]]
-    assert ["gave_way", "same_key"] in [
-        *synced_events(devices["laptop"]),
-        *synced_events(devices["remote"]),
-    ]
+    told = {name: synced_events(devices[name]) for name in ("laptop", "phone", "remote")}
+    assert ["gave_way", "same_key"] in told["remote"]
+    assert all(["added"] in reasons for reasons in told.values())
     assert all(strata.verify_audit().ok for strata in devices.open.values())
 
 
@@ -470,10 +465,7 @@ def test_only_those_whom_a_replica_is_for_are_exchanged(devices: Devices) -> Non
     report = devices["laptop"].sync()
 
     assert [owner.owner for owner in report.owners] == ["/global/org/default/user/alice/"]
-    assert [owner.path for owner in owners(devices["laptop"])] == [
-        "/global/org/default/",
-        "/global/org/default/user/alice/",
-    ] or "bob" not in str(owners(devices["laptop"]))
+    assert "bob" not in str(owners(devices["laptop"]))
     assert contents(devices.memory("laptop", "bob")) == set()
 
 
