@@ -31,7 +31,7 @@ from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.wiring import assemble
 
-EXAMPLES = int(os.environ.get("SYNC_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("SYNC_EXAMPLES", "20"))
 STEPS = 30
 
 ALICE = Scope.parse("/user/alice")
