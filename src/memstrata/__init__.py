@@ -80,6 +80,7 @@ from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.review import Keep, Review, ReviewStatus
 from memstrata.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
 from memstrata.domain.scope import Grant, Principal, Right, Scope
+from memstrata.domain.syncing import OwnerSync, SyncReport, SyncStatus
 from memstrata.domain.task import TaskPhase, TaskReport
 from memstrata.domain.tool import Tool, ToolReply
 from memstrata.domain.trust import Sensitivity, Source, Trust
@@ -143,6 +144,7 @@ def open(
     target: str | os.PathLike[str] | None = None,
     *,
     mode: str = "local",
+    remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
@@ -159,7 +161,9 @@ def open(
         target: A path, ``sqlite:///path``, ``postgresql://user@host/database`` or ``:memory:``;
             None means what the settings name, or a file in the user's data directory. The file is
             made if there is none; a database is prepared by ``memstrata db init``.
-        mode: ``local``, or ``incognito`` (``guest``), which keeps everything in memory.
+        mode: ``local``; ``incognito`` (``guest``), which keeps everything in memory; or
+            ``synced``, a replica of another store that works without it (docs/modes.md).
+        remote: Mode ``synced``: path or URL of that other store; None means the settings'.
         settings: None reads the environment.
         embedder: A model of your own instead of the settings', see
             :class:`memstrata.ports.Embedder`; it is yours to close.
@@ -186,6 +190,7 @@ def open(
     made = assemble(
         target,
         mode=mode,
+        remote=remote,
         settings=settings,
         inline=True,
         embedder=embedder,
@@ -204,6 +209,7 @@ def aopen(
     target: str | os.PathLike[str] | None = None,
     *,
     mode: str = "local",
+    remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
@@ -223,6 +229,7 @@ def aopen(
     return assemble(
         target,
         mode=mode,
+        remote=remote,
         settings=settings,
         inline=False,
         embedder=embedder,
@@ -313,6 +320,7 @@ __all__ = [
     "Outcome",
     "OutcomeKind",
     "OwnerRequired",
+    "OwnerSync",
     "Passage",
     "PastWrite",
     "PhaseError",
@@ -355,6 +363,8 @@ __all__ = [
     "StoreScan",
     "StoreUnavailable",
     "Strata",
+    "SyncReport",
+    "SyncStatus",
     "Talk",
     "Tampered",
     "Task",

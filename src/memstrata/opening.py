@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from memstrata.adapters.records_file import FileRecords
 from memstrata.adapters.records_memory import DictRecords
@@ -25,6 +25,7 @@ from memstrata.choosing import (
     choose_sealing,
 )
 from memstrata.domain.errors import ConfigurationError, MissingExtra
+from memstrata.manager.replica import Reached, Replica
 from memstrata.ports import (
     Alarm,
     Anchor,
@@ -35,6 +36,7 @@ from memstrata.ports import (
     RecordStore,
     SessionStore,
 )
+from memstrata.transfer import sync
 
 if TYPE_CHECKING:
     from memstrata.settings import Settings
@@ -179,6 +181,69 @@ def _under_ring(
         store = open_it(keys.ring, alarm=keys.alarm, **how)
         undo.pop_all()
     return store
+
+
+def choose_remote(
+    remote: str | os.PathLike[str] | None,
+    store: MemoryStore,
+    settings: Settings,
+    reach: Callable[..., Reached],
+    alarm: Alarm | None,
+) -> Replica:
+    """Return what exchanges a store with its remote; the remote is not opened yet (MO-1).
+
+    Args:
+        remote: Path or URL of the other store.
+        store: The replica.
+        settings: Of the replica. Those of the remote are the same but for what is about a place:
+            its keys, if they are others, its key vault, no anchor, no backups, no timers.
+        reach: Opens a store by its name and ``settings``.
+        alarm: Tells when it is time to exchange.
+
+    Raises:
+        ConfigurationError: If no remote is named, or it is the replica, or ends with the process.
+    """
+    if remote is None:
+        raise ConfigurationError(
+            "mode synced exchanges a store with another: name it by remote= or MEMSTRATA_REMOTE"
+        )
+    place = place_of(os.fspath(remote))
+    is_file = isinstance(place, Path)
+    here = Path(store.location).resolve() if is_file else store.location
+    if here == (place if is_file else location_of(place)):
+        raise ConfigurationError(f"{place} is the store itself; name another as its remote")
+    theirs = settings.remote_keys_file
+    others: dict[str, Any] = {"keys": None, "keys_command": None, "keys_file": theirs}
+    changed: dict[str, Any] = {
+        "store": None,
+        "backup_dir": None,
+        "anchor": None,
+        "encrypt": settings.encrypt or settings.key_vault is not None,
+        "key_vault": settings.remote_key_vault,
+        "reindex": "manual",
+        "gc": "manual",
+        **(others if theirs is not None else {}),
+    }
+    of_remote = settings.model_copy(update=changed)
+    if theirs is not None:
+        reach = partial(reach, key_ring=None)
+    return Replica(
+        location_of(place),
+        lambda: reach(place, settings=of_remote),
+        sync,
+        every_s=settings.sync_every_seconds,
+        alarm=alarm,
+        is_inline=isinstance(place, Path),
+    )
+
+
+def location_of(place: Path | str) -> str:
+    """Return where a store lies, without what opens it: a server's user, password, parameters."""
+    if isinstance(place, Path):
+        return str(place)
+    parts = urlsplit(place)
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
 def init_database(url: str, app_role: str) -> tuple[str, int]:

@@ -63,6 +63,13 @@ class Settings(BaseSettings):
             work; ``manual`` leaves it to ``memstrata reindex``.
         gc: ``daily`` collects what has aged out of the memories that a long-lived process reads,
             once a day; ``manual`` leaves it to ``memstrata gc``.
+        remote: Mode ``synced``: path or URL of the store that the one here is exchanged with.
+        remote_keys_file: File of the key ring of that store, where it is under another than the
+            one here.
+        remote_key_vault: Its key vault, where it is encrypted and no file beside it; see
+            ``key_vault``.
+        sync_every_seconds: Mode ``synced``: from one exchange of a long-lived process to the next,
+            in seconds.
         history_days: How long superseded and evicted memories and old receipts are kept, in days:
             as far as time travel reaches.
         safety_days: How long safety records are kept, in days (docs/safety.md).
@@ -156,6 +163,10 @@ class Settings(BaseSettings):
     safety_days: float = Field(default=90.0, gt=0, le=36_500)
     feedback_days: float = Field(default=180.0, gt=0, le=36_500)
     alerts: dict[str, float] = Field(default_factory=dict)
+    remote: str | None = None
+    remote_keys_file: Path | None = None
+    remote_key_vault: str | Path | None = None
+    sync_every_seconds: float = Field(default=60.0, gt=0)
     backup_dir: Path | None = None
     backup_every_minutes: float = Field(default=30.0, gt=0)
     backup_keep: int = Field(default=48, ge=1)
@@ -221,7 +232,7 @@ class Settings(BaseSettings):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
-    @field_validator("key_vault", mode="before")
+    @field_validator("key_vault", "remote_key_vault", mode="before")
     @classmethod
     def _named(cls, value: object) -> object:
         """An empty variable names nothing; what has a NUL can be no file."""

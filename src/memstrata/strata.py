@@ -12,8 +12,10 @@ from memstrata.audit import AuditReport, verify
 from memstrata.domain.backups import BackupReport, RestoredStore
 from memstrata.domain.coding import KeysReport
 from memstrata.domain.collecting import GcReport
+from memstrata.domain.errors import ConfigurationError
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.syncing import SyncReport, SyncStatus
 from memstrata.manager.admin import AsyncAdmin
 from memstrata.manager.asking import between
 from memstrata.manager.collecting import SYSTEM, Collector
@@ -22,6 +24,7 @@ from memstrata.manager.keeping import rekey, sweep
 from memstrata.manager.measuring import warm_metrics
 from memstrata.manager.memory_manager import AsyncMemoryManager
 from memstrata.manager.promotion import deliver
+from memstrata.manager.replica import Replica
 from memstrata.manager.reverting import revert
 from memstrata.manager.services import Services
 from memstrata.ports import KnowledgeSource
@@ -69,6 +72,8 @@ class AsyncStrata:
         principal = Principal.resolve(
             user=user, org=org, task=task, session=session, agent=agent, purpose=purpose
         )
+        if self._services.replica is not None:
+            self._services.replica.follow(principal.home.owner)
         return AsyncMemoryManager(self._services, principal)
 
     def admin(self, *, by: str) -> AsyncAdmin:
@@ -125,6 +130,43 @@ class AsyncStrata:
         What cannot be carried out now stays for the next time, and ``status`` says so.
         """
         return len(await deliver(self._services))
+
+    async def sync(self, *, scopes: Sequence[str] | None = None, full: bool = False) -> SyncReport:
+        """Exchange what this replica has with its remote, both ways (MO-1; docs/modes.md).
+
+        Every other verb works without the remote. A long-lived process exchanges by itself, every
+        ``sync_every_seconds``. Done twice in a row it does nothing the second time; after an
+        interruption it goes on.
+
+        Args:
+            scopes: Paths of scopes whose owners are exchanged; None means those whose memories are
+                here, and those for whom this process has made a manager. What belongs to all is
+                exchanged only if it is named.
+            full: Compare everything, not only what was changed since: after a policy was changed
+                that had kept something out, for example.
+
+        Raises:
+            ConfigurationError: If the mode is another than ``synced``.
+            InvalidScope: If a path is none.
+            StoreError: If a store could not, the remote being away for example; what was exchanged
+                until then stays.
+        """
+        owners = [Scope.parse(path).owner for path in scopes or ()]
+        return await self._replica().sync([*dict.fromkeys(owners)], full=full)
+
+    async def sync_status(self) -> SyncStatus:
+        """Return how this replica stands to its remote, without asking the remote.
+
+        Raises:
+            ConfigurationError: If the mode is another than ``synced``.
+        """
+        return await self._replica().status()
+
+    def _replica(self) -> Replica:
+        if self._services.replica is None:
+            problem = 'has no remote; open it with mode="synced" and remote=… (docs/modes.md)'
+            raise ConfigurationError(f"{self._services.store.location} {problem}")
+        return self._services.replica
 
     async def reindex(
         self,
@@ -280,6 +322,8 @@ class AsyncStrata:
         await self._services.housekeeping.close()
         await self._services.reindexing.close()
         await self._services.backups.close()
+        if self._services.replica is not None:
+            await self._services.replica.close()
         try:
             await self._services.journal.close()
         finally:
@@ -297,6 +341,8 @@ class AsyncStrata:
         await self.deliver_outbox()
         self._services.housekeeping.begin()
         self._services.backups.begin()
+        if self._services.replica is not None:
+            self._services.replica.begin()
         return self
 
     async def __aexit__(

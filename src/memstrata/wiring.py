@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from memstrata.adapters.caches import DroppingAlarm, forget_cached
 from memstrata.adapters.classifying import ModelClassifier
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.system import (
@@ -44,8 +45,9 @@ from memstrata.manager.journal import ReadJournal
 from memstrata.manager.library import Library
 from memstrata.manager.metering import MeteredModel
 from memstrata.manager.reindexing import Remaker
+from memstrata.manager.replica import Replica
 from memstrata.manager.shelves import Shelves
-from memstrata.opening import Keys, open_records, open_sessions, open_store, place_of
+from memstrata.opening import Keys, choose_remote, open_records, open_sessions, open_store, place_of
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Alarm,
@@ -81,6 +83,7 @@ def assemble(
     target: str | os.PathLike[str] | None = None,
     *,
     mode: str = "local",
+    remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
     inline: bool,
     model: LanguageModel | None = None,
@@ -104,7 +107,9 @@ def assemble(
     Args:
         target: Path, ``sqlite:///path``, ``postgresql://…`` or ``:memory:``; None means the
             settings' store, or a file in the user's data directory.
-        mode: ``local``; ``incognito`` (``guest``) keeps everything in memory and uses no model.
+        mode: ``local``; ``incognito`` (``guest``) keeps everything in memory and uses no model;
+            ``synced`` exchanges the store with a remote one.
+        remote: Path or URL of that; None means the settings'.
         settings: None reads the environment.
         inline: Whether store calls may block the calling thread.
         model: Language model to use instead of the settings', guarded like theirs
@@ -138,9 +143,9 @@ def assemble(
     from memstrata.settings import Settings
 
     chosen = Settings() if settings is None else settings
-    if mode not in ("local", "incognito", "guest"):
-        raise ConfigurationError(f"mode must be local, incognito or guest, not {shown(mode)}")
-    hidden = mode != "local"
+    hidden, closers = _is_hidden(mode), list[Callable[[], None]]()
+    if hidden:
+        chosen, alarm = _hidden(chosen, clock, alarm, closers)
     thresholds = thresholds_with(chosen.alerts)
     policies = PolicyBook(chosen.policy)
     models = choose_models(chosen, embedder, reranker, hidden=hidden)
@@ -164,6 +169,11 @@ def assemble(
     remaker = Remaker(store, indexes, time, aside)
     counters = Counters(time)
     language = choose_model(chosen, model, time.monotonic, hidden=hidden)
+    replica = None
+    if mode == "synced":
+        how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
+        opens = partial(assemble, embedder=models.embedder, **how)
+        replica = _replica(remote, store, chosen, opens, alarm, clock)
     services = Services(
         store=store,
         indexes=indexes,
@@ -188,21 +198,24 @@ def assemble(
             rrf_k=chosen.rrf_k,
         ),
         tokens=choose_tokens(chosen, tokens),
-        mode="incognito" if hidden else "local",
+        mode="incognito" if hidden else mode,
         problems=models.problems,
         language=language,
         classifier=None if hidden else classifier or _second_look(chosen, language.model),
         finder=finder,
         reranker=models.reranker,
         rerank_candidates=chosen.rerank_candidates,
-        closers=models.closers,
+        closers=(*models.closers, *closers),
         housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
         gc_rules=GcRules(history_days=chosen.history_days),
         working_rules=_working_rules(chosen),
         collects=chosen.gc == "daily",
         coded=cast("CodedStore", store) if Capability.CODED in store.capabilities else None,
+        replica=replica,
     )
     keep_house(services)
+    if replica is not None:
+        replica.serve(services)
     return AsyncStrata(services)
 
 
@@ -248,6 +261,48 @@ def _library(
     )
     add_folders(library, settings)
     return library
+
+
+def _replica(
+    remote: str | os.PathLike[str] | None,
+    store: MemoryStore,
+    settings: Settings,
+    opens: Callable[..., AsyncStrata],
+    alarm: Alarm | None,
+    clock: Clock | None,
+) -> Replica:
+    """Return what exchanges a store with its remote, of itself where time comes round."""
+    named = remote if remote is not None else settings.remote
+    rounds = alarm or (PatientAlarm() if clock is None else None)
+    return choose_remote(named, store, settings, opens, rounds)
+
+
+def _is_hidden(mode: str) -> bool:
+    """Return whether a mode leaves nothing behind.
+
+    Raises:
+        ConfigurationError: If there is no such mode.
+    """
+    if mode not in ("local", "incognito", "guest", "synced"):
+        known = "local, incognito (or guest) or synced"
+        raise ConfigurationError(f"mode must be {known}, not {shown(mode)}")
+    return mode in ("incognito", "guest")
+
+
+def _hidden(
+    settings: Settings,
+    clock: Clock | None,
+    alarm: Alarm | None,
+    closers: list[Callable[[], None]],
+) -> tuple[Settings, Alarm | None]:
+    """Return settings and alarm of what leaves nothing behind, and have it let go of at the end
+    (MO-1): backups lie where a caller says or nowhere.
+    """
+    if alarm is not None or clock is None:
+        alarm = dropping = DroppingAlarm(alarm or SystemAlarm())
+        closers.append(dropping.drop)
+    closers.append(forget_cached)
+    return settings.model_copy(update={"backup_dir": None}), alarm
 
 
 def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:

@@ -94,6 +94,14 @@ def looks() -> None:
     memstrata.open(":memory:", classifier=memstrata.FunctionClassifier(len, classifier_id="len"))
 
 
+def modes() -> None:
+    with memstrata.open("laptop.db", mode="synced", remote="postgresql://host/db") as strata:
+        assert_type(strata.sync(), memstrata.SyncReport)
+        report = strata.sync(scopes=["/user/alice"], full=True)
+        assert_type(report.owners, tuple[memstrata.OwnerSync, ...])
+        assert_type(strata.sync_status(), memstrata.SyncStatus)
+
+
 def blocking() -> None:
     with memstrata.open("memory.db", mode="local") as strata:
         memory = strata.manager(user="alice", org="acme", agent=None, session="s", purpose=None)

@@ -23,12 +23,13 @@ class Driver:
     """Runs coroutines to their end for callers without an event loop."""
 
     def __init__(self, services: Services) -> None:
-        model = services.model
-        self._store_inline = Capability.INLINE in services.store.capabilities
+        model, replica = services.model, services.replica
+        # An erasure goes on at the remote of a replica, so any verb may have to wait for that.
+        waits = replica is not None and not replica.is_inline
         looks_twice = services.classifier
         # Whatever writes may ask it.
-        if looks_twice is not None and Capability.INLINE not in looks_twice.capabilities:
-            self._store_inline = False
+        waits |= looks_twice is not None and Capability.INLINE not in looks_twice.capabilities
+        self._store_inline = Capability.INLINE in services.store.capabilities and not waits
         self._model_inline = model is None or Capability.INLINE in model.capabilities
         self._location = services.store.location
         self._lock = threading.Lock()

@@ -25,6 +25,7 @@ from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import DEFAULT_ORG, Grant
+from memstrata.domain.syncing import SyncReport, SyncStatus
 from memstrata.manager import AsyncAdmin
 from memstrata.manager.services import Services
 from memstrata.ports import KnowledgeSource
@@ -127,6 +128,8 @@ class Strata:
         strata.services.reindexing.driven_by(self._driver.run)
         strata.services.housekeeping.driven_by(partial(self._driver.run, asks_model=True))
         strata.services.backups.driven_by(self._driver.run)
+        if strata.services.replica is not None:
+            strata.services.replica.driven_by(self._driver.run)
 
     @property
     def services(self) -> Services:
@@ -171,6 +174,14 @@ class Strata:
     def deliver_outbox(self) -> int:
         """See :meth:`memstrata.AsyncStrata.deliver_outbox`."""
         return self._driver.run(self._strata.deliver_outbox())
+
+    def sync(self, *, scopes: Sequence[str] | None = None, full: bool = False) -> SyncReport:
+        """See :meth:`memstrata.AsyncStrata.sync`."""
+        return self._driver.run(self._strata.sync(scopes=scopes, full=full))
+
+    def sync_status(self) -> SyncStatus:
+        """See :meth:`memstrata.AsyncStrata.sync_status`."""
+        return self._driver.run(self._strata.sync_status())
 
     def reindex(
         self,

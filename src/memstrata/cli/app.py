@@ -28,6 +28,7 @@ from memstrata.cli import (
     reindexing,
     render,
     scanning,
+    syncing,
 )
 from memstrata.cli.options import (
     BAD_USAGE,
@@ -92,6 +93,7 @@ app.add_typer(erasing.erase_app, name="erase")
 app.add_typer(consents.app, name="consent")
 app.add_typer(keys.keys_app, name="keys")
 app.add_typer(knowing.knowledge_app, name="knowledge")
+app.add_typer(syncing.sync_app, name="sync")
 
 
 def _version(asked: bool) -> None:
@@ -113,6 +115,10 @@ def options(
     agent: Annotated[str | None, typer.Option(help="The agent that acts.")] = None,
     purpose: Annotated[str | None, typer.Option(help="What memories are read for.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    mode: Annotated[str, typer.Option(help="local, incognito or synced.")] = "local",
+    remote: Annotated[
+        str | None, typer.Option(help="Mode synced: path or URL of the other store.")
+    ] = None,
     version: Annotated[
         bool,
         typer.Option("--version", help="Print the version.", is_eager=True, callback=_version),
@@ -120,7 +126,7 @@ def options(
 ) -> None:
     """Parse what stands before the verb."""
     del version
-    context.obj = Options(store, user, org, task, session, agent, purpose, json)
+    context.obj = Options(store, user, org, task, session, agent, purpose, json, mode, remote)
 
 
 @app.command()

@@ -32,10 +32,12 @@ class Options:
     agent: str | None
     purpose: str | None
     json: bool
+    mode: str = "local"
+    remote: str | None = None
 
     def open(self) -> AbstractContextManager[Strata]:
         """Open the store."""
-        return memstrata.open(self.store)
+        return memstrata.open(self.store, mode=self.mode, remote=self.remote)
 
     def manager(self, strata: Strata) -> MemoryManager:
         """Return the verbs of the principal that the options name."""

@@ -63,6 +63,7 @@ class EventType(StrEnum):
     FLAGGED = "flagged"
     RECORDS_READ = "records_read"
     RECORDS_PURGED = "records_purged"
+    SYNCED = "synced"
 
 
 @dataclass(frozen=True, slots=True)

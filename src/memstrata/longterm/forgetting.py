@@ -12,6 +12,9 @@ from memstrata.domain.scope import Scope
 from memstrata.language.normalise import content_hash
 from memstrata.longterm.versions import Moment
 
+SAID_ANEW = "said_anew"
+"""Reason: it had been forgotten, and whoever may has said it again in knowledge of that."""
+
 
 def fingerprints(scope: Scope, content: str, key: str | None) -> tuple[bytes, ...]:
     """Return what a statement is known by after it was forgotten.

@@ -39,6 +39,7 @@ _ADVICE = {
     EventType.TOUCHED: "correct the memory instead: what stood was kept",
     EventType.FORGOTTEN: "what was forgotten is gone; say it anew",
     EventType.UNDONE: "correct the memory instead",
+    EventType.SYNCED: "correct the memory instead: both stores said it",
 }
 
 

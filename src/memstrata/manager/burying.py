@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
 
 from memstrata.domain.candidate_codec import decode_candidate
 from memstrata.domain.change import (
@@ -34,6 +33,7 @@ from memstrata.manager.outbox import Promotion, unpacked
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.showing import ECHO
+from memstrata.manager.trails import BY_KEY, Told
 from memstrata.manager.turn import marks_of
 
 UNREADABLE_LEFT = "unreadable_left"
@@ -42,28 +42,6 @@ stay."""
 
 REVIVED = "source_removed"
 """Reason: what had replaced a memory was removed with the source that it came from."""
-
-
-class Told(NamedTuple):
-    """What one event says beside the ids of memories.
-
-    Attributes:
-        seq: Its place in the chain.
-        scope: Path of where it happened.
-        key: That it names, or None.
-        subjects: Ids that it names.
-    """
-
-    seq: int
-    scope: str
-    key: str | None
-    subjects: frozenset[str]
-
-    @classmethod
-    def of(cls, seq: int, event: Mapping[str, Any]) -> Told:
-        """Read an event."""
-        key = event["details"].get("key")
-        return cls(seq, event["scope"], key, frozenset(event["subjects"]))
 
 
 @dataclass(slots=True)
@@ -135,7 +113,9 @@ class Burial:
         if again:
             ids = tuple(memory.id for memory in again)
             scribe.record(EventType.UNDONE, self.doom.place, subjects=ids, reasons=(REVIVED,))
-        scribe.record(EventType.FORGOTTEN, self.doom.place, subjects=doomed, reasons=reasons)
+        told = {BY_KEY: True} if self.doom.by_key else {}
+        forgot = (EventType.FORGOTTEN, self.doom.place)
+        scribe.record(*forgot, subjects=doomed, reasons=reasons, details=told)
         self.outcome = Outcome(OutcomeKind.FORGOTTEN, None, reasons, scribe.events)
         overtaken = [each for each in self.work if _carries(each, doomed)]
         self.withdrawn = tuple(each.item.id for each in overtaken)

@@ -27,7 +27,7 @@ from memstrata.domain.decision import Outcome, OutcomeKind
 from memstrata.domain.event import EventType
 from memstrata.domain.scope import Principal, Scope
 from memstrata.longterm.forgetting import renumbered, with_derived
-from memstrata.manager.outbox import Cascade, packed_cascade, unpacked
+from memstrata.manager.outbox import Cascade, Following, packed_cascade, unpacked
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.turn import request_of, write_name
@@ -58,6 +58,8 @@ def told_to_others(
     for pending in work:
         carried = unpacked(pending.item)
         owner = Scope.parse(pending.item.target).owner
+        if isinstance(carried, Following):
+            continue  # the erasure that takes it back tells the remote itself
         if isinstance(carried, Cascade):
             ids.setdefault(owner, []).extend(carried.ids)
             writes.setdefault(owner, []).extend(carried.writes)

@@ -112,13 +112,21 @@ class Cycle:
         self._services = services
         self._principal = principal
 
-    async def run(self, owner: Scope, *, dry_run: bool, recent: bool = False) -> HygieneReport:
+    async def run(
+        self,
+        owner: Scope,
+        *,
+        dry_run: bool,
+        recent: bool = False,
+        since: datetime | None = None,
+    ) -> HygieneReport:
         """Look through one owner's memories.
 
         Args:
             owner: Whose.
             dry_run: Only say what would be done.
             recent: Only at what was said in the last days, against all that was said before it.
+            since: Likewise of what was said since a time, by the rules alone: no model is asked.
 
         Raises:
             StoreError: If the store could not; what was done until then stays.
@@ -132,11 +140,11 @@ class Cycle:
             looked,
             index,
             now=self._now,
-            since=self._now - RECENT if recent else None,
+            since=self._now - RECENT if recent else since,
             kept=_kept_both(reviews),
-            has_model=services.model is not None and policy.hygiene.model_pairs > 0,
+            has_model=bool(since is None and services.model and policy.hygiene.model_pairs > 0),
             # Half of the work, of which the daily cycle would tell nobody.
-            minded_by=None if recent else policy,
+            minded_by=None if recent or since else policy,
         )
         report = HygieneReport(dry_run=dry_run, owners=1)
         rows = [row for row in await self._rows(owner) if index.holds(row.id)]

@@ -17,6 +17,7 @@ from memstrata.domain.change import (
     Change,
     Head,
     HeldCandidate,
+    OutboxItem,
     PendingOutbox,
     Snapshot,
     StoredRow,
@@ -39,9 +40,11 @@ from memstrata.domain.records import subject_digest
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.value import from_us
 from memstrata.longterm.forgetting import tombstones
+from memstrata.manager.absorbing import BY
 from memstrata.manager.canaries import canaries, of_bodies, of_queries
 from memstrata.manager.cascading import told_to_others
 from memstrata.manager.journal import DIGEST
+from memstrata.manager.outbox import packed_following
 from memstrata.manager.promotion import deliver
 from memstrata.manager.recording import secret_of
 from memstrata.manager.salvaging import Salvaged, salvaged
@@ -77,14 +80,19 @@ class Eraser:
         self._services = services
         self._principal = principal
 
-    async def erase(self, subject: Scope) -> ErasureReceipt:
-        """Erase a subject, or go on with it; see :meth:`memstrata.AsyncMemoryManager.erase`."""
+    async def erase(self, subject: Scope, reasons: tuple[str, ...] = ()) -> ErasureReceipt:
+        """Erase a subject, or go on with it; see :meth:`memstrata.AsyncMemoryManager.erase`.
+
+        Args:
+            subject: Who.
+            reasons: What the record says of why, beside what could not be read.
+        """
         await self._check_right(subject)
         before = await self._receipt(subject)
         if before is not None and await self._is_untouched(subject, before):
             return await self._finished(subject)
         self._services.journal.discard(subject)
-        turn = await self._taken(subject)
+        turn = await self._taken(subject, reasons)
         self._services.sought[subject] = turn.needles
         self._services.indexes.renew(subject)
         self._services.library.forget(subject)
@@ -115,7 +123,7 @@ class Eraser:
         (head,) = await self._services.store.heads([subject])
         return head is not None and from_us(head.known_at) == receipt.erased_at
 
-    async def _taken(self, subject: Scope) -> _Erasure:
+    async def _taken(self, subject: Scope, reasons: tuple[str, ...]) -> _Erasure:
         """Take the turn until nothing came between what was read and the decision.
 
         Raises:
@@ -124,7 +132,7 @@ class Eraser:
         read = _Read()
         for _ in range(ATTEMPTS):
             await self._read(subject, read)
-            turn = _Erasure(self._services, self._principal, subject, read)
+            turn = _Erasure(self._services, self._principal, subject, read, reasons)
             request = TurnRequest(since=read.head, counts=True)
             await self._services.store.commit(subject, request, turn.decide)
             if turn.is_done:
@@ -276,6 +284,7 @@ class _Erasure:
     principal: Principal
     subject: Scope
     read: _Read
+    reasons: tuple[str, ...] = ()
     is_done: bool = False
     needles: tuple[bytes, ...] = field(default=())
 
@@ -288,11 +297,12 @@ class _Erasure:
         buried = _buried(found)
         removed = {part: count for part, count in snapshot.counts.items() if part not in STAYS}
         head = snapshot.head
+        unreadable = (f"{UNREADABLE}:{found.unreadable}",) if found.unreadable else ()
         # Neither path nor ids: what is left says nothing of whom it is about.
         scribe.record(
             EventType.ERASED,
             Scope.of_global(),
-            reasons=(f"{UNREADABLE}:{found.unreadable}",) if found.unreadable else (),
+            reasons=(*unreadable, *self.reasons),
             details={
                 "removed": removed,
                 "copies": len(self.read.elsewhere),
@@ -310,8 +320,19 @@ class _Erasure:
             erased=True,
             tombstones=buried,
             events=scribe.events,
-            outbox=told_to_others(scribe.moment.new_id, found.work, self.read.elsewhere),
+            outbox=(
+                *told_to_others(scribe.moment.new_id, found.work, self.read.elsewhere),
+                *self._told_to_the_remote(scribe),
+            ),
         )
+
+    def _told_to_the_remote(self, scribe: Scribe) -> tuple[OutboxItem, ...]:
+        """Return the work for the store that this one is a replica of (MO-1); of an erasure that
+        was asked for there, it has done its part.
+        """
+        if self.services.replica is None or self.principal.by == BY:
+            return ()
+        return (packed_following(scribe.moment.new_id(), self.subject),)
 
 
 def _buried(found: Salvaged) -> tuple[bytes, ...]:

@@ -19,13 +19,14 @@ from memstrata.domain.filters import Filter
 from memstrata.domain.memory import Memory, Place
 from memstrata.domain.scope import Principal, Scope
 from memstrata.language.normalise import check_text, content_hash
-from memstrata.manager.burying import Burial, Told, not_found, or_none, read_of
+from memstrata.manager.burying import Burial, not_found, or_none, read_of
 from memstrata.manager.changes import NOT_FOUND
 from memstrata.manager.doom import Doom, as_memory
 from memstrata.manager.promotion import deliver
 from memstrata.manager.reading import Reader
 from memstrata.manager.salvaging import may_lie
 from memstrata.manager.services import Services
+from memstrata.manager.trails import Told
 from memstrata.retrieval.filtering import holds
 
 MAX_OUTBOX = 10_000
@@ -95,8 +96,8 @@ class Forgetter:
     def _came_from(
         self, wanted: Filter, place: Scope | None
     ) -> Callable[[Memory | Candidate], bool]:
-        """Return whether something came from where it is asked for and lies where the principal
-        may forget: in one place if that is named, else at home and in its tasks.
+        """Return whether something came from there and lies where the principal may forget: in one
+        place if that is named, else at home and in its tasks.
         """
         home = self._principal.home
 
@@ -127,15 +128,25 @@ class Forgetter:
             continue
         return outcome
 
-    async def forget_chains(self, roots: frozenset[str]) -> Outcome:
+    async def forget_chains(self, roots: frozenset[str], *, by_key: bool = False) -> Outcome:
         """Forget whole chains of the principal's owner, wherever in it they lie and whoever may
-        hear them; their keys are not blocked.
+        hear them, and block their keys if asked to.
         """
-        place = self._principal.home
-        hears = self._reader.hears
-        return await self._forgotten(
-            Doom(place, roots, by_key=False, everything=False, hears=hears)
+        place, hears = self._principal.home, self._reader.hears
+        doom = Doom(place, roots, by_key=by_key, everything=False, hears=hears)
+        return await self._forgotten(doom)
+
+    async def forget_versions(self, ids: frozenset[str]) -> Outcome:
+        """Forget single versions, whoever may hear them; the rest of their chains stays."""
+        doom = Doom(
+            self._principal.home,
+            frozenset(),
+            by_key=False,
+            everything=False,
+            hears=lambda _: True,
+            came_from=lambda one: isinstance(one, Memory) and one.id in ids,
         )
+        return await self._forgotten(doom)
 
     async def retract(self, what: str) -> Outcome:
         """Forget what a user asked to have forgotten: a key, or else a statement as it was

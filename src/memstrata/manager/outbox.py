@@ -38,6 +38,15 @@ class Cascade(NamedTuple):
     writes: tuple[tuple[str, str], ...]
 
 
+class Following(NamedTuple):
+    """An erasure that the remote of a replica is to follow (MO-1)."""
+
+
+def packed_following(id: str, subject: Scope) -> OutboxItem:
+    """Return the item that has the remote of a replica erase a subject too."""
+    return OutboxItem(id, subject.path, canonical_json({"remote": "erase"}))
+
+
 def packed(id: str, sender: Principal, candidate: Candidate) -> OutboxItem:
     """Return the item that carries a candidate to the owner of its scope."""
     body = {
@@ -54,14 +63,16 @@ def packed_cascade(id: str, target: Scope, cascade: Cascade) -> OutboxItem:
     return OutboxItem(id, target.path, canonical_json(body))
 
 
-def unpacked(item: OutboxItem) -> Promotion | Cascade:
+def unpacked(item: OutboxItem) -> Promotion | Cascade | Following:
     """Return what an item carries.
 
     Raises:
-        StoreCorrupt: If it is not what :func:`packed` or :func:`packed_cascade` makes.
+        StoreCorrupt: If it is not what one of the functions here makes.
     """
     try:
         body = json.loads(item.body)
+        if "remote" in body:
+            return Following()
         if "erased" in body:
             writes = tuple((name, request) for name, request in body["writes"])
             return Cascade(tuple(body["erased"]), writes)

@@ -9,15 +9,15 @@ from memstrata.capture.drafts import target_scope
 from memstrata.domain.ageing import confidence_at
 from memstrata.domain.change import Change, OutboxItem, PendingOutbox, Snapshot, TurnRequest
 from memstrata.domain.codec import decode
-from memstrata.domain.decision import Candidate, Outcome, Proposer
-from memstrata.domain.errors import InvalidScope, MemstrataError
+from memstrata.domain.decision import Candidate, Outcome, OutcomeKind, Proposer
+from memstrata.domain.errors import InvalidScope, MemstrataError, StoreUnavailable
 from memstrata.domain.event import EventType
 from memstrata.domain.memory import Memory, Origin
 from memstrata.domain.scope import Principal, Scope, ScopeLevel
 from memstrata.domain.value import from_us
 from memstrata.manager.cascading import cascaded
 from memstrata.manager.changes import NOT_FOUND, Changer
-from memstrata.manager.outbox import Cascade, packed, unpacked
+from memstrata.manager.outbox import Cascade, Following, packed, unpacked
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.writing import Writer
@@ -133,6 +133,8 @@ async def _carry_out(services: Services, pending: PendingOutbox) -> Outcome:
     carried = unpacked(pending.item)
     if isinstance(carried, Cascade):
         return await cascaded(services, pending, carried)
+    if isinstance(carried, Following):
+        return await _followed(services, pending)
     sender, candidate = carried
     writer = Writer(services, sender)
     judgement = writer.judge(candidate)
@@ -140,6 +142,20 @@ async def _carry_out(services: Services, pending: PendingOutbox) -> Outcome:
     edges = await _edges(services, candidate, outcome)
     await services.store.settle(pending.source, [pending.item.id], edges=edges)
     return outcome
+
+
+async def _followed(services: Services, pending: PendingOutbox) -> Outcome:
+    """Have the remote erase who was erased here.
+
+    Raises:
+        StoreError: If it could not; the work stays, and the receipt of the erasure says so.
+    """
+    if services.replica is None:
+        problem = "the remote of this replica is to follow an erasure; open it in mode synced"
+        raise StoreUnavailable(services.store.location, problem)
+    await services.replica.erase_there(Scope.parse(pending.item.target), pending.item.id)
+    await services.store.settle(pending.source, [pending.item.id])
+    return Outcome(OutcomeKind.FORGOTTEN, None, ("remote",))
 
 
 async def _edges(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.metrics import THRESHOLDS, Threshold
@@ -36,6 +36,9 @@ from memstrata.ports import (
 )
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion
+
+if TYPE_CHECKING:
+    from memstrata.manager.replica import Replica
 
 
 class ModelHealth(Protocol):
@@ -70,7 +73,7 @@ class Services:
         counters: What this process has done.
         aside: Where work of more than a millisecond is done.
         tokens: Counts tokens for budgets.
-        mode: ``local`` or ``incognito``.
+        mode: ``local``, ``incognito`` or ``synced``.
         problems: What was asked for and could not be had, for ``status``.
         undelivered: Work between owners that could not be carried out when last tried: id of the
             item to the name of the error. No content, no scope: everybody may see ``status``.
@@ -91,6 +94,7 @@ class Services:
         language: Which language model takes part, which do not and why, and how it is.
         working_rules: Within which bounds the working memory of tasks stays.
         collects: Whether owners are collected once a day, other than when asked for.
+        replica: What exchanges this store with its remote, in mode ``synced``.
     """
 
     store: MemoryStore
@@ -129,3 +133,4 @@ class Services:
     language: ModelHealth | None = None
     working_rules: WorkingRules = field(default_factory=WorkingRules)
     collects: bool = True
+    replica: Replica | None = None

@@ -50,7 +50,7 @@ from memstrata.domain.value import shown
 from memstrata.hygiene.rivals import opposed
 from memstrata.language.analyser import analyse
 from memstrata.longterm.derivation import PURPOSES_DIFFER, inherited
-from memstrata.longterm.forgetting import fingerprints, turn_mark
+from memstrata.longterm.forgetting import SAID_ANEW, fingerprints, turn_mark
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.resolution import resolve
 from memstrata.manager.room import QUOTA_EXCEEDED, Room, full
@@ -227,8 +227,7 @@ class WriteTurn:
             return self._refuse(candidate, OutcomeKind.BLOCKED, verdict.reasons, scribe)
         if PURPOSES_DIFFER in candidate.marks:
             return self._refuse(candidate, OutcomeKind.BLOCKED, (PURPOSES_DIFFER,), scribe)
-        # Who says a forgotten thing anew takes the block away: a caller, or the user who goes on
-        # after having it forgotten.
+        # Who says what was forgotten anew, a caller or the user who goes on, lifts the block.
         self._revived.extend(sorted(buried))
         shape = self._shape(candidate)
         look = partial(_opposed, pending)
@@ -241,6 +240,7 @@ class WriteTurn:
             reasons = full(resolution.memory, self._room)
             return self._refuse(candidate, OutcomeKind.BLOCKED, reasons, scribe)
         memory, reasons = resolution.memory, (*verdict.reasons, *resolution.reasons)
+        reasons = (*reasons, SAID_ANEW) if buried else reasons
         if resolution.added:
             reasons = (*reasons, *self._lacking(candidate))
         is_meant = memory in resolution.added or memory.purpose in (None, self.principal.purpose)

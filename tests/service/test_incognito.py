@@ -1,0 +1,127 @@
+"""Incognito, proved on a process of its own: no disk, no socket, and nothing left (MO-1)."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memstrata.adapters.caches import DroppingAlarm
+from memstrata.blocking import Strata
+from memstrata.settings import Settings
+from memstrata.testing import ManualClock
+from memstrata.wiring import assemble, new_key
+
+DAY = Path(__file__).with_name("incognito_day.py")
+
+
+def tree(root: Path) -> dict[str, tuple[int, int]]:
+    """Return every file and directory with its size and when it was last changed."""
+    return {str(path): (path.lstat().st_size, path.lstat().st_mtime_ns) for path in root.rglob("*")}
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A day in a home of its own, with everything set that would lead to disk or network."""
+    home = tmp_path_factory.mktemp("home")
+    places = {name: home / name for name in ("data", "config", "cache", "tmp", "cwd", "out")}
+    for place in places.values():
+        place.mkdir()
+    keys = home / "ring"
+    keys.write_text(new_key("k1") + "\n")
+    keys.chmod(0o600)
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("MEMSTRATA_")},
+        "HOME": str(home),
+        "XDG_DATA_HOME": str(places["data"]),
+        "XDG_CONFIG_HOME": str(places["config"]),
+        "XDG_CACHE_HOME": str(places["cache"]),
+        "TMPDIR": str(places["tmp"]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENAI_API_KEY": "sk-not-a-key",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "MEMSTRATA_STORE": str(home / "store.db"),
+        "MEMSTRATA_BACKUP_DIR": str(home / "backups"),
+        "MEMSTRATA_BACKUP_EVERY_MINUTES": "0.0001",
+        "MEMSTRATA_ANCHOR": str(home / "anchor"),
+        "MEMSTRATA_KEYS_FILE": str(keys),
+        "MEMSTRATA_KEY_VAULT": str(home / "vault"),
+        "MEMSTRATA_EMBEDDER": "openai",
+        "MEMSTRATA_RERANK_BASE_URL": "http://127.0.0.1:9",
+        "MEMSTRATA_REMOTE": "postgresql://nobody@127.0.0.1:9/none",
+    }
+    exported = places["out"] / "mine.jsonl"
+    before = tree(home)
+    ran = subprocess.run(
+        [sys.executable, str(DAY), str(exported)],
+        env=environment,
+        cwd=places["cwd"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    found: dict[str, Any] = json.loads(ran.stdout)
+    out = {str(places["out"]), str(exported)}
+    after = tree(home)
+    found["files"] = sorted(
+        path for path in {*before, *after} - out if before.get(path) != after.get(path)
+    )
+    return found
+
+
+def test_no_file_is_written_and_no_socket_opened(lived: dict[str, Any]) -> None:
+    assert lived["recalled"] == [True]
+    assert lived["broken"] == []
+
+
+def test_no_file_is_there_afterwards_but_the_one_that_was_asked_for(lived: dict[str, Any]) -> None:
+    assert lived["files"] == []
+    assert lived["exported"] > 0
+    assert [path for path in lived["opened"] if not path.endswith("table.npy")] == []
+
+
+def test_only_the_embedded_embedder_works_and_all_else_is_in_memory(lived: dict[str, Any]) -> None:
+    assert lived["status"]["embedder"].startswith("static-")
+    assert lived["status"] | {"embedder": ""} == {
+        "mode": "incognito",
+        "backend": ":memory:",
+        "embedder": "",
+        "model": None,
+    }
+    assert lived["audit"] is True
+    assert lived["backup"] == "file"  # nobody has named a place
+
+
+def test_nothing_of_what_was_said_is_left_in_the_process(lived: dict[str, Any]) -> None:
+    assert lived["erased"] == "complete"
+    assert lived["left"] == []
+    assert lived["remains"] == []
+
+
+def test_a_backup_directory_of_the_settings_is_not_written_to(tmp_path: Path) -> None:
+    clock = ManualClock()
+    settings = Settings(backup_dir=tmp_path / "backups", backup_every_minutes=1)
+    hidden = assemble(mode="guest", settings=settings, inline=True, clock=clock, alarm=clock)
+    with Strata(hidden) as strata:
+        strata.manager(user="alice").remember("Prefers teal")
+        clock.advance(days=1)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_alarm_that_is_let_go_of_calls_nobody() -> None:
+    clock, called = ManualClock(), list[str]()
+    alarm = DroppingAlarm(clock)
+    alarm.after(1, lambda: called.append("before"))
+    clock.advance(seconds=2)
+    alarm.after(1, lambda: called.append("after"))
+
+    alarm.drop()
+    clock.advance(seconds=2)
+
+    assert called == ["before"]
