@@ -147,7 +147,7 @@ def assemble(
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
         aside=aside,
-        sessions=open_sessions(store, chosen, inline=inline),
+        sessions=open_sessions(store),
         model=None if hidden else model or found,
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),
