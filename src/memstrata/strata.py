@@ -241,6 +241,7 @@ class AsyncStrata:
 
     async def close(self) -> None:
         """Write down what readers did, close the store and the models; twice does no harm."""
+        await self._services.following.close()
         await self._services.housekeeping.close()
         await self._services.reindexing.close()
         await self._services.backups.close()
@@ -249,6 +250,7 @@ class AsyncStrata:
         finally:
             await self._services.sessions.close()
             await self._services.store.close()
+        self._services.hot.clear()
         self._services.indexes.clear()  # what is warm must not answer for a store that is gone
         for close in self._services.closers:
             close()

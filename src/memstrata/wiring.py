@@ -25,15 +25,18 @@ from memstrata.choosing import (
 )
 from memstrata.domain.collecting import GcRules
 from memstrata.domain.errors import ConfigurationError, MissingExtra
+from memstrata.domain.session import Eviction, SessionRules
 from memstrata.domain.value import shown
 from memstrata.language.tokens import TokenEstimate
 from memstrata.manager import Services
 from memstrata.manager.background import Background
 from memstrata.manager.backing_up import Backups
 from memstrata.manager.collecting import keep_house
+from memstrata.manager.following import Following
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.reindexing import Remaker
+from memstrata.manager.sessions import follow_sessions
 from memstrata.opening import Keys, open_sessions, open_store, place_of
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
@@ -55,6 +58,7 @@ from memstrata.ports import (
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.indexer import Indexer
+from memstrata.session import HotSessions
 from memstrata.strata import AsyncStrata
 
 if TYPE_CHECKING:
@@ -148,6 +152,9 @@ def assemble(
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
         aside=aside,
         sessions=open_sessions(store),
+        session_rules=(session_rules := _session_rules(chosen)),
+        hot=HotSessions(session_rules),
+        following=Following(_following(chosen, clock, alarm)),
         model=None if hidden else model or found,
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),
@@ -165,6 +172,7 @@ def assemble(
         coded=cast("CodedStore", store) if Capability.CODED in store.capabilities else None,
     )
     keep_house(services)
+    follow_sessions(services)
     return AsyncStrata(services)
 
 
@@ -173,6 +181,24 @@ def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Al
     if settings.reindex == "manual":
         return None
     return alarm or (PatientAlarm() if clock is None else None)
+
+
+def _following(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
+    """Return what wakes those who follow sessions, or None where that is left to their ends."""
+    if settings.session_extraction == "manual":
+        return None
+    return alarm or (PatientAlarm() if clock is None else None)
+
+
+def _session_rules(settings: Settings) -> SessionRules:
+    return SessionRules(
+        idle_minutes=settings.session_idle_minutes,
+        hot_entries=settings.session_hot_entries,
+        hot_entries_per_user=settings.session_hot_entries_per_user,
+        hot_minutes=settings.session_hot_minutes,
+        eviction=Eviction(settings.session_eviction),
+        hot_sessions=settings.session_hot_sessions,
+    )
 
 
 def _sweeping(

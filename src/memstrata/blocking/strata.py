@@ -111,6 +111,7 @@ class Strata:
         strata.services.reindexing.driven_by(self._driver.run)
         strata.services.housekeeping.driven_by(partial(self._driver.run, asks_model=True))
         strata.services.backups.driven_by(self._driver.run)
+        strata.services.following.driven_by(partial(self._driver.run, asks_model=True))
 
     @property
     def services(self) -> Services:

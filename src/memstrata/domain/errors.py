@@ -11,6 +11,7 @@ MemstrataError
 ├── UndoRefused             do what the message says instead: it cannot be taken back as it is
 ├── QuotaExceeded           make room, or wait: what, how many, for how long
 ├── NotReplayable           give up: part of what was shown is erased or refused
+├── SessionEnded            open the session again: this handle has ended it
 ├── PolicyInvalid           fix the policy file: line, key, nearest right name
 ├── ConfigurationError      fix the settings or the installation
 │   ├── MissingExtra        install the extra that is named
@@ -103,6 +104,20 @@ class QuotaExceeded(MemstrataError):
         if retry_after_s is not None:
             advice = f"try again in {retry_after_s:.1f} s, or raise the policy's quota"
         super().__init__(f"quotas.{what}: {limit:,} is the limit; {advice}")
+
+
+class SessionEnded(MemstrataError):
+    """A call on a session that this handle has ended; nothing was written.
+
+    Attributes:
+        session: Its name.
+    """
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(
+            f"session {session!r} has ended; memory.session({session!r}) begins it anew"
+        )
 
 
 class NotReplayable(MemstrataError):

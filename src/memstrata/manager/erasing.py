@@ -82,6 +82,7 @@ class Eraser:
         turn = await self._taken(subject)
         self._services.sought[subject] = turn.needles
         self._services.indexes.renew(subject)
+        self._services.hot.forget(subject)
         return await self._finished(subject)
 
     async def status(self, subject: Scope) -> ErasureReceipt | None:

@@ -34,6 +34,7 @@ from memstrata.manager.reading import unlimited
 from memstrata.manager.reporting import status_of
 from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
+from memstrata.manager.session_verbs import AsyncSessionVerbs
 from memstrata.manager.writing import Writer
 
 
@@ -48,6 +49,7 @@ class AsyncMemoryManager(
     AsyncEchoVerbs,
     AsyncCycleVerbs,
     AsyncHoldingVerbs,
+    AsyncSessionVerbs,
 ):
     """Remembers and recalls for one principal.
 
@@ -362,10 +364,11 @@ class AsyncMemoryManager(
         return await self._reader.history(check_text("key", which, 512), look_in, readable)
 
     async def status(self) -> dict[str, Any]:
-        """Return counts per kind and status, floors in force with the rates that they go by,
-        backend, model ids and health (UX-4, RE-4).
+        """Return counts per kind and status, open sessions, floors in force with the rates that
+        they go by, backend, model ids and health (UX-4, RE-4).
         """
         await self._services.journal.flush(self._principal.home.owner)
         memories = await self._reader.visible(await self._asker.cue("", verb="status"))
         floors = await self._floors.report()
-        return status_of(self._services, self._principal, memories, floors)
+        sessions = await self.sessions()
+        return status_of(self._services, self._principal, memories, floors, len(sessions))

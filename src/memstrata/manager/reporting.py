@@ -16,6 +16,7 @@ def status_of(
     principal: Principal,
     memories: Sequence[Memory],
     floors: Mapping[str, Any],
+    sessions: int,
 ) -> dict[str, Any]:
     """Return the report for one principal.
 
@@ -24,6 +25,7 @@ def status_of(
         principal: Who asks.
         memories: What it may read.
         floors: In force, and the rates that they go by.
+        sessions: How many of the owner's are open.
     """
     model = services.model
     return {
@@ -32,6 +34,7 @@ def status_of(
         "backend": services.store.location,
         "memories": _counted([memory.kind.value for memory in memories]),
         "review": sum(memory.status is Status.REVIEW for memory in memories),
+        "sessions": sessions,
         "embedder": services.indexes.indexer.embedder or None,
         "reranker": None if services.reranker is None else services.reranker.model_id,
         "analyser": services.indexes.indexer.analyser,
@@ -73,6 +76,7 @@ def _problems(services: Services) -> tuple[str, ...]:
         *(() if services.coded is None else services.coded.problems),
         *services.reindexing.problems,
         *services.housekeeping.problems,
+        *services.following.problems,
         *services.backups.problems,
         *map(str, services.policies.problems()),
         *sorted(waiting),
