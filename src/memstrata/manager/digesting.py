@@ -19,6 +19,7 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Hit
 from memstrata.domain.receipt import Dropped, Page, Receipt, Trigger
 from memstrata.domain.scope import Principal
+from memstrata.domain.trust import Trust
 from memstrata.hygiene.stances import GUARD, warns
 from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker, between, sequence
@@ -26,6 +27,7 @@ from memstrata.manager.floors import Floors
 from memstrata.manager.reading import Reader
 from memstrata.manager.reranking import rank_again
 from memstrata.manager.services import Services
+from memstrata.manager.session_rows import NOT_STORED
 from memstrata.manager.sights import Sight
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.ranker import Query, Ranked, standing
@@ -80,7 +82,12 @@ class Digester:
         return replace(rules, total=total, floor=floor)
 
     async def digest(
-        self, cue: Cue, rules: DigestRules, trigger: Trigger = Trigger.ASKED
+        self,
+        cue: Cue,
+        rules: DigestRules,
+        trigger: Trigger = Trigger.ASKED,
+        *,
+        in_session: bool = False,
     ) -> Digest:
         """Return the digest of what a cue reads, and leave its receipt for the journal (ME-7).
 
@@ -88,17 +95,21 @@ class Digester:
             cue: What is asked; its floor and limit are those of the rules.
             rules: What is shown.
             trigger: What for.
+            in_session: Of the log of the principal's session instead of what is stored.
         """
         asked = replace(cue, floor=rules.floor, limit=rules.candidates)
         now = self._reader.now
         nothing = Sight((), (), now, now, ())
-        sight = await self._reader.sights.of(asked) if rules.enabled else nothing
+        look = self._reader.log.sight if in_session else self._reader.sight
+        sight = await look(asked) if rules.enabled else nothing
         made = await self._reader.aside(sight, partial(self.made, sight, asked, rules, trigger))
-        self._notes.read(made.items, made.receipt.at)
+        stored = [item for item in made.items if item.memory.version > NOT_STORED]
+        self._notes.read(stored, made.receipt.at)
         self._notes.add(made.receipt)
-        self._notes.show(
-            self._principal.session, [item.memory for item in made.items], made.receipt.at
-        )
+        # What the user said in this session is his own: to hold his next words against it would
+        # keep it from being stored at all (FX-2).
+        told = [i.memory for i in made.items if i in stored or i.memory.trust is not Trust.USER]
+        self._notes.show(self._principal.session, told, made.receipt.at)
         return made
 
     async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
@@ -112,6 +123,7 @@ class Digester:
         ids, unshown = resolved(names, receipt)
         shown = ids if text is None else tuple(shown.id for shown in receipt.returned)
         found = {memory.id: memory for memory in await self._reader.all_known(shown, scopes)}
+        found |= {m.id: m for m in await self._reader.overlay.memories() if m.id in shown}
         await self._count_use(ids, text, receipt, found)
         return verified(ids, unshown, receipt, found, text)
 

@@ -12,7 +12,6 @@ from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.trust import Source
-from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
 from memstrata.manager.ageing_verbs import AsyncAgeingVerbs
 from memstrata.manager.asking import MAX_LISTED, between, sequence
@@ -34,7 +33,9 @@ from memstrata.manager.reading import unlimited
 from memstrata.manager.reporting import status_of
 from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
+from memstrata.manager.session_rows import NOT_STORED
 from memstrata.manager.session_verbs import AsyncSessionVerbs
+from memstrata.manager.supplying import checked_layer
 from memstrata.manager.writing import Writer
 
 
@@ -273,7 +274,8 @@ class AsyncMemoryManager(
                 ``$or`` and ``$not``. Fields: :data:`~memstrata.domain.filters.FILTER_FIELDS` and
                 ``metadata.a.b``.
             kinds: Only these kinds; None means all.
-            layer: ``l2``, the long-term memory.
+            layer: ``l2``, the long-term memory, or ``l1``, the log of the session that this
+                principal is in; of it only the arguments above and ``floor`` are asked.
             known_at: What was believed then (system time).
             valid_at: What was true then (world time).
             floor: Least calibrated relevance, 0 to 1; None for no floor.
@@ -285,8 +287,11 @@ class AsyncMemoryManager(
             ScopeDenied: If a scope may not be read.
             StoreError: If the store cannot be read and nothing is warm.
         """
-        if layer != "l2":
-            raise InvalidInput("layer", f"this version recalls from 'l2', not {shown(layer)}")
+        in_session = checked_layer(layer, self._principal) == "l1"
+        if in_session:
+            if not (known_at is valid_at is scopes is None):
+                raise InvalidInput("layer", "of 'l1' no other time or scope can be asked")
+            scopes = [self._principal.home.owner.path]
         cue = await self._asker.cue(
             query,
             verb="recall",
@@ -299,8 +304,11 @@ class AsyncMemoryManager(
             scopes=scopes,
             preference_bias=preference_bias,
         )
+        if in_session:
+            return await self._reader.in_session(cue)
         found = await self._reader.recall(cue)
-        self._notes.read(found.hits, self._reader.now)
+        stored = (hit for hit in found.hits if hit.memory.version > NOT_STORED)
+        self._notes.read(stored, self._reader.now)
         return found
 
     async def explain(

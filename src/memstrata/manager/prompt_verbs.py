@@ -108,7 +108,8 @@ class AsyncPromptVerbs:
 
         Args:
             query: As for :meth:`recall`.
-            layer: ``l2``, the long-term memory.
+            layer: ``l2``, the long-term memory, or ``l1``, the log of the session that this
+                principal is in.
             top_k: At most so many, 1 to 1,000; None takes the policy's, 5.
 
         Raises:

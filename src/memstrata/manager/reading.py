@@ -20,9 +20,12 @@ from memstrata.domain.receipt import Dropped, Ranking, Receipt, Seen, Shown
 from memstrata.domain.scope import Principal, Right, Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.completing import EMBEDDER, ails
+from memstrata.manager.overlay import Overlay
 from memstrata.manager.reranking import candidates, has_slow_model, rank_again
 from memstrata.manager.services import Services
-from memstrata.manager.sights import VECTOR, Sight, Sights, owners_of
+from memstrata.manager.session_rows import IN_SESSION
+from memstrata.manager.session_sights import SessionSights
+from memstrata.manager.sights import VECTOR, Sight, Sights, Standing, owners_of
 from memstrata.policy.guards import CONSENT_REFUSED
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.enduring import enduring
@@ -57,12 +60,16 @@ class Reader:
 
     Attributes:
         sights: Brings what is read up to the store.
+        overlay: Lays what was said in the principal's session over it.
+        log: Brings the log of that session.
     """
 
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
         self.sights = Sights(services)
+        self.overlay = Overlay(services, principal)
+        self.log = SessionSights(services, principal)
         # A manager asks again and again; what ranks changes with the process only.
         self._rankings: dict[bool, Ranking] = {}
 
@@ -112,7 +119,19 @@ class Reader:
             if analysed is None and asked is not None:
                 await asked.dismiss()
         query, lost = analysed
-        sight = await self.sights.of(cue, asked)
+        sight = await self.sight(cue, asked)
+        return await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
+
+    async def sight(self, cue: Cue, asked: Standing | None = None) -> Sight:
+        """Return what a cue reads, with what was said in the principal's session over it (RE-9);
+        see :meth:`Sights.of`.
+        """
+        return await self.overlay.over(await self.sights.of(cue, asked), cue)
+
+    async def in_session(self, cue: Cue) -> Recall:
+        """Rank what the log of the principal's session holds for a cue (SE-3)."""
+        query, lost = await self.asked(cue.query)
+        sight = await self.log.sight(cue)
         return await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
 
     async def aside(self, sight: Sight, work: Callable[[], T]) -> T:
@@ -153,7 +172,9 @@ class Reader:
         """Say why a memory is or is not recalled for a cue."""
         if not await self.agreed([memory]):
             return Explanation(memory.id, excluded=(CONSENT_REFUSED,))
-        sight = await self.sights.of(cue)
+        sight = await self.sight(cue)
+        if memory.id in sight.overridden:
+            return Explanation(memory.id, excluded=(IN_SESSION,))
         query, _ = await self.asked(cue.query)
         ranked = await self.aside(sight, partial(self.rank, sight, query, cue))
         return explain(memory, sight.frozen, ranked, query, cue, sight.clock)
@@ -312,7 +333,7 @@ class Reader:
             policy=grounds.policy,
             considered=len(ranked.pool),
             returned=tuple(_shown(hit) for hit in hits),
-            dropped=tuple(dropped),
+            dropped=(*dropped, *(Dropped(id, 0.0, IN_SESSION) for id in sight.overridden)),
             degraded=_degraded(sight, lost),
         )
 

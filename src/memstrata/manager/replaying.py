@@ -16,12 +16,19 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Hit, Recall
 from memstrata.domain.receipt import Made, Receipt
 from memstrata.domain.scope import Principal
+from memstrata.domain.value import to_us
 from memstrata.manager.asking import Asker
 from memstrata.manager.digesting import Digester
 from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
+from memstrata.manager.session_rows import IN_SESSION, NOT_STORED
 from memstrata.manager.sights import Sight, owners_of
 from memstrata.retrieval.enduring import enduring
+
+
+def _unstored(receipt: Receipt) -> bool:
+    """Whether any of what was returned was not stored when it was."""
+    return any(shown.version == NOT_STORED for shown in receipt.returned)
 
 
 class Replayer:
@@ -100,7 +107,11 @@ class Replayer:
         if any(seen.owner not in owners for seen in receipt.seen):
             raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
         seen = {one.owner: one.known_at for one in receipt.seen}
-        return await self._reader.sights.past(receipt.cue, seen, receipt.at)
+        sight = await self._reader.sights.past(receipt.cue, seen, receipt.at)
+        if not any(one.reason == IN_SESSION for one in receipt.dropped) and not _unstored(receipt):
+            return sight
+        # What was said in the session by then, if the session is still open to say it again.
+        return await self._reader.overlay.again(sight, to_us(receipt.at))
 
     def _shown_again(self, sight: Sight, receipt: Receipt) -> Sequence[Hit]:
         """Return what was shown as it was then, in the order of the receipt.

@@ -41,6 +41,8 @@ class Sight(NamedTuple):
         now: The clock of the read.
         clock: Time to rank at: the system time that was asked for, or else ``now``.
         degraded: Names of what could not be reached.
+        in_session: Ids of what was stated in the reader's session and is not stored (RE-9).
+        overridden: Ids of what is stored and gives way to that, or was asked to be forgotten.
     """
 
     owners: Sequence[Scope]
@@ -48,6 +50,8 @@ class Sight(NamedTuple):
     now: datetime
     clock: datetime
     degraded: tuple[str, ...]
+    in_session: frozenset[str] = frozenset()
+    overridden: tuple[str, ...] = ()
 
 
 class Sights:

@@ -25,8 +25,9 @@ from memstrata.policy.rules import Policy
 
 TOOL_NAME = "search_memory"
 
-LAYERS = ("l2",)
-"""Layers that can be searched."""
+LAYERS = ("l2", "l1")
+"""Layers that can be searched: long-term memory, and the log of the session; the latter by who is
+in one."""
 
 LOOKED_AT = 4
 """Hits that are looked at for each that is wanted; chosen: some may not be shown, or say the same
@@ -35,6 +36,10 @@ as others."""
 MAX_CALL_BYTES = 64 * 1024
 """Longest arguments of a call that are read; a query has a few hundred characters."""
 
+_LAYERS_ARE = (
+    "Which memory: l2 is the long-term one.",
+    "Which memory: l2 is the long-term one, l1 what was said earlier in this conversation.",
+)
 _ABOUT = (
     "Search what is remembered about the user and the work: facts, preferences, rules and past "
     "events. Use it when the conversation refers to something that is not in front of you, before "
@@ -78,20 +83,23 @@ class Supplier:
         )
         return await self._digester.digest(cue, rules, Trigger.PUSH)
 
-    async def pull(self, query: str, items: int, scopes: Sequence[str] | None = None) -> Digest:
+    async def pull(
+        self, query: str, items: int, scopes: Sequence[str] | None = None, layer: str = "l2"
+    ) -> Digest:
         """Return the best memories for a query, without a floor (RE-4)."""
         digest = self.policy.digest
         total = Budget(items, digest.total.chars, digest.total.tokens)
         rules = digest.within(total, floor=0.0, candidates=min(LOOKED_AT * items, MAX_LIMIT))
-        cue = await self._asker.cue(query, verb=TOOL_NAME, scopes=scopes)
-        return await self._digester.digest(cue, rules, Trigger.PULL)
+        in_session = layer == "l1"
+        within = [self._principal.home.owner.path] if in_session else scopes
+        cue = await self._asker.cue(query, verb=TOOL_NAME, scopes=within)
+        return await self._digester.digest(cue, rules, Trigger.PULL, in_session=in_session)
 
     async def search(self, query: str, layer: str, top_k: int | None) -> Digest:
         """See :meth:`memstrata.manager.AsyncMemoryManager.search_memory`."""
-        if layer not in LAYERS:
-            raise InvalidInput("layer", f"this version searches 'l2', not {shown(layer)}")
+        checked_layer(layer, self._principal)
         items = self.policy.pull.items if top_k is None else between("top_k", top_k, 1, MAX_LIMIT)
-        return await self.pull(query, items)
+        return await self.pull(query, items, layer=layer)
 
     async def around_tool(self, name: str, given: object, error: str | None = None) -> Digest:
         """Return what is remembered about a call of a tool.
@@ -124,9 +132,9 @@ class Supplier:
         }
         layer = {
             "type": "string",
-            "enum": [*LAYERS],
+            "enum": [*self._layers],
             "default": LAYERS[0],
-            "description": "Which memory: l2 is the long-term one.",
+            "description": _LAYERS_ARE[: len(self._layers)][-1],
         }
         top_k = {
             "type": "integer",
@@ -152,12 +160,17 @@ class Supplier:
         if isinstance(names, Violation):
             return ToolReply(f"{TOOL_NAME} was refused: {names.reason}", refused=names.reason)
         reachable = paths(names, self._principal.home)
-        found = await self.pull(intent.query, intent.top_k, reachable)
+        layer = str(dict(_parsed(arguments) or {}).get("layer", LAYERS[0]))  # type: ignore[call-overload]
+        found = await self.pull(intent.query, intent.top_k, reachable, layer)
         return ToolReply(found.text, found)
 
     @property
     def _default_top_k(self) -> int:
         return min(self.policy.pull.items, self.policy.proposals.max_top_k)
+
+    @property
+    def _layers(self) -> tuple[str, ...]:
+        return LAYERS if self._principal.session is not None else LAYERS[:1]
 
     def _intent(self, arguments: object) -> Intent | Violation:
         """Return what a model's call asks for: hostile input, like all that models say (LM-3)."""
@@ -166,7 +179,7 @@ class Supplier:
             return Violation("invalid_retrieval_intent:not_object")
         if not given.keys() <= {"query", "layer", "top_k"}:
             return Violation("invalid_retrieval_intent:unknown_argument")
-        if given.get("layer", LAYERS[0]) not in LAYERS:
+        if given.get("layer", LAYERS[0]) not in self._layers:
             return Violation("invalid_retrieval_intent:layer")
         asked = {
             "kind": self.policy.proposals.intent_kinds[0],
@@ -174,6 +187,19 @@ class Supplier:
             "top_k": given.get("top_k", self._default_top_k),
         }
         return check_intent(asked, self.policy)
+
+
+def checked_layer(layer: object, principal: Principal) -> str:
+    """Return the layer to be read.
+
+    Raises:
+        InvalidInput: If there is none of that name, or it is a session's and none is named.
+    """
+    if layer not in LAYERS:
+        raise InvalidInput("layer", f"this version reads 'l2' and 'l1', not {shown(layer)}")
+    if layer == "l1" and principal.session is None:
+        raise InvalidInput("layer", "'l1' is what a session holds; name the session")
+    return str(layer)
 
 
 def _parsed(arguments: object) -> object:
