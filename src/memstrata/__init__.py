@@ -49,6 +49,7 @@ from memstrata.domain.errors import (
     PolicyInvalid,
     QuotaExceeded,
     ScopeDenied,
+    SessionEnded,
     StoreCorrupt,
     StoreError,
     StoreFull,
@@ -69,13 +70,21 @@ from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.review import Keep, Review, ReviewStatus
 from memstrata.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
 from memstrata.domain.scope import Grant, Principal, Right, Scope
+from memstrata.domain.session import Entry, EntryKind, LoggedEntry, OpenSession
+from memstrata.domain.session_end import EndedBy, SessionEndReport
 from memstrata.domain.tool import Tool, ToolReply
 from memstrata.domain.trust import Sensitivity, Source, Trust
 
 if TYPE_CHECKING:
     from memstrata.audit import AuditProblem, AuditReport
-    from memstrata.blocking import Admin, MemoryManager, Strata, Triggers
-    from memstrata.manager import AsyncAdmin, AsyncMemoryManager, AsyncTriggers, TriggerMode
+    from memstrata.blocking import Admin, MemoryManager, Session, Strata, Triggers
+    from memstrata.manager import (
+        AsyncAdmin,
+        AsyncMemoryManager,
+        AsyncSession,
+        AsyncTriggers,
+        TriggerMode,
+    )
     from memstrata.ports import Anchor, Embedder, KeyRing, KeyVault, Reranker
     from memstrata.settings import Settings
     from memstrata.strata import AsyncStrata
@@ -84,11 +93,13 @@ _LAZY = {
     "Admin": "memstrata.blocking",
     "AsyncAdmin": "memstrata.manager",
     "AsyncMemoryManager": "memstrata.manager",
+    "AsyncSession": "memstrata.manager",
     "AsyncStrata": "memstrata.strata",
     "AsyncTriggers": "memstrata.manager",
     "AuditProblem": "memstrata.audit",
     "AuditReport": "memstrata.audit",
     "MemoryManager": "memstrata.blocking",
+    "Session": "memstrata.blocking",
     "Settings": "memstrata.settings",
     "Strata": "memstrata.blocking",
     "TriggerMode": "memstrata.manager",
@@ -189,6 +200,7 @@ __all__ = [
     "Ageing",
     "AsyncAdmin",
     "AsyncMemoryManager",
+    "AsyncSession",
     "AsyncStrata",
     "AsyncTriggers",
     "AuditProblem",
@@ -205,6 +217,9 @@ __all__ = [
     "DigestItem",
     "Draft",
     "DryRun",
+    "EndedBy",
+    "Entry",
+    "EntryKind",
     "ErasureReceipt",
     "ErasureState",
     "Event",
@@ -227,6 +242,7 @@ __all__ = [
     "KeyUnavailable",
     "KeysReport",
     "Kind",
+    "LoggedEntry",
     "Made",
     "Memory",
     "MemoryManager",
@@ -238,6 +254,7 @@ __all__ = [
     "ModelUnavailable",
     "MoveRefused",
     "NotReplayable",
+    "OpenSession",
     "Origin",
     "Outcome",
     "OutcomeKind",
@@ -262,6 +279,9 @@ __all__ = [
     "ScopeDenied",
     "Seen",
     "Sensitivity",
+    "Session",
+    "SessionEndReport",
+    "SessionEnded",
     "Settings",
     "Severity",
     "Source",

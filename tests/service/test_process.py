@@ -211,6 +211,7 @@ PAIRS = [
     (blocking.ConsentVerbs, AsyncConsentVerbs),
     (blocking.EchoVerbs, AsyncEchoVerbs),
     (blocking.Triggers, manager.AsyncTriggers),
+    (blocking.Session, manager.AsyncSession),
     (blocking.Admin, manager.AsyncAdmin),
     (blocking.Agent, AsyncAgent),
 ]

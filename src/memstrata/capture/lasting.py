@@ -30,7 +30,8 @@ def within_session(text: str) -> str:
     """
     said = text
     for match in patterns.compile(_LIMIT, ignore_case=True).finditer(text):
-        said = f"{said[: match.start()]}{' ' * len(match.group() or '')}{said[match.end() :]}"
+        start, end = match.span()
+        said = f"{said[:start]}{' ' * (end - start)}{said[end:]}"
     return said
 
 

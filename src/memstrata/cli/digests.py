@@ -66,11 +66,12 @@ def search(
     context: typer.Context,
     query: Annotated[str, typer.Argument()],
     top_k: Annotated[int | None, typer.Option("--top-k", "-k", help="At most this many.")] = None,
+    layer: Annotated[str, typer.Option(help="l2, or l1 for the log of --session.")] = "l2",
 ) -> None:
     """Show what a model's search_memory would find, as the block that it would be given."""
     chosen: Options = context.obj
     with chosen.open() as strata:
-        found = chosen.manager(strata).search_memory(query, top_k=top_k)
+        found = chosen.manager(strata).search_memory(query, layer, top_k=top_k)
     chosen.show(found, str)
 
 

@@ -12,6 +12,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -116,7 +117,7 @@ class Following:
                 with self._working:
                     self._drive(work)
             elif loop is not None and not loop.is_closed():
-                asyncio.run_coroutine_threadsafe(work, loop)
+                asyncio.run_coroutine_threadsafe(work, loop).add_done_callback(_loudly)
             else:
                 work.close()
         except (StoreError, RuntimeError):
@@ -158,6 +159,12 @@ class Following:
             self._failed[log] = type(error).__name__
         else:
             self._failed.pop(log, None)
+
+
+def _loudly(look: Future[None]) -> None:
+    """Raise what a look raised and nobody waits for: it is logged, as faults of threads are."""
+    if not look.cancelled():
+        look.result()
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -26,8 +26,7 @@ from memstrata.policy.rules import Policy
 TOOL_NAME = "search_memory"
 
 LAYERS = ("l2", "l1")
-"""Layers that can be searched: long-term memory, and the log of the session; the latter by who is
-in one."""
+"""Layers that can be searched: long-term memory, and the session's log by who is in one."""
 
 LOOKED_AT = 4
 """Hits that are looked at for each that is wanted; chosen: some may not be shown, or say the same
@@ -134,7 +133,7 @@ class Supplier:
             "type": "string",
             "enum": [*self._layers],
             "default": LAYERS[0],
-            "description": _LAYERS_ARE[: len(self._layers)][-1],
+            "description": _LAYERS_ARE[len(self._layers) - 1],
         }
         top_k = {
             "type": "integer",
@@ -153,14 +152,15 @@ class Supplier:
 
     async def call(self, arguments: Mapping[str, Any] | str) -> ToolReply:
         """See :meth:`memstrata.manager.AsyncMemoryManager.call_search_tool`."""
-        intent = self._intent(arguments)
+        given = _parsed(arguments)
+        intent = self._intent(given)
         if isinstance(intent, Violation):
             return ToolReply(f"{TOOL_NAME} was refused: {intent.reason}", refused=intent.reason)
         names = resolve_scopes(intent, self.policy)
         if isinstance(names, Violation):
             return ToolReply(f"{TOOL_NAME} was refused: {names.reason}", refused=names.reason)
         reachable = paths(names, self._principal.home)
-        layer = str(dict(_parsed(arguments) or {}).get("layer", LAYERS[0]))  # type: ignore[call-overload]
+        layer = str(given.get("layer", LAYERS[0])) if isinstance(given, Mapping) else LAYERS[0]
         found = await self.pull(intent.query, intent.top_k, reachable, layer)
         return ToolReply(found.text, found)
 
@@ -172,9 +172,8 @@ class Supplier:
     def _layers(self) -> tuple[str, ...]:
         return LAYERS if self._principal.session is not None else LAYERS[:1]
 
-    def _intent(self, arguments: object) -> Intent | Violation:
+    def _intent(self, given: object) -> Intent | Violation:
         """Return what a model's call asks for: hostile input, like all that models say (LM-3)."""
-        given = _parsed(arguments)
         if not isinstance(given, Mapping):
             return Violation("invalid_retrieval_intent:not_object")
         if not given.keys() <= {"query", "layer", "top_k"}:
