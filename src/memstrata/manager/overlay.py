@@ -11,6 +11,7 @@ recorded after it was said, a correction for one, is newer and stands.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import is_
 from typing import NamedTuple
 
 from memstrata.domain.change import StoredRow
@@ -50,6 +51,25 @@ class Said(NamedTuple):
 
 
 NOTHING = Said({}, {})
+
+
+class _Laid(NamedTuple):
+    """What was laid over what.
+
+    Attributes:
+        under: Columns of what is stored; the same objects until an owner changes.
+        said: What was laid over them.
+        sight: What came of it.
+    """
+
+    under: tuple[Frozen, ...]
+    said: Said
+    sight: Sight
+
+    def still_fits(self, sight: Sight, said: Said) -> bool:
+        """Whether the same is to be laid over the same."""
+        same = len(self.under) == len(sight.frozen)
+        return same and all(map(is_, self.under, sight.frozen)) and self.said == said
 
 
 class Overlay:
@@ -153,6 +173,17 @@ class Overlay:
         return said._replace(facts=left)
 
     async def _laid(self, sight: Sight, said: Said, session: str) -> Sight:
+        """Lay what was said over what is stored; the same again until either changes."""
+        hot = self._services.hot.of(self._principal.home.owner, session)
+        name = (_Laid, self._principal)
+        known: _Laid | None = hot.derived.get(name)
+        if known is None or not known.still_fits(sight, said):
+            known = _Laid(tuple(sight.frozen), said, await self._laid_anew(sight, said, session))
+            hot.derived[name] = known
+        laid = known.sight
+        return laid._replace(now=sight.now, clock=sight.clock, degraded=sight.degraded)
+
+    async def _laid_anew(self, sight: Sight, said: Said, session: str) -> Sight:
         stored = standing(
             sight.frozen,
             [name[0] for name in (*said.facts, *said.forgotten) if len(name) == 1],
