@@ -86,9 +86,8 @@ def add() -> None:
                 them, us = (statistics.median(each) for each in zip(*rounds, strict=True))
                 ratios = sorted(ours / theirs for theirs, ours in rounds)
                 spread = f"{ratios[ROUNDS // 2]:.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
-                print(
-                    f"| {name} ({len(body):,} bytes) | {1e3 * them:.2f} | {1e3 * us:.2f} | {spread} |"
-                )
+                figures = f"{1e3 * them:.2f} | {1e3 * us:.2f} | {spread}"
+                print(f"| {name} ({len(body):,} bytes) | {figures} |")
 
 
 def read() -> None:

@@ -32,6 +32,7 @@ NO_SKIPS = "NO_SKIPS"
 
 ON_POSTGRES = frozenset(
     {
+        "test_coherence",
         "test_collected_everywhere",
         "test_consent",
         "test_forgetting",
@@ -41,13 +42,16 @@ ON_POSTGRES = frozenset(
         "test_read_journal",
         "test_rights",
         "test_same_answers",
+        "test_sessions",
         "test_world_time",
     }
 )
 """Stories about what a store shows, to whom, and in what order. The others are about what is done
 before and after it; a database for each would cost minutes."""
 
-ENCRYPTED = frozenset({"test_forgetting", "test_promotion_delivery", "test_read_journal"})
+ENCRYPTED = frozenset(
+    {"test_forgetting", "test_promotion_delivery", "test_read_journal", "test_sessions"}
+)
 """Stories that are told once more over a file that is encrypted, and so under a key ring: they
 change, remove and bring back what is coded, over several owners."""
 

@@ -334,7 +334,7 @@ def test_a_session_is_searched_by_words_and_by_meaning(ana: MemoryManager) -> No
     session = ana.session("s")
     for text in (
         "The invoice number is 4711.",
-        "My sister adopted a kitten last week.",
+        "A kitten of the neighbours sleeps there all day.",
         "Let us meet at the harbour.",
     ):
         session.add("user", text)
@@ -343,7 +343,7 @@ def test_a_session_is_searched_by_words_and_by_meaning(ana: MemoryManager) -> No
     (number,) = session.search("What is the invoice number?", limit=1)
     assert number.memory.content == "The invoice number is 4711."
     (pet,) = session.search("cat", limit=1)
-    assert pet.memory.content == "My sister adopted a kitten last week."
+    assert pet.memory.content == "A kitten of the neighbours sleeps there all day."
     assert (pet.memory.origin.session, pet.memory.origin.turn) == ("s", 1)
     assert session.search("rain", limit=1)[0].memory.source == "external"
     assert session.search("brand", limit=2)

@@ -20,6 +20,7 @@ from memstrata.domain.recall import Hit
 from memstrata.domain.receipt import Dropped, Page, Receipt, Trigger
 from memstrata.domain.scope import Principal
 from memstrata.domain.trust import Trust
+from memstrata.domain.value import to_us
 from memstrata.hygiene.stances import GUARD, warns
 from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker, between, sequence
@@ -123,7 +124,8 @@ class Digester:
         ids, unshown = resolved(names, receipt)
         shown = ids if text is None else tuple(shown.id for shown in receipt.returned)
         found = {memory.id: memory for memory in await self._reader.all_known(shown, scopes)}
-        found |= {m.id: m for m in await self._reader.overlay.memories() if m.id in shown}
+        said = await self._reader.overlay.memories(to_us(receipt.at))
+        found |= {memory.id: memory for memory in said if memory.id in shown}
         await self._count_use(ids, text, receipt, found)
         return verified(ids, unshown, receipt, found, text)
 

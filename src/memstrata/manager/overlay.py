@@ -131,13 +131,13 @@ class Overlay:
                 facts[name] = stated
         return Said(facts, forgotten) if facts or forgotten else NOTHING
 
-    async def memories(self) -> tuple[Memory, ...]:
-        """Return what was stated in this session and counts in it until it is stored, by id.
+    async def memories(self, until: int) -> tuple[Memory, ...]:
+        """Return what this session had said of keys and slots by some time, in its order.
 
         Raises:
             StoreError: If a store cannot be read.
         """
-        said = await self.said()
+        said = await self.said(until)
         return tuple(self._made(stated) for stated in _distinct(said))
 
     def _names(self, stated: Stated) -> list[Name]:
