@@ -418,6 +418,17 @@ def test_an_erased_user_s_sessions_are_in_no_file(filed: MemoryManager, tmp_path
     assert b"Rudolfo" not in written
 
 
+def test_open_sessions_go_along_to_another_store(new_world: Any, tmp_path: Path) -> None:
+    here, there = (new_world().strata.manager(user="ana") for _ in range(2))
+    here.session("s").add("user", "Take me with you.", speaker="Ana")
+
+    here.export(tmp_path / "ana.export")
+    there.restore(tmp_path / "ana.export")
+
+    (entry,) = there.session("s").entries()
+    assert (entry.text, entry.entry.speaker) == ("Take me with you.", "Ana")
+
+
 def test_many_threads_share_a_session(ana: MemoryManager) -> None:
     session = ana.session("s")
     numbers: list[int] = []
