@@ -104,7 +104,7 @@ def open_sessions(store: MemoryStore) -> SessionStore:
 
         if isinstance(store, PostgresDatabase):
             return PostgresSessionStore(store)
-    return DictSessionStore()
+    return DictSessionStore(store if isinstance(store, DictStore) else None)
 
 
 def _under_ring(
