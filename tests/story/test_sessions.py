@@ -1,5 +1,6 @@
 """A conversation is logged as it goes, durable with each entry, and ends once (SE-1 to SE-4)."""
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ import memstrata
 from memstrata.blocking import MemoryManager
 from memstrata.domain.session_end import EndedBy, SessionEndReport
 from memstrata.manager import sessions as sessions_module
+from memstrata.testing import ManualClock
+from memstrata.wiring import assemble
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 
@@ -140,11 +143,12 @@ def test_a_text_of_64_kib_is_kept_whole(ana: MemoryManager) -> None:
     assert len(texts(session)[0]) == 64 * 1024
 
 
-def test_who_tries_again_with_the_number_says_it_once(ana: MemoryManager) -> None:
+def test_who_tries_again_with_the_number_says_it_once(world: Any, ana: MemoryManager) -> None:
     session = ana.session("s")
-    session.add("user", "One.", at="2026-01-01")
+    session.add("user", "One.")
     for _ in range(2):
-        assert session.add("user", "Two.", at="2026-01-01", number=1).number == 1
+        assert session.add("user", "Two.", number=1).number == 1
+        world.clock.advance(seconds=5)
 
     assert texts(session) == ["One.", "Two."]
     with pytest.raises(memstrata.InvalidInput, match="number"):
@@ -446,6 +450,51 @@ def test_many_threads_share_a_session(ana: MemoryManager) -> None:
 
     assert sorted(numbers) == list(range(40))
     assert [entry.number for entry in session.entries()] == list(range(40))
+
+
+def test_on_an_event_loop_the_same_verbs_are_awaited(tmp_path: Path) -> None:
+    followed: list[str] = []
+
+    async def catch_up(principal: Any, session: str) -> None:
+        followed.append(f"{principal.home.user}:{session}")
+
+    async def talk() -> list[int]:
+        clock = ManualClock()
+        strata = assemble(tmp_path / "m.db", inline=False, clock=clock, alarm=clock)
+        async with strata:
+            strata.services.following.serve(catch_up)
+            session = strata.manager(user="ana").session("s")
+            adding = [session.add("user", f"Turn {n}, by the harbour.") for n in range(20)]
+            added = await asyncio.gather(*adding)
+            assert len(await session.search("harbour", limit=20)) == 20
+            clock.advance(seconds=1)
+            while not followed:
+                await asyncio.sleep(0)
+            return [entry.number for entry in added]
+
+    assert sorted(asyncio.run(talk())) == list(range(20))
+    assert followed == ["ana:s"]
+
+
+def test_an_error_of_the_store_is_told_and_the_number_makes_trying_again_safe(
+    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = ana.session("s")
+    session.add("user", "One.", number=0)
+    services = world.strata.services
+    append = services.sessions.append
+
+    async def written_and_lost(*args: Any, **options: Any) -> int:
+        await append(*args, **options)
+        raise memstrata.StoreUnavailable("m.db", "the answer was lost")
+
+    monkeypatch.setattr(services.sessions, "append", written_and_lost)
+    with pytest.raises(memstrata.StoreUnavailable):
+        session.add("user", "Two.", number=1)
+    monkeypatch.setattr(services.sessions, "append", append)
+    session.add("user", "Two.", number=1)
+
+    assert texts(session) == ["One.", "Two."]
 
 
 @pytest.fixture

@@ -121,6 +121,8 @@ class SessionLog:
     ) -> tuple[int, int]:
         now = self._services.clock.now_us()
         time = now if at is None else at
+        if at is None and first is not None:
+            time = await self._first_tried(cleaned, first, now)
         due_at = now + self._services.session_rules.idle_us
         written = [encode_entry(each.entry, time) for each in cleaned]
         begin = await self._services.sessions.append(
@@ -132,6 +134,14 @@ class SessionLog:
         hot.put([Logged(begin + n, time, each.entry) for n, each in enumerate(cleaned)], now)
         self._services.hot.settle(self.owner)
         return begin, time
+
+    async def _first_tried(self, cleaned: Sequence[Cleaned], first: int, now: int) -> int:
+        """Return when entries were appended that are tried again; the port compares times too."""
+        stands = await self._services.sessions.entries(
+            self.owner, self.session, after=first - 1, limit=1
+        )
+        same = stands and encode_entry(cleaned[0].entry, now).body == stands[0].body
+        return stands[0].at if same else now
 
     async def _stored(self, after: int) -> tuple[Logged, ...]:
         store, found = self._services.sessions, list[Logged]()
