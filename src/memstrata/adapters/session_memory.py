@@ -101,17 +101,21 @@ class DictSessionStore:
         ]
         return tuple((owner, record) for *_, owner, record in sorted(left)[: max(limit, 0)])
 
-    async def drop(self, owner: Scope, session: str) -> None:
+    async def drop(self, owner: Scope, session: str, *, entries: int | None = None) -> bool:
         """See the port."""
         with self._open() as rows:
             known = self._named(owner)
             tag, kept = session_key(known, session), rows.get(known.digest, {})
             turns = kept.get(_TURNS, {})
-            for number in range(_length(turns, tag)):
+            length = _length(turns, tag)
+            if entries is not None and length > entries:
+                return False
+            for number in range(length):
                 del turns[tag, number]
             kept.get(_SESSIONS, {}).pop((tag,), None)
             if kept and not any(kept.values()):
                 del rows[known.digest]
+            return True
 
     def _records(self, kept: Mapping[str, Mapping[Row, Row]]) -> list[tuple[Scope, SessionRecord]]:
         turns = kept.get(_TURNS, {})

@@ -116,15 +116,22 @@ class PostgresSessionStore:
         (found,) = await self._database._pool.ask_as(self._database._operator, asked)
         return tuple(read_sessions(self.location, (row[:-1] for row in found)))
 
-    async def drop(self, owner: Scope, session: str) -> None:
+    async def drop(self, owner: Scope, session: str, *, entries: int | None = None) -> bool:
         """See the port."""
         known = self._open()._owners.of(owner)
         key = {"owner": known.name, "tag": session_key(known, session)}
-        begun = bind([known.name], writable=[known.name], timeout_s=self._database._pool.timeout_s)
+        pool = self._database._pool
+        begun = bind([known.name], writable=[known.name], timeout_s=pool.timeout_s)
         self._open()._check_usable()
-        async with self._database._pool.line() as line:
-            sent = (begun, ("drop_session", key), ("drop_entries", key))
-            await line.run(*sent, timeout_s=self._database._pool.timeout_s)
+        async with pool.line() as line:
+            # Its row first: who appends waits for it, and is counted if he came before.
+            sent = (("begin", None), begun, ("drop_session", key), ("count_entries", key))
+            *_, count = await line.run(*sent, timeout_s=pool.timeout_s)
+            if entries is not None and count[0][0] > entries:
+                return False
+            gone = (("drop_entries", key), ("commit", None))
+            await line.run(*gone, timeout_s=pool.timeout_s)
+            return True
 
     def _open(self) -> PostgresDatabase:
         """Return what is open.

@@ -100,11 +100,11 @@ class SqliteSessionStore:
             found = connection.execute(SQL["sessions_due"], bound).fetchall()
         return tuple(read_sessions(self.location, found))
 
-    async def drop(self, owner: Scope, session: str) -> None:
+    async def drop(self, owner: Scope, session: str, *, entries: int | None = None) -> bool:
         """See the port."""
         known = self._open().of(owner)
         key = {"owner": known.digest, "tag": session_key(known, session)}
-        await self._file._writing(lambda: self._drop(key))
+        return await self._file._writing(lambda: self._drop(key, entries))
 
     def _open(self) -> Owners:
         """Return the owners of the file, whose digests change with its keys.
@@ -141,9 +141,12 @@ class SqliteSessionStore:
             )
             return begin
 
-    def _drop(self, key: dict[str, Any]) -> None:
+    def _drop(self, key: dict[str, Any], entries: int | None) -> bool:
         with self._file._turn() as connection, self._file._translating_writer:
+            if entries is not None and connection.execute(SQL["count_entries"], key).get > entries:
+                return False
             connection.execute(SQL["drop_session"], key)
             connection.execute(SQL["drop_entries"], key)
             # What was said may have been forgotten; the log would still hold it.
             self._file._log_holds_forgotten = True
+            return True
