@@ -12,8 +12,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import memstrata
 from memstrata.blocking import MemoryManager, Strata
+from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.wiring import assemble
+
+
+@pytest.fixture
+def world(new_world: Any) -> Any:
+    """A world in which nothing that was said is stored before a test says so."""
+    return new_world(session_extraction="manual")
 
 
 @pytest.fixture
@@ -253,6 +260,17 @@ def test_explain_says_why_the_stored_one_is_not_shown(ana: MemoryManager) -> Non
     assert ana.explain(berlin.id, "Berlin").recalled
 
 
+def test_what_a_digest_cites_can_be_looked_up_within_the_session(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "Actually, I live in Lisbon now.")
+    (hit,) = [h for h in session.memory.recall("Lisbon") if h.memory.key == "location"]
+
+    assert session.memory.get(hit.memory.id) == hit.memory
+    assert session.memory.explain(hit.memory.id, "Lisbon").recalled
+    assert ana.get(hit.memory.id) is None
+    assert ana.explain(hit.memory.id, "Lisbon").excluded == ("not_found",)
+
+
 def test_a_prompt_that_shows_it_does_not_make_it_an_echo(world: Any, ana: MemoryManager) -> None:
     session = ana.session("s")
     said = session.add("user", "I live in Lisbon now.")
@@ -308,7 +326,12 @@ class Coherence(RuleBasedStateMachine):
     def open(self) -> None:
         self.clock = ManualClock()
         made = assemble(
-            ":memory:", inline=True, clock=self.clock, ids=CountingIds(), alarm=self.clock
+            ":memory:",
+            settings=Settings(session_extraction="manual"),
+            inline=True,
+            clock=self.clock,
+            ids=CountingIds(),
+            alarm=self.clock,
         )
         self.strata = Strata(made)
         self.memory = self.strata.manager(user="ana")

@@ -215,9 +215,12 @@ class Reader:
 
     async def known(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
         """Return a memory as :meth:`one` does, though it be expired, given for another purpose or
-        refused: to say that it is.
+        refused: to say that it is. What was stated in the principal's session is found too.
         """
         found = await self._heard([id], scopes)
+        if not found and self._principal.session is not None:
+            said = await self.overlay.memories(to_us(self.now))
+            found = tuple(m for m in said if m.id == id and m.scope in scopes)
         return found[0] if found else None
 
     async def all_known(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:

@@ -18,7 +18,7 @@ from memstrata.domain.memory import Kind, Memory, Origin
 from memstrata.domain.scope import Scope
 from memstrata.domain.session import EntryKind, Logged
 from memstrata.domain.trust import Sensitivity, Source
-from memstrata.domain.value import from_us
+from memstrata.domain.value import from_us, to_us
 from memstrata.language.normalise import content_hash
 from memstrata.manager.services import Services
 
@@ -27,10 +27,6 @@ NOT_STORED = 0
 
 IN_SESSION = "in_session"
 """What its metadata say of it, and reason for which a stored memory gives way to it."""
-
-_FOREVER = 1
-"""When rows of a session became known, µs: before all else, so that they do not tell of how far the
-changes of their owner were seen."""
 
 
 def entry_memory(logged: Logged, owner: Scope, session: str) -> Memory:
@@ -108,7 +104,7 @@ async def rows_of(services: Services, memories: Sequence[Memory]) -> list[Stored
     many = make.is_slow or len(memories) > MANY
     entries = await services.aside(work) if many else work()
     return [
-        StoredRow(m.id, 0, encode_body(m), encode_state(m), entry, _FOREVER, None)
+        StoredRow(m.id, 0, encode_body(m), encode_state(m), entry, to_us(m.known_from), None)
         for m, entry in zip(memories, entries, strict=True)
     ]
 
