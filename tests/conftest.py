@@ -53,7 +53,7 @@ ENCRYPTED = frozenset(
     {"test_forgetting", "test_promotion_delivery", "test_read_journal", "test_sessions"}
 )
 """Stories that are told once more over a file that is encrypted, and so under a key ring: they
-change, remove and bring back what is coded, over several owners."""
+change, remove and bring back what is coded, over several owners, or keep what is sealed."""
 
 
 class World:

@@ -19,6 +19,7 @@ from memstrata.domain.scope import Principal
 from memstrata.domain.session import EntryKind, Logged
 from memstrata.domain.turn import Role, Turn
 from memstrata.domain.value import from_us, to_us
+from memstrata.manager.ahead import Begun
 from memstrata.manager.services import Services
 from memstrata.manager.session_log import SessionLog
 from memstrata.manager.writing import Writer
@@ -77,8 +78,14 @@ class Statements:
             StoreError: If a store cannot be read.
         """
         owner = self._principal.home.owner
-        entries = await SessionLog(self._services, owner, session).entries()
-        held = await self._services.store.held(owner, session=session)
+        asked, entries = Begun(self._services.store.held(owner, session=session)), None
+        try:
+            # While a store over a network says what is held back.
+            entries = await SessionLog(self._services, owner, session).entries()
+        finally:
+            if entries is None:
+                await asked.dismiss()
+        held = await asked
         found = [*(await self._read(session, entries)).said]
         for each in map(decode_held, held):
             candidate = each.candidate
