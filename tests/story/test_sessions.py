@@ -268,15 +268,13 @@ class Followed:
     def __init__(self, world: Any) -> None:
         self.asked: list[str] = []
         self.failing = 0
-        self.at_once = 0
-        self.most_at_once = 0
+        self.meanwhile: Callable[[], object] = lambda: None
         world.strata.services.following.serve(self.catch_up)
 
     async def catch_up(self, principal: Any, session: str) -> None:
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
         self.asked.append(f"{principal.home.user}:{session}:{principal.session}")
-        self.at_once -= 1
+        self.meanwhile()
+        self.asked.append("done")
         if self.failing:
             self.failing -= 1
             raise memstrata.StoreUnavailable("m.db", "busy")
@@ -293,9 +291,27 @@ def test_what_was_said_is_looked_at_soon_after_and_not_before(
 
     world.clock.advance(seconds=1)
 
-    assert followed.asked == ["ana:s:s", "ana:t:t"]
+    assert followed.asked == ["ana:s:s", "done", "ana:t:t", "done"]
     world.clock.advance(seconds=100)
-    assert len(followed.asked) == 2, "nothing was said since"
+    assert len(followed.asked) == 4, "nothing was said since"
+
+
+def test_what_is_said_while_a_log_is_looked_at_is_looked_at_afterwards(
+    world: Any, ana: MemoryManager
+) -> None:
+    followed, session = Followed(world), ana.session("s")
+
+    def go_on() -> None:
+        followed.meanwhile = lambda: None
+        world.strata.services.following.noticed(session.memory.principal, "s")
+        world.clock.advance(seconds=1)
+
+    followed.meanwhile = go_on
+    session.add("user", "One.")
+    world.clock.advance(seconds=1)
+    world.clock.advance(seconds=1)
+
+    assert followed.asked == ["ana:s:s", "done"] * 2
 
 
 def test_what_failed_is_told_and_tried_again(world: Any, ana: MemoryManager) -> None:
@@ -308,7 +324,7 @@ def test_what_failed_is_told_and_tried_again(world: Any, ana: MemoryManager) -> 
     world.clock.advance(seconds=10)
     world.clock.advance(seconds=20)
 
-    assert followed.asked == ["ana:s:s"] * 3
+    assert followed.asked == ["ana:s:s", "done"] * 3
     assert ana.status()["problems"] == []
 
 

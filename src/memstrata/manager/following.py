@@ -56,6 +56,7 @@ class Following:
         self._waiting: dict[Log, None] = {}
         self._failed: dict[Log, str] = {}
         self._task: asyncio.Task[Any] | None = None
+        self._is_looking = False
         self._is_armed = False
         self._is_closed = False
         self._retry_s = RETRY_S
@@ -126,15 +127,16 @@ class Following:
 
     async def _look(self) -> None:
         """Bring every session that waits up to date; those that fail wait on for longer."""
-        if self._task is not None:
-            self._arm(START_S)  # Two alarms may fall together.
+        if self._is_looking:
+            self._arm(START_S)  # Something was said meanwhile; no log is looked at twice at once.
             return
+        self._is_looking = True
         self._task = None if _running_loop() is None else asyncio.current_task()
         try:
             while (log := self._next()) is not None and not self._is_closed:
                 await self._follow(log)
         finally:
-            self._task = None
+            self._task, self._is_looking = None, False
         if self._failed:
             with self._lock:
                 self._waiting.update(dict.fromkeys(self._failed))
