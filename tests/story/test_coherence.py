@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import memstrata
 from memstrata.blocking import MemoryManager, Strata
+from memstrata.domain.session import Observation
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
 from memstrata.wiring import assemble
@@ -258,6 +259,30 @@ def test_explain_says_why_the_stored_one_is_not_shown(ana: MemoryManager) -> Non
 
     assert session.memory.explain(berlin.id, "Berlin").excluded == ("in_session",)
     assert ana.explain(berlin.id, "Berlin").recalled
+
+
+@pytest.mark.parametrize("kept_in_memory", [0, 100])
+def test_another_session_of_the_same_name_begins_with_nothing_said(
+    new_world: Any, kept_in_memory: int
+) -> None:
+    world = new_world(session_extraction="manual", session_hot_entries=kept_in_memory)
+    ana = world.strata.manager(user="ana")
+    session, driver = ana.session("s"), world.strata._driver
+    for said in ("Hello.", "I live in Lisbon now."):
+        session.add("user", said)
+    assert values(session.memory, "location") == ["Lisbon"]
+    assert session.search("Lisbon")[0].memory.origin.turn == 1
+
+    # As another process ends it and begins the next.
+    world.clock.advance(seconds=1)
+    sessions, owner = world.strata.services.sessions, ana.principal.home.owner
+    kept = driver.run(sessions.entries(owner, "s"))
+    driver.run(sessions.drop(owner, "s"))
+    again = [Observation(world.clock.now_us(), kept[0].body)] * 3
+    driver.run(sessions.append(owner, "s", again, now=world.clock.now_us()))
+
+    assert values(session.memory, "location") == []
+    assert {hit.memory.content for hit in session.search("Lisbon")} <= {"Hello."}
 
 
 def test_what_a_digest_cites_can_be_looked_up_within_the_session(ana: MemoryManager) -> None:

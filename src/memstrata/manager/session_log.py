@@ -191,6 +191,16 @@ def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
     return Cleaned(kept, reasons)
 
 
+def goes_on(entries: Sequence[Logged], last: Logged | None) -> bool:
+    """Whether a whole log is that of which an entry was the last; else another has its name now.
+
+    Args:
+        entries: All of the log, from number 0.
+        last: Known of it; None where nothing is.
+    """
+    return last is None or (last.number < len(entries) and entries[last.number] == last)
+
+
 def _differs(found: Sequence[Logged], tail: Sequence[Logged]) -> bool:
     """Whether what is known of a log is not what the store says."""
     known = {each.number: each for each in tail}

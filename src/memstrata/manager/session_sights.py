@@ -11,9 +11,10 @@ from typing import NamedTuple
 from memstrata.domain.change import StoredRow
 from memstrata.domain.cue import Cue
 from memstrata.domain.scope import Principal
+from memstrata.domain.session import Logged
 from memstrata.domain.value import from_us
 from memstrata.manager.services import Services
-from memstrata.manager.session_log import SessionLog
+from memstrata.manager.session_log import SessionLog, goes_on
 from memstrata.manager.session_rows import entry_memory, rows_of
 from memstrata.manager.sights import VECTOR, Sight
 from memstrata.retrieval.overlaying import above
@@ -24,13 +25,13 @@ class _Filed(NamedTuple):
     """A log as far as it was filed.
 
     Attributes:
-        upto: Number of the last entry that was.
+        last: The last entry that was; None for an empty log.
         rows: Of all of them.
         frozen: Their columns.
         is_whole: Whether each has its vector, where there are any.
     """
 
-    upto: int
+    last: Logged | None
     rows: tuple[StoredRow, ...]
     frozen: Frozen
     is_whole: bool
@@ -65,13 +66,15 @@ class SessionSights:
         hot = self._services.hot.of(self._owner, session)
         name = (_Filed, make.recipe)
         known: _Filed | None = hot.derived.get(name)
-        upto = -1 if known is None or not known.is_whole else known.upto
-        last = entries[-1].number if entries else -1
-        if known is not None and upto == last:
+        if known is not None and not (known.is_whole and goes_on(entries, known.last)):
+            known = None
+        begin = 0 if known is None or known.last is None else known.last.number + 1
+        if known is not None and begin == len(entries):
             return known
-        new = [entry_memory(one, self._owner, session) for one in entries if one.number > upto]
-        rows = (*(known.rows if known and upto >= 0 else ()), *await rows_of(self._services, new))
+        new = [entry_memory(one, self._owner, session) for one in entries[begin:]]
+        rows = (*(known.rows if known else ()), *await rows_of(self._services, new))
         whole = all(make.made(row.entry) for row in rows)
+        last = entries[-1] if entries else None
         filed = _Filed(last, rows, above(None, rows, make.dimensions), whole)
         hot.derived[name] = filed
         return filed

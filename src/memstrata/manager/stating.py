@@ -21,7 +21,7 @@ from memstrata.domain.turn import Role, Turn
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
 from memstrata.manager.services import Services
-from memstrata.manager.session_log import SessionLog
+from memstrata.manager.session_log import SessionLog, goes_on
 from memstrata.manager.writing import Writer
 
 FOR_THE_SESSION = frozenset({"session_only_category", "implicit_preference"})
@@ -53,12 +53,12 @@ class _Read(NamedTuple):
     """How far a log was read.
 
     Attributes:
-        upto: Number of the last entry that was.
+        last: The last entry that was; None for nothing.
         topic: What a repair in the next turn would be about.
         said: What was found.
     """
 
-    upto: int = -1
+    last: Logged | None = None
     topic: Candidate | None = None
     said: tuple[Stated, ...] = ()
 
@@ -101,7 +101,9 @@ class Statements:
         policy = self._writer.policy(self._principal.home)
         name = (Stated, self._principal.home, policy.hash)
         known: _Read = hot.derived.get(name, _Read())
-        new = [one for one in entries if one.number > known.upto]
+        if not goes_on(entries, known.last):
+            known = _Read()
+        new = entries if known.last is None else entries[known.last.number + 1 :]
         if not new:
             return known
         work = partial(self._gone_on, known, new, session)
@@ -119,7 +121,7 @@ class Statements:
             said += [Stated(logged.at, logged.number, one) for one in self._meant(found, turn)]
             keyed = [one for one in found if one.key and not one.retracts]
             topic = keyed[-1] if keyed else None
-        return _Read(new[-1].number, topic, tuple(said))
+        return _Read(new[-1], topic, tuple(said))
 
     def _meant(self, found: Sequence[Candidate], turn: Turn) -> Iterator[Candidate]:
         """Yield what holds in the session as policy has it."""
