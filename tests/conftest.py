@@ -32,6 +32,7 @@ NO_SKIPS = "NO_SKIPS"
 
 ON_POSTGRES = frozenset(
     {
+        "test_coherence",
         "test_collected_everywhere",
         "test_consent",
         "test_forgetting",
@@ -44,6 +45,7 @@ ON_POSTGRES = frozenset(
         "test_rights",
         "test_safety_records",
         "test_same_answers",
+        "test_sessions",
         "test_world_time",
     }
 )
@@ -51,10 +53,16 @@ ON_POSTGRES = frozenset(
 before and after it; a database for each would cost minutes."""
 
 ENCRYPTED = frozenset(
-    {"test_forgetting", "test_promotion_delivery", "test_read_journal", "test_safety_records"}
+    {
+        "test_forgetting",
+        "test_promotion_delivery",
+        "test_read_journal",
+        "test_safety_records",
+        "test_sessions",
+    }
 )
 """Stories that are told once more over a file that is encrypted, and so under a key ring: they
-change, remove and bring back what is coded, over several owners."""
+change, remove and bring back what is coded, over several owners, or keep what is sealed."""
 
 
 class World:

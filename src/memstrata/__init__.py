@@ -51,6 +51,7 @@ from memstrata.domain.errors import (
     PolicyInvalid,
     QuotaExceeded,
     ScopeDenied,
+    SessionEnded,
     SourceUnavailable,
     StoreCorrupt,
     StoreError,
@@ -80,6 +81,8 @@ from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.review import Keep, Review, ReviewStatus
 from memstrata.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
 from memstrata.domain.scope import Grant, Principal, Right, Scope
+from memstrata.domain.session import Entry, EntryKind, LoggedEntry, OpenSession
+from memstrata.domain.session_end import EndedBy, SessionEndReport
 from memstrata.domain.syncing import OwnerSync, SyncReport, SyncStatus
 from memstrata.domain.task import TaskPhase, TaskReport
 from memstrata.domain.tool import Tool, ToolReply
@@ -92,12 +95,13 @@ if TYPE_CHECKING:
     from memstrata.adapters.knowledge_http import HttpSource
     from memstrata.adapters.presidio import PresidioFinder
     from memstrata.audit import AuditProblem, AuditReport
-    from memstrata.blocking import Admin, MemoryManager, Strata, Task, Triggers
+    from memstrata.blocking import Admin, MemoryManager, Session, Strata, Task, Triggers
     from memstrata.integrations.wrap import wrap
     from memstrata.integrations.wrap_memory import WrappedMemory
     from memstrata.manager import (
         AsyncAdmin,
         AsyncMemoryManager,
+        AsyncSession,
         AsyncTask,
         AsyncTriggers,
         TriggerMode,
@@ -119,6 +123,7 @@ _LAZY = {
     "Admin": "memstrata.blocking",
     "AsyncAdmin": "memstrata.manager",
     "AsyncMemoryManager": "memstrata.manager",
+    "AsyncSession": "memstrata.manager",
     "AsyncStrata": "memstrata.strata",
     "AsyncTask": "memstrata.manager",
     "AsyncTriggers": "memstrata.manager",
@@ -130,6 +135,7 @@ _LAZY = {
     "MemoryManager": "memstrata.blocking",
     "ModelClassifier": "memstrata.adapters.classifying",
     "PresidioFinder": "memstrata.adapters.presidio",
+    "Session": "memstrata.blocking",
     "Settings": "memstrata.settings",
     "Strata": "memstrata.blocking",
     "Task": "memstrata.blocking",
@@ -256,6 +262,7 @@ __all__ = [
     "Ageing",
     "AsyncAdmin",
     "AsyncMemoryManager",
+    "AsyncSession",
     "AsyncStrata",
     "AsyncTask",
     "AsyncTriggers",
@@ -274,6 +281,9 @@ __all__ = [
     "DigestItem",
     "Draft",
     "DryRun",
+    "EndedBy",
+    "Entry",
+    "EntryKind",
     "ErasureReceipt",
     "ErasureState",
     "Event",
@@ -302,6 +312,7 @@ __all__ = [
     "KeysReport",
     "Kind",
     "Layer",
+    "LoggedEntry",
     "Made",
     "Memory",
     "MemoryManager",
@@ -315,6 +326,7 @@ __all__ = [
     "ModelUnavailable",
     "MoveRefused",
     "NotReplayable",
+    "OpenSession",
     "Opinion",
     "Origin",
     "Outcome",
@@ -349,6 +361,9 @@ __all__ = [
     "SecondLook",
     "Seen",
     "Sensitivity",
+    "Session",
+    "SessionEndReport",
+    "SessionEnded",
     "Settings",
     "Severity",
     "Skipped",

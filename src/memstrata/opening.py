@@ -15,6 +15,7 @@ from memstrata.adapters.records_memory import DictRecords
 from memstrata.adapters.session_memory import DictSessionStore
 from memstrata.adapters.session_sqlite import SqliteSessionStore
 from memstrata.adapters.sqlite_coded import CodedSqliteStore
+from memstrata.adapters.sqlite_file import SqliteFile
 from memstrata.adapters.store_memory import DictStore
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.choosing import (
@@ -104,22 +105,21 @@ def open_store(
     return _under_ring(partial(CodedSqliteStore.under, path=path, **how), settings, keys, path)
 
 
-def open_sessions(store: MemoryStore, settings: Settings, *, inline: bool) -> SessionStore:
-    """Open the sessions that lie where an open store of memories does.
+def open_sessions(store: MemoryStore) -> SessionStore:
+    """Return the sessions that lie where an open store of memories does, over what it has open.
 
-    Raises:
-        StoreError: If they cannot be opened.
+    They are closed with it; of a store without a place for sessions, such as one of the host's
+    own, they are in memory.
     """
-    if isinstance(store, DictStore):
-        return DictSessionStore()
-    if isinstance(store, SqliteStore):
-        return SqliteSessionStore.open(
-            store.location,
-            busy_timeout_s=settings.busy_timeout_s,
-            synchronous=settings.synchronous,
-            inline=inline,
-        )
-    raise NotImplementedError
+    if isinstance(store, SqliteFile):
+        return SqliteSessionStore(store)
+    if not isinstance(store, DictStore) and store.location.startswith(POSTGRES):
+        from memstrata.adapters.postgres_database import PostgresDatabase
+        from memstrata.adapters.session_postgres import PostgresSessionStore
+
+        if isinstance(store, PostgresDatabase):
+            return PostgresSessionStore(store)
+    return DictSessionStore(store if isinstance(store, DictStore) else None)
 
 
 def open_records(

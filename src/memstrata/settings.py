@@ -76,6 +76,14 @@ class Settings(BaseSettings):
         feedback_days: How long session feedback is kept, in days.
         alerts: Figures of ``get_metrics`` to thresholds other than the built-in ones
             (docs/metrics.md).
+        session_idle_minutes: So long after its last entry a session counts as left, in minutes.
+        session_hot_entries: Entries of one session that stay in memory.
+        session_hot_entries_per_user: Entries of all sessions of a user that do.
+        session_hot_minutes: How long they do without being used, in minutes.
+        session_eviction: What gives way there: ``lru``, ``fifo`` or ``ttl`` (docs/sessions.md).
+        session_hot_sessions: Sessions of all users of which any entry stays in memory.
+        session_extraction: ``background`` looks for what is worth remembering soon after it was
+            said, in a process that goes on; ``manual`` at checkpoints and at the end.
         backup_dir: Directory for backups of the whole store; with it a long-lived process takes
             them of itself. None: only when asked to, into a directory beside the store.
         backup_every_minutes: From one backup to the next, in minutes.
@@ -167,6 +175,13 @@ class Settings(BaseSettings):
     remote_keys_file: Path | None = None
     remote_key_vault: str | Path | None = None
     sync_every_seconds: float = Field(default=60.0, gt=0)
+    session_idle_minutes: float = Field(default=20.0, gt=0)
+    session_hot_entries: int = Field(default=100, ge=0)
+    session_hot_entries_per_user: int = Field(default=1_000, ge=0)
+    session_hot_minutes: float = Field(default=60.0, gt=0)
+    session_eviction: Literal["lru", "fifo", "ttl"] = "lru"
+    session_hot_sessions: int = Field(default=256, ge=1)
+    session_extraction: Literal["background", "manual"] = "background"
     backup_dir: Path | None = None
     backup_every_minutes: float = Field(default=30.0, gt=0)
     backup_keep: int = Field(default=48, ge=1)

@@ -319,6 +319,7 @@ class AsyncStrata:
 
     async def close(self) -> None:
         """Write down what readers did, close the store and the models; twice does no harm."""
+        await self._services.following.close()
         await self._services.housekeeping.close()
         await self._services.reindexing.close()
         await self._services.backups.close()
@@ -331,6 +332,7 @@ class AsyncStrata:
             self._services.records.store.close()
             await self._services.store.close()
         self._services.library.close()
+        self._services.hot.clear()
         self._services.indexes.clear()  # what is warm must not answer for a store that is gone
         for close in self._services.closers:
             close()

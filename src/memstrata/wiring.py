@@ -33,6 +33,7 @@ from memstrata.domain.collecting import GcRules
 from memstrata.domain.errors import ConfigurationError
 from memstrata.domain.metrics import thresholds_with
 from memstrata.domain.records import RecordRules
+from memstrata.domain.session import Eviction, SessionRules
 from memstrata.domain.value import shown
 from memstrata.domain.working import WorkingRules
 from memstrata.manager import Services
@@ -40,12 +41,14 @@ from memstrata.manager.background import Background
 from memstrata.manager.backing_up import Backups
 from memstrata.manager.collecting import keep_house
 from memstrata.manager.counting import Counters
+from memstrata.manager.following import Following
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.library import Library
 from memstrata.manager.metering import MeteredModel
 from memstrata.manager.reindexing import Remaker
 from memstrata.manager.replica import Replica
+from memstrata.manager.sessions import follow_sessions
 from memstrata.manager.shelves import Shelves
 from memstrata.opening import Keys, choose_remote, open_records, open_sessions, open_store, place_of
 from memstrata.policy.book import PolicyBook
@@ -71,6 +74,7 @@ from memstrata.providing import choose_model
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.indexer import Indexer
+from memstrata.session import HotSessions
 from memstrata.strata import AsyncStrata
 
 if TYPE_CHECKING:
@@ -189,9 +193,12 @@ def assemble(
         ),
         aside=aside,
         model=None if language.model is None else MeteredModel(language.model, counters),
-        sessions=open_sessions(store, chosen, inline=inline),
         counters=counters,
         thresholds=thresholds,
+        sessions=open_sessions(store),
+        session_rules=(session_rules := _session_rules(chosen)),
+        hot=HotSessions(session_rules),
+        following=Following(_following(chosen, clock, alarm)),
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),
             hybrid_weight=chosen.hybrid_weight,
@@ -216,6 +223,7 @@ def assemble(
     keep_house(services)
     if replica is not None:
         replica.serve(services)
+    follow_sessions(services)
     return AsyncStrata(services)
 
 
@@ -310,6 +318,24 @@ def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Al
     if settings.reindex == "manual":
         return None
     return alarm or (PatientAlarm() if clock is None else None)
+
+
+def _following(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
+    """Return what wakes those who follow sessions, or None where that is left to their ends."""
+    if settings.session_extraction == "manual":
+        return None
+    return alarm or (PatientAlarm() if clock is None else None)
+
+
+def _session_rules(settings: Settings) -> SessionRules:
+    return SessionRules(
+        idle_minutes=settings.session_idle_minutes,
+        hot_entries=settings.session_hot_entries,
+        hot_entries_per_user=settings.session_hot_entries_per_user,
+        hot_minutes=settings.session_hot_minutes,
+        eviction=Eviction(settings.session_eviction),
+        hot_sessions=settings.session_hot_sessions,
+    )
 
 
 def _sweeping(

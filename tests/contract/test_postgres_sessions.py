@@ -7,6 +7,7 @@ from memstrata.testing.session_contract import SessionStoreContract, drive
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
 from memstrata.adapters.session_postgres import PostgresSessionStore
+from memstrata.adapters.store_postgres import PostgresStore
 
 
 class TestPostgresSessions(SessionStoreContract):
@@ -20,3 +21,19 @@ class TestPostgresSessions(SessionStoreContract):
     def reopened(self, store):
         drive(store, store.close())
         return PostgresSessionStore.open(self.url)
+
+
+class TestPostgresSessionsOfAnOpenStore(SessionStoreContract):
+    """Over the pool of the store that has the database open, as a memstrata opens them."""
+
+    @pytest.fixture
+    def store(self, postgres, database):
+        self.url = postgres.url("memstrata_app", database)
+        self.memories = PostgresStore.open(self.url)
+        yield PostgresSessionStore(self.memories)
+        drive(self.memories, self.memories.close())
+
+    def reopened(self, store):
+        drive(self.memories, self.memories.close())
+        self.memories = PostgresStore.open(self.url)
+        return PostgresSessionStore(self.memories)

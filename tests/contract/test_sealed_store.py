@@ -25,6 +25,19 @@ class TestSealedSessionStore(SessionStoreContract):
         return self.opened(store.location)
 
 
+class TestSessionsOfAnOpenSealedStore(SessionStoreContract):
+    @pytest.fixture
+    def store(self, tmp_path):
+        self.memories = sealed_store(tmp_path / "m.db")
+        yield SqliteSessionStore(self.memories)
+        drive(self.memories, self.memories.close())
+
+    def reopened(self, store):
+        drive(self.memories, self.memories.close())
+        self.memories = sealed_store(store.location)
+        return SqliteSessionStore(self.memories)
+
+
 class TestBackupsOfASealedStore(RevertibleStoreContract):
     vault = None
 

@@ -6,6 +6,8 @@ import pytest
 
 from memstrata.adapters.session_sqlite import SqliteSessionStore
 from memstrata.adapters.store_sqlite import SqliteStore
+from memstrata.domain.errors import StoreUnavailable
+from memstrata.testing.samples import ALICE
 from memstrata.testing.session_contract import SessionStoreContract, drive
 
 
@@ -38,3 +40,29 @@ class TestSqliteSessionsBesideMemories(TestSqliteSessions):
         yield store
         drive(store, store.close())
         drive(memories, memories.close())
+
+
+class TestSqliteSessionsOfAnOpenStore(TestSqliteSessions):
+    """Over the connections of the store that has the file open, as a memstrata opens them."""
+
+    @pytest.fixture
+    def store(self, tmp_path):
+        self.memories = SqliteStore.open(tmp_path / "m.db", synchronous="normal")
+        yield SqliteSessionStore(self.memories)
+        drive(self.memories, self.memories.close())
+
+    def reopened(self, store):
+        drive(self.memories, self.memories.close())
+        self.memories = SqliteStore.open(store.location, synchronous="normal")
+        return SqliteSessionStore(self.memories)
+
+    def test_closing_the_sessions_leaves_the_memories_open(self, store):
+        drive(store, store.close())
+
+        assert drive(self.memories, self.memories.owners()) == ()
+
+    def test_a_closed_file_has_no_sessions_either(self, store):
+        drive(self.memories, self.memories.close())
+
+        with pytest.raises(StoreUnavailable):
+            drive(store, store.sessions(ALICE))

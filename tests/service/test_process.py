@@ -214,6 +214,7 @@ PAIRS = [
     (blocking.Triggers, manager.AsyncTriggers),
     (blocking.TaskVerbs, AsyncTaskVerbs),
     (blocking.Task, manager.AsyncTask),
+    (blocking.Session, manager.AsyncSession),
     (blocking.Admin, manager.AsyncAdmin),
     (blocking.Agent, AsyncAgent),
 ]

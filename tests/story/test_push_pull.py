@@ -140,7 +140,7 @@ def test_a_models_call_is_carried_out(ana: MemoryManager) -> None:
         ({"query": "x" * 241}, "query_too_long"),
         ({"query": "x", "top_k": 7}, "top_k"),
         ({"query": "x", "top_k": "many"}, "top_k"),
-        ({"query": "x", "layer": "l1"}, "layer"),
+        ({"query": "x", "layer": "l3"}, "layer"),
         ({"query": "x", "layer": ["l2"]}, "layer"),
         ({"query": "x", "scope": "/global/"}, "unknown_argument"),
     ],

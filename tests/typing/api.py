@@ -102,6 +102,27 @@ def modes() -> None:
         assert_type(strata.sync_status(), memstrata.SyncStatus)
 
 
+def sessions(memory: memstrata.MemoryManager) -> None:
+    with memory.session("thread-7") as session:
+        added = session.add("user", "Never suggest brand X.", speaker="Ana", at=None)
+        assert_type(added, memstrata.LoggedEntry)
+        assert_type(added.number, int)
+        assert_type(session.add_tool("search", {"hits": 3}, failed=True), memstrata.LoggedEntry)
+        assert_type(session.decide("Brand Y.", importance="high"), memstrata.LoggedEntry)
+        assert_type(session.entries(), tuple[memstrata.LoggedEntry, ...])
+        assert_type(session.search("brand", limit=5), memstrata.Recall)
+        assert_type(session.checkpoint(), memstrata.SessionEndReport)
+        assert_type(session.memory, memstrata.MemoryManager)
+    assert_type(session.end(), memstrata.SessionEndReport)
+    assert_type(memory.sessions(), tuple[memstrata.OpenSession, ...])
+
+
+async def sessions_awaited(memory: memstrata.AsyncMemoryManager) -> None:
+    async with memory.session("thread-7") as session:
+        assert_type(await session.add("user", "Hello."), memstrata.LoggedEntry)
+    assert_type(session, memstrata.AsyncSession)
+
+
 def blocking() -> None:
     with memstrata.open("memory.db", mode="local") as strata:
         memory = strata.manager(user="alice", org="acme", agent=None, session="s", purpose=None)

@@ -1,7 +1,7 @@
 """Sessions in a PostgreSQL database, kept apart by the same policies as memories."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from memstrata.adapters.postgres_database import PostgresDatabase
 from memstrata.adapters.postgres_pool import Statement, bind
@@ -12,16 +12,49 @@ from memstrata.adapters.store_sessions import (
     session_body,
     session_key,
 )
+from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.scope import Scope
 from memstrata.domain.session import Observation, SessionEntry, SessionRecord
+from memstrata.ports import Capability
 
 
-class PostgresSessionStore(PostgresDatabase):
-    """A :class:`~memstrata.ports.SessionStore` in a PostgreSQL database; see
+class PostgresSessionStore:
+    """A :class:`~memstrata.ports.SessionStore` over an open
     :class:`~memstrata.adapters.postgres_database.PostgresDatabase`.
 
-    An append is one round trip, one that is tried again two.
+    Beside a store of memories it uses that one's pool and keys. An append is one round trip, one
+    that is tried again two.
+
+    Args:
+        database: What is open.
+        owns_database: Whether the database is closed with it.
     """
+
+    def __init__(self, database: PostgresDatabase, *, owns_database: bool = False) -> None:
+        self._database = database
+        self._owns_database = owns_database
+        self._closed = False
+        self.capabilities = database.capabilities & (
+            PostgresDatabase.capabilities | {Capability.SEALED}
+        )
+        self.location = database.location
+
+    @classmethod
+    def open(cls, url: str, **options: Any) -> Self:
+        """Open a database for sessions alone.
+
+        Args:
+            url: As of :meth:`~memstrata.adapters.postgres_database.PostgresDatabase.open`, like
+                the options and what is raised.
+            options: See there.
+        """
+        return cls(PostgresDatabase.open(url, **options), owns_database=True)
+
+    async def close(self) -> None:
+        """See the port."""
+        self._closed = True
+        if self._owns_database:
+            await self._database.close()
 
     async def append(
         self,
@@ -34,7 +67,7 @@ class PostgresSessionStore(PostgresDatabase):
         first: int | None = None,
     ) -> int:
         """See the port."""
-        known = self._owners.of(owner)
+        known = self._open()._owners.of(owner)
         key: dict[str, Any] = {"owner": known.name, "tag": session_key(known, session)}
         body = session_body(known, session)
         opened: Statement = ("open_session", {**key, "now": now, "due_at": due_at, "body": body})
@@ -42,12 +75,12 @@ class PostgresSessionStore(PostgresDatabase):
         begun = bind(
             [known.name],
             writable=[known.name],
-            timeout_s=self._pool.timeout_s,
-            lock_s=self._busy_timeout_s,
+            timeout_s=self._database._pool.timeout_s,
+            lock_s=self._database._busy_timeout_s,
         )
-        limit_s = self._turn_timeout_s
-        self._check_usable()
-        async with self._pool.line(limit_s) as line:
+        limit_s = self._database._turn_timeout_s
+        self._open()._check_usable()
+        async with self._database._pool.line(limit_s) as line:
             if first is None:
                 sent = (begun, opened, counted, _appended(key, observations))
                 *_, count, _ = await line.run(*sent, timeout_s=limit_s)
@@ -58,40 +91,57 @@ class PostgresSessionStore(PostgresDatabase):
             standing = [SessionEntry._make(row) for row in stood]
             begin, new = next_number(count[0][0], observations, first, standing)
             added = _appended(key, new)
-            await line.run(added, ("commit", None), timeout_s=self._pool.timeout_s)
+            await line.run(added, ("commit", None), timeout_s=self._database._pool.timeout_s)
             return begin
 
     async def entries(
         self, owner: Scope, session: str, *, after: int = -1, limit: int = 1000
     ) -> tuple[SessionEntry, ...]:
         """See the port."""
-        known = self._owners.of(owner)
+        known = self._open()._owners.of(owner)
         asked = {"tag": session_key(known, session), "after": after, "limit": max(limit, 0)}
-        found = await self._ask([known.name], "entries", owner=known.name, **asked)
+        found = await self._database._ask([known.name], "entries", owner=known.name, **asked)
         return tuple(map(SessionEntry._make, found))
 
     async def sessions(self, owner: Scope) -> tuple[SessionRecord, ...]:
         """See the port."""
-        name = self._owners.of(owner).name
-        found = await self._ask([name], "sessions", owner=name)
+        name = self._open()._owners.of(owner).name
+        found = await self._database._ask([name], "sessions", owner=name)
         return in_order_of_start(read_sessions(self.location, found))
 
     async def due(self, now: int, *, limit: int = 100) -> tuple[tuple[Scope, SessionRecord], ...]:
         """See the port."""
-        self._check_usable()
+        self._open()._check_usable()
         asked: Statement = ("sessions_due", {"now": now, "limit": max(limit, 0)})
-        (found,) = await self._pool.ask_as(self._operator, asked)
+        (found,) = await self._database._pool.ask_as(self._database._operator, asked)
         return tuple(read_sessions(self.location, (row[:-1] for row in found)))
 
-    async def drop(self, owner: Scope, session: str) -> None:
+    async def drop(self, owner: Scope, session: str, *, entries: int | None = None) -> bool:
         """See the port."""
-        known = self._owners.of(owner)
+        known = self._open()._owners.of(owner)
         key = {"owner": known.name, "tag": session_key(known, session)}
-        begun = bind([known.name], writable=[known.name], timeout_s=self._pool.timeout_s)
-        self._check_usable()
-        async with self._pool.line() as line:
-            sent = (begun, ("drop_session", key), ("drop_entries", key))
-            await line.run(*sent, timeout_s=self._pool.timeout_s)
+        pool = self._database._pool
+        begun = bind([known.name], writable=[known.name], timeout_s=pool.timeout_s)
+        self._open()._check_usable()
+        async with pool.line() as line:
+            # Its row first: who appends waits for it, and is counted if he came before.
+            sent = (("begin", None), begun, ("drop_session", key), ("count_entries", key))
+            *_, count = await line.run(*sent, timeout_s=pool.timeout_s)
+            if entries is not None and count[0][0] > entries:
+                return False
+            gone = (("drop_entries", key), ("commit", None))
+            await line.run(*gone, timeout_s=pool.timeout_s)
+            return True
+
+    def _open(self) -> PostgresDatabase:
+        """Return what is open.
+
+        Raises:
+            StoreUnavailable: If the sessions are closed.
+        """
+        if self._closed:
+            raise StoreUnavailable(self.location, "the store is closed")
+        return self._database
 
 
 def _appended(key: dict[str, Any], observations: Sequence[Observation]) -> Statement:

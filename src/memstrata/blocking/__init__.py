@@ -10,6 +10,7 @@ from memstrata.blocking.driver import Driver
 from memstrata.blocking.echoes import EchoVerbs
 from memstrata.blocking.manager import MemoryManager
 from memstrata.blocking.prompt import PromptVerbs, Triggers
+from memstrata.blocking.session import Session, SessionVerbs
 from memstrata.blocking.strata import Admin, Agent, Strata
 from memstrata.blocking.task import Task, TaskVerbs
 
@@ -22,6 +23,8 @@ __all__ = [
     "EchoVerbs",
     "MemoryManager",
     "PromptVerbs",
+    "Session",
+    "SessionVerbs",
     "Strata",
     "Task",
     "TaskVerbs",

@@ -19,6 +19,7 @@ from memstrata.blocking.hygiene import HygieneVerbs
 from memstrata.blocking.knowledge import KnowledgeVerbs
 from memstrata.blocking.prompt import PromptVerbs
 from memstrata.blocking.recording import RecordingVerbs
+from memstrata.blocking.session import SessionVerbs
 from memstrata.blocking.task import TaskVerbs
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.memory import Draft, Kind, Memory
@@ -42,6 +43,7 @@ class MemoryManager(
     TaskVerbs,
     KnowledgeVerbs,
     RecordingVerbs,
+    SessionVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -53,6 +55,8 @@ class MemoryManager(
         self._hygiene = self._echoes = self._cycling = self._holding = self._tasks = manager
         self._hygiene = self._echoes = self._cycling = self._holding = self._knowing = manager
         self._hygiene = self._echoes = self._cycling = self._holding = self._recording = manager
+        self._hygiene = self._echoes = self._cycling = self._holding = manager
+        self._talking = manager
 
     @property
     def principal(self) -> Principal:

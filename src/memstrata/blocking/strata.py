@@ -130,6 +130,7 @@ class Strata:
         strata.services.backups.driven_by(self._driver.run)
         if strata.services.replica is not None:
             strata.services.replica.driven_by(self._driver.run)
+        strata.services.following.driven_by(partial(self._driver.run, asks_model=True))
 
     @property
     def services(self) -> Services:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -28,6 +28,7 @@ from memstrata.cli import (
     reindexing,
     render,
     scanning,
+    sessions,
     syncing,
 )
 from memstrata.cli.options import (
@@ -50,9 +51,6 @@ from memstrata.domain.errors import (
     OwnerRequired,
 )
 from memstrata.domain.scope import DEFAULT_ORG
-
-if TYPE_CHECKING:
-    pass
 
 
 class _Group(TyperGroup):
@@ -86,6 +84,7 @@ agent_app = typer.Typer(help="The reference agent.", no_args_is_help=True, rich_
 db_app = typer.Typer(help="The database.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(db_app, name="db")
 app.add_typer(session_app, name="session")
+sessions.register(session_app)
 app.add_typer(audit_app, name="audit")
 app.add_typer(policy_app, name="policy")
 app.add_typer(agent_app, name="agent")
@@ -196,6 +195,9 @@ def recall(
     floor: Annotated[float | None, typer.Option(help="Least relevance, 0 to 1.")] = None,
     scope: Scopes = None,
     filter: Filter = None,
+    layer: Annotated[
+        str, typer.Option(help="l2: memory; l1: the log of --session; l3: documents; all.")
+    ] = "l2",
 ) -> None:
     """Show the memories that serve a query, best first, with the reasons."""
     chosen: Options = context.obj
@@ -209,6 +211,7 @@ def recall(
             floor=floor,
             scopes=scope,
             filter=json_of("--filter", filter),
+            layer=layer,
         )
     chosen.show(found, render.recall)
 

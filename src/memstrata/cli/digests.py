@@ -67,7 +67,10 @@ def search(
     query: Annotated[str, typer.Argument()],
     top_k: Annotated[int | None, typer.Option("--top-k", "-k", help="At most this many.")] = None,
     layer: Annotated[
-        str, typer.Option(help="l2: memory; l3: documents of MEMSTRATA_KNOWLEDGE; all.")
+        str,
+        typer.Option(
+            help="l2: memory; l1: the log of --session; l3: documents of MEMSTRATA_KNOWLEDGE; all."
+        ),
     ] = "l2",
 ) -> None:
     """Show what a model's search_memory would find, as the block that it would be given."""

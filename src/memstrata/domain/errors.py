@@ -12,6 +12,7 @@ MemstrataError
 ├── UndoRefused             do what the message says instead: it cannot be taken back as it is
 ├── QuotaExceeded           make room, or wait: what, how many, for how long
 ├── NotReplayable           give up: part of what was shown is erased or refused
+├── SessionEnded            open the session again: this handle has ended it
 ├── PolicyInvalid           fix the policy file: line, key, nearest right name
 ├── ConfigurationError      fix the settings or the installation
 │   ├── MissingExtra        install the extra that is named
@@ -122,6 +123,20 @@ class PhaseError(MemstrataError):
         self.legal = legal
         advice = f"possible now: {', '.join(legal)}" if legal else "it is over; start another"
         super().__init__(f"{call} is not possible while the task is in {phase!r}; {advice}")
+
+
+class SessionEnded(MemstrataError):
+    """A call on a session that this handle has ended; nothing was written.
+
+    Attributes:
+        session: Its name.
+    """
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(
+            f"session {session!r} has ended; memory.session({session!r}) begins it anew"
+        )
 
 
 class NotReplayable(MemstrataError):

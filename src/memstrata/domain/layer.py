@@ -10,14 +10,17 @@ from memstrata.domain.value import shown
 
 
 class Layer(StrEnum):
-    """A storage stratum that is searched: ``l2`` is long-term memory, ``l3`` external knowledge."""
+    """A storage stratum that is searched: ``l1`` is the log of a session, ``l2`` long-term memory,
+    ``l3`` external knowledge.
+    """
 
+    L1 = "l1"
     L2 = "l2"
     L3 = "l3"
 
 
 EVERY = "all"
-"""What a caller says who means every layer."""
+"""What a caller says who means memory and documents; what a session said is asked by itself."""
 
 MEMORY: tuple[Layer, ...] = (Layer.L2,)
 """What is read where nobody asks for more."""
@@ -28,16 +31,19 @@ def layers_of(field: str, raw: object) -> tuple[Layer, ...]:
 
     Args:
         field: How errors name the argument.
-        raw: ``l2``, ``l3`` or ``all``, or several names.
+        raw: ``l1``, ``l2``, ``l3`` or ``all``, or several names but ``l1``.
 
     Raises:
-        InvalidInput: If a name is none, or there is no name.
+        InvalidInput: If a name is none, there is no name, or ``l1`` is one of several.
     """
     if raw == EVERY:
-        return tuple(Layer)
+        return (Layer.L2, Layer.L3)
     names = [raw] if isinstance(raw, str) or not isinstance(raw, Sequence) else [*raw]
     strange = [name for name in names if name not in [*Layer]]
     if strange or not names:
         named = shown(strange[0]) if strange else "nothing"
-        raise InvalidInput(field, f"must be 'l2', 'l3', 'all' or several of them, not {named}")
+        known = "'l1', 'l2', 'l3', 'all' or several of them"
+        raise InvalidInput(field, f"must be {known}, not {named}")
+    if Layer.L1 in names and len(names) > 1:
+        raise InvalidInput(field, "'l1' is searched by itself: ask once more for the others")
     return tuple(layer for layer in Layer if layer in names)

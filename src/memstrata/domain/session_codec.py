@@ -13,7 +13,7 @@ from memstrata.domain.session import Entry, EntryKind, Logged, Observation, Sess
 from memstrata.domain.turn import Role
 
 _PLAIN = ("text", "speaker", "tool", "failed", "key", "task")
-_EMPTY: tuple[object, ...] = (None, False, {}, Importance.NORMAL.value)
+_EMPTY: tuple[object, ...] = (None, False, {}, [], Importance.NORMAL.value)
 
 
 def encode_entry(entry: Entry, at: int) -> Observation:
@@ -41,5 +41,6 @@ def _entry(fields: dict[str, Any]) -> Entry:
         role=Role(fields["role"]),
         importance=Importance(fields.get("importance", Importance.NORMAL)),
         details=MappingProxyType(fields.get("details", {})),
+        marks=tuple(fields.get("marks", ())),
         **{name: fields[name] for name in _PLAIN if name in fields},
     )

@@ -66,6 +66,12 @@ class Asker:
             await self._services.store.journal(told)
         return readable
 
+    def _check_session(self, given: Sequence[object]) -> None:
+        if self._principal.session is None:
+            raise InvalidInput("layer", "'l1' is what a session holds; name the session")
+        if any(value is not None for value in given):
+            raise InvalidInput("layer", "of 'l1' no other time or scope can be asked")
+
     def _entry(self, scope: Scope, verb: str) -> JournalEntry:
         principal = self._principal
         told = {"by": principal.name, "agent": principal.agent, "scope": scope.path, "verb": verb}
@@ -121,7 +127,7 @@ class Asker:
             floor: Least relevance.
             scopes: Only these.
             preference_bias: Whether preference keys get a bonus.
-            layer: Where to look: ``l2``, ``l3``, ``all``, or several of them.
+            layer: Where to look: ``l1``, ``l2``, ``l3``, ``all``, or several of them.
 
         Raises:
             InvalidInput: Naming the argument.
@@ -130,6 +136,9 @@ class Asker:
         layers = MEMORY if layer is Layer.L2 else layers_of("layer", layer)
         if Layer.L3 in layers and (known_at, valid_at) != (None, None):
             raise InvalidInput("layer", "documents have no past: of another time ask 'l2'")
+        if Layer.L1 in layers:
+            self._check_session(given=(known_at, valid_at, scopes))
+            scopes = [self._principal.home.owner.path]
         biased = flag("preference_bias", preference_bias)
         policy = self._services.policies.policy_for(self._principal.home.org)
         named_keys = policy.recall.preference_keys

@@ -20,6 +20,8 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Hit
 from memstrata.domain.receipt import Dropped, Page, Receipt, Trigger
 from memstrata.domain.scope import Principal
+from memstrata.domain.trust import Trust
+from memstrata.domain.value import to_us
 from memstrata.hygiene.stances import GUARD, warns
 from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker, between, sequence
@@ -27,6 +29,7 @@ from memstrata.manager.floors import Floors
 from memstrata.manager.reading import Reader
 from memstrata.manager.reranking import rank_again
 from memstrata.manager.services import Services
+from memstrata.manager.session_rows import NOT_STORED
 from memstrata.manager.sights import Sight
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.ranker import Query, Ranked, standing
@@ -81,7 +84,12 @@ class Digester:
         return replace(rules, total=total, floor=floor)
 
     async def digest(
-        self, cue: Cue, rules: DigestRules, trigger: Trigger = Trigger.ASKED
+        self,
+        cue: Cue,
+        rules: DigestRules,
+        trigger: Trigger = Trigger.ASKED,
+        *,
+        in_session: bool = False,
     ) -> Digest:
         """Return the digest of what a cue reads, and leave its receipt for the journal (ME-7).
 
@@ -89,6 +97,7 @@ class Digester:
             cue: What is asked; its floor and limit are those of the rules.
             rules: What is shown.
             trigger: What for.
+            in_session: Of the log of the principal's session instead of what is stored.
         """
         counters = self._services.counters
         began = counters.now()
@@ -97,10 +106,14 @@ class Digester:
         nothing = Sight((), (), now, now, ())
         sight = await self._reader.audible(asked) if rules.enabled else nothing
         made = await self._reader.aside(sight, partial(self.made, sight, asked, rules, trigger))
-        self._notes.read(made.items, made.receipt.at)
+        stored = [item for item in made.items if item.memory.version > NOT_STORED]
+        self._notes.read(stored, made.receipt.at)
         self._notes.add(made.receipt)
         shown = [item.memory for item in made.items]
-        self._notes.show(self._principal.session, shown, made.receipt.at)
+        # What the user said in this session is his own: to hold his next words against it would
+        # keep it from being stored at all (FX-2).
+        told = [m for m in shown if m.version > NOT_STORED or m.trust is not Trust.USER]
+        self._notes.show(self._principal.session, told, made.receipt.at)
         self._reader.note_passages(shown)
         off = not rules.enabled or RECALL_OFF in made.receipt.degraded
         counters.read("digest", began, found=bool(made.items), off=off)
@@ -117,6 +130,8 @@ class Digester:
         ids, unshown = resolved(names, receipt)
         shown = ids if text is None else tuple(shown.id for shown in receipt.returned)
         found = {memory.id: memory for memory in await self._reader.all_known(shown, scopes)}
+        said = await self._reader.overlay.memories(to_us(receipt.at))
+        found |= {memory.id: memory for memory in said if memory.id in shown}
         await self._count_use(ids, text, receipt, found)
         return verified(ids, unshown, receipt, found, text)
 

@@ -96,6 +96,7 @@ class Eraser:
         self._services.sought[subject] = turn.needles
         self._services.indexes.renew(subject)
         self._services.library.forget(subject)
+        self._services.hot.forget(subject)
         return await self._finished(subject)
 
     async def status(self, subject: Scope) -> ErasureReceipt | None:

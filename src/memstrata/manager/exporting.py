@@ -21,6 +21,7 @@ from memstrata.domain.carrying import (
     header_line,
     line_of,
 )
+from memstrata.domain.change import Change, Snapshot, TurnRequest
 from memstrata.domain.errors import CarryRefused, StoreCorrupt
 from memstrata.domain.scope import Scope
 from memstrata.manager.files import files_refused, sync_directory
@@ -51,12 +52,27 @@ async def export(
             raise _is_there(path)
     # What readers did is the owner's too.
     await services.journal.flush(owner)
+    await _settled(services, owner)
     async with store.portrait(owner) as portrait:
         with _File(path, overwrite=overwrite) as file:
             file.write([_header(services, owner, portrait)])
             if portrait is not None:
                 await _pages(services, portrait, file, tell or (lambda _: None))
             return await services.aside(lambda: file.finished(owner))
+
+
+async def _settled(services: Services, owner: Scope) -> None:
+    """Give an owner of open sessions who has nothing else yet a place in the store: without one
+    there is nobody to export.
+    """
+    (head,) = await services.store.heads([owner])
+    if head is not None or not await services.sessions.sessions(owner):
+        return
+
+    def settle(snapshot: Snapshot) -> Change | None:
+        return Change(known_at=services.clock.now_us()) if snapshot.head is None else None
+
+    await services.store.commit(owner, TurnRequest(), settle)
 
 
 def _header(services: Services, owner: Scope, portrait: Portrait | None) -> bytes:

@@ -43,4 +43,5 @@ async def sweep(services: Services) -> int:
     lost = await store.sweep()
     if lost:
         services.indexes.clear()
+        services.hot.clear()
     return len(lost)

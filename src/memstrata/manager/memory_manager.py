@@ -35,6 +35,8 @@ from memstrata.manager.recording_verbs import AsyncRecordingVerbs
 from memstrata.manager.reporting import status_of
 from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
+from memstrata.manager.session_rows import NOT_STORED
+from memstrata.manager.session_verbs import AsyncSessionVerbs
 from memstrata.manager.task_verbs import AsyncTaskVerbs
 from memstrata.manager.writing import Writer
 
@@ -53,6 +55,7 @@ class AsyncMemoryManager(
     AsyncTaskVerbs,
     AsyncKnowledgeVerbs,
     AsyncRecordingVerbs,
+    AsyncSessionVerbs,
 ):
     """Remembers and recalls for one principal.
 
@@ -285,7 +288,8 @@ class AsyncMemoryManager(
                 ``metadata.a.b``.
             kinds: Only these kinds; None means all.
             layer: ``l2``, long-term memory; ``l3``, documents (KN-1), which are asked just in time
-                and marked as external; ``all``; or several of them.
+                and marked as external; ``all`` or several of these; or ``l1``, the log of the
+                session that this principal is in, by itself: of no other time or scope.
             known_at: What was believed then (system time).
             valid_at: What was true then (world time).
             floor: Least calibrated relevance, 0 to 1; None for no floor.
@@ -313,7 +317,8 @@ class AsyncMemoryManager(
             layer=layer,
         )
         found = await self._reader.recall(cue)
-        self._notes.read(found.hits, self._reader.now)
+        stored = (hit for hit in found.hits if hit.memory.version > NOT_STORED)
+        self._notes.read(stored, self._reader.now)
         off = bool(found.degraded) and RECALL_OFF in found.degraded
         counters.read("recall", began, found=bool(found.hits), off=off)
         return found
@@ -381,10 +386,11 @@ class AsyncMemoryManager(
         return await self._reader.history(check_text("key", which, 512), look_in, readable)
 
     async def status(self) -> dict[str, Any]:
-        """Return counts per kind and status, floors in force with the rates that they go by,
-        backend, model ids and health (UX-4, RE-4).
+        """Return counts per kind and status, open sessions, floors in force with the rates that
+        they go by, backend, model ids and health (UX-4, RE-4).
         """
         await self._services.journal.flush(self._principal.home.owner)
         memories = await self._reader.visible(await self._asker.cue("", verb="status"))
         floors = await self._floors.report()
-        return status_of(self._services, self._principal, memories, floors)
+        sessions = await self.sessions()
+        return status_of(self._services, self._principal, memories, floors, len(sessions))

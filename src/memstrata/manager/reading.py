@@ -22,8 +22,11 @@ from memstrata.domain.receipt import Dropped, Ranking, Receipt, Seen, Shown
 from memstrata.domain.scope import Principal, Right, Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.completing import EMBEDDER, ails
+from memstrata.manager.overlay import Overlay
 from memstrata.manager.reranking import candidates, has_slow_model, rank_again
 from memstrata.manager.services import Services
+from memstrata.manager.session_rows import IN_SESSION
+from memstrata.manager.session_sights import SessionSights
 from memstrata.manager.sights import VECTOR, Sight, Sights, Standing, owners_of
 from memstrata.policy.guards import CONSENT_REFUSED
 from memstrata.policy.rules import Policy
@@ -59,12 +62,16 @@ class Reader:
 
     Attributes:
         sights: Brings what is read up to the store.
+        overlay: Lays what was said in the principal's session over it.
+        log: Brings the log of that session.
     """
 
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
         self.sights = Sights(services)
+        self.overlay = Overlay(services, principal)
+        self.log = SessionSights(services, principal)
         # A manager asks again and again; what ranks changes with the process only.
         self._rankings: dict[bool, Ranking] = {}
 
@@ -124,14 +131,16 @@ class Reader:
 
         Sources of documents are asked meanwhile; what failed or came too late is named (KN-1).
         """
+        if Layer.L1 in cue.layers:
+            return await self.log.sight(cue)
         if cue.layers == MEMORY:
-            return await self.sights.of(cue, asked)
+            return await self._stored(cue, asked)
         library = self._services.library
         begun = library.begin(cue.query, cue.scopes)
         now = self.now
         sight = Sight((), (), now, now, ())
         if Layer.L2 in cue.layers:
-            sight = await self.sights.of(cue, asked)
+            sight = await self._stored(cue, asked)
         looked = await library.end(begun)
         lost = await self.sights.completed(cue, looked.indexes)
         return sight._replace(
@@ -162,6 +171,12 @@ class Reader:
     async def is_off(self) -> bool:
         """Whether the principal's owner has switched recall off (MO-2)."""
         return await self.sights.is_off(self._principal.home.owner)
+
+    async def _stored(self, cue: Cue, asked: Standing | None) -> Sight:
+        """Return what is remembered, with what was said in the principal's session over it (RE-9);
+        see :meth:`Sights.of`.
+        """
+        return await self.overlay.over(await self.sights.of(cue, asked), cue)
 
     async def aside(self, sight: Sight, work: Callable[[], T]) -> T:
         """Return what ranking a sight returns; where there is much to rank others on the caller's
@@ -204,6 +219,8 @@ class Reader:
         sight = await self.audible(cue)
         if RECALL_OFF in sight.degraded:
             return Explanation(memory.id, excluded=(RECALL_OFF,))
+        if memory.id in sight.overridden:
+            return Explanation(memory.id, excluded=(IN_SESSION,))
         query, _ = await self.asked(cue.query)
         ranked = await self.aside(sight, partial(self.rank, sight, query, cue))
         return explain(memory, sight.frozen, ranked, query, cue, sight.clock)
@@ -244,9 +261,12 @@ class Reader:
 
     async def known(self, id: str, scopes: Sequence[Scope]) -> Memory | None:
         """Return a memory as :meth:`one` does, though it be expired, given for another purpose or
-        refused: to say that it is.
+        refused: to say that it is. What was stated in the principal's session is found too.
         """
         found = await self._heard([id], scopes)
+        if not found and self._principal.session is not None:
+            said = await self.overlay.memories(to_us(self.now))
+            found = tuple(m for m in said if m.id == id and m.scope in scopes)
         return found[0] if found else None
 
     async def all_known(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
@@ -363,7 +383,7 @@ class Reader:
             policy=grounds.policy,
             considered=len(ranked.pool),
             returned=tuple(_shown(hit) for hit in hits),
-            dropped=tuple(dropped),
+            dropped=(*dropped, *(Dropped(id, 0.0, IN_SESSION) for id in sight.overridden)),
             degraded=_degraded(sight, lost),
         )
 

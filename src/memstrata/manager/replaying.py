@@ -17,14 +17,21 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Hit, Recall
 from memstrata.domain.receipt import Made, Receipt
 from memstrata.domain.scope import Principal
+from memstrata.domain.value import to_us
 from memstrata.manager.asking import Asker
 from memstrata.manager.digesting import Digester
 from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
+from memstrata.manager.session_rows import IN_SESSION, NOT_STORED
 from memstrata.manager.sights import Sight, owners_of
 from memstrata.retrieval.enduring import enduring
 from memstrata.retrieval.owner_index import Frozen
 from memstrata.retrieval.shelf import laid_out
+
+
+def _unstored(receipt: Receipt) -> bool:
+    """Whether any of what was returned was not stored when it was."""
+    return any(shown.version == NOT_STORED for shown in receipt.returned)
 
 
 class Replayer:
@@ -107,7 +114,10 @@ class Replayer:
         seen = {one.owner: one.known_at for one in receipt.seen}
         sights, reader = self._reader.sights, self._principal.home.owner
         sight = await sights.past(receipt.cue, seen, receipt.at)
-        if receipt.cue.layers != MEMORY:
+        if IN_SESSION in {one.reason for one in receipt.dropped} or _unstored(receipt):
+            # What was said in the session by then, if the session is still open to say it again.
+            sight = await self._reader.overlay.again(sight, to_us(receipt.at))
+        if Layer.L3 in receipt.cue.layers:
             sight = sight._replace(documents=await self._documents(receipt))
         # While recall is off what was shown is as gone as what was refused.
         return await sights.audible(sight, receipt.cue, reader)

@@ -16,6 +16,7 @@ def status_of(
     principal: Principal,
     memories: Sequence[Memory],
     floors: Mapping[str, Any],
+    sessions: int,
 ) -> dict[str, Any]:
     """Return the report for one principal.
 
@@ -24,6 +25,7 @@ def status_of(
         principal: Who asks.
         memories: What it may read.
         floors: In force, and the rates that they go by.
+        sessions: How many of the owner's are open.
     """
     model = services.model
     return {
@@ -34,6 +36,7 @@ def status_of(
         "remote": None if services.replica is None else services.replica.location,
         "memories": _counted([memory.kind.value for memory in memories]),
         "review": sum(memory.status is Status.REVIEW for memory in memories),
+        "sessions": sessions,
         "embedder": services.indexes.indexer.embedder or None,
         "reranker": None if services.reranker is None else services.reranker.model_id,
         "analyser": services.indexes.indexer.analyser,
@@ -84,6 +87,7 @@ def _problems(services: Services) -> tuple[str, ...]:
         *services.reindexing.problems,
         *services.housekeeping.problems,
         *(() if services.replica is None else services.replica.problems),
+        *services.following.problems,
         *services.backups.problems,
         *map(str, services.policies.problems()),
         *sorted(waiting),

@@ -66,6 +66,7 @@ async def revert(services: Services, backups: Backups, path: Path) -> RestoredSt
             raise CarryRefused("damaged", str(path), str(error)) from error
         await store.become(str(ready))
     services.indexes.clear()
+    services.hot.clear()
     services.noted.clear()
     return RestoredStore(str(path), report.owners, report.events, forgotten)
 

@@ -141,6 +141,28 @@ def _only_marks(finding: Finding, candidate: Candidate) -> bool:
     return unsure and candidate.is_turn
 
 
+def kept_clean(candidate: Candidate, policy: Policy) -> tuple[Candidate, tuple[str, ...]]:
+    """Return what was observed as it may be kept in a log, and what was done about it.
+
+    Struck out is what policy blocks or redacts; poison is not, for a log is a record of what was
+    observed, and where it came from goes with it.
+    """
+    rules = policy.hygiene
+    told = [f for f in findings_of(candidate) if rules.action_on(f) is not Action.ALLOW]
+    if not told:
+        return candidate, ()
+    marks = tuple(dict.fromkeys((*candidate.marks, *(finding.mark for finding in told))))
+    struck = set(blocked_in(candidate, policy))
+    reasons = tuple(
+        dict.fromkeys(
+            f"{_REASONS[rules.action_on(f)] if f.mark in struck else FLAGGED}:{f.mark}"
+            for f in told
+        )
+    )
+    marked = replace(candidate, marks=marks)
+    return _Striker(marked, struck).struck() if struck else marked, reasons
+
+
 def findings_of(said: Candidate | Memory) -> tuple[Finding, ...]:
     """Return what hygiene finds in any part of what is said; places count within their field."""
     trust = said.label.trust

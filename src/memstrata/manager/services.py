@@ -15,6 +15,7 @@ from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
 from memstrata.manager.backing_up import Backups
 from memstrata.manager.counting import Counters
+from memstrata.manager.following import Following
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.library import Library
@@ -36,6 +37,7 @@ from memstrata.ports import (
 )
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.fusion import Fusion
+from memstrata.session import HotSessions
 
 if TYPE_CHECKING:
     from memstrata.manager.replica import Replica
@@ -63,6 +65,8 @@ class Services:
         ids: Ids and salts.
         sessions: What was observed in sessions, until they are finalised.
         session_rules: When a session counts as left, and how much of it is kept warm.
+        hot: What of sessions is in memory.
+        following: Has what sessions logged looked at while nobody waits.
         model: Language model, or None: then rules capture and plan.
         fusion: How recall ranks.
         journal: What readers did, until it is written.
@@ -111,6 +115,8 @@ class Services:
     aside: Aside
     sessions: SessionStore
     session_rules: SessionRules = field(default_factory=SessionRules)
+    hot: HotSessions = field(default_factory=lambda: HotSessions(SessionRules()))
+    following: Following = field(default_factory=Following)
     model: LanguageModel | None = None
     fusion: Fusion = field(default_factory=Fusion)
     tokens: TokenCounter = field(default_factory=TokenEstimate)

@@ -1,16 +1,42 @@
-"""The log of one session: what was observed, kept before all else (SE-1, SE-2)."""
+"""The log of one session: what was observed, kept before all else (SE-1, SE-2).
+
+An entry is looked through on its way in, once: what policy keeps out of memory is struck out here
+too (HY-1), so no reader of a log has to. What was appended and read lately stays in memory
+(:mod:`memstrata.session`); what else there is comes from the store, so that a log that somebody
+else goes on with, or has ended, is read as it is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
+from memstrata.domain.decision import Candidate, Proposer
+from memstrata.domain.memory import Origin
 from memstrata.domain.scope import Scope
-from memstrata.domain.session import Entry, Logged
+from memstrata.domain.session import Entry, Logged, LoggedEntry
 from memstrata.domain.session_codec import decode_entry, encode_entry
+from memstrata.domain.trust import Label
+from memstrata.domain.value import from_us
+from memstrata.manager.screening import kept_clean
 from memstrata.manager.services import Services
+from memstrata.policy.rules import Policy
 
 PAGE = 1_000
 """Entries read at a time; what the port gives of itself."""
+
+
+class Cleaned(NamedTuple):
+    """An entry as it may be kept.
+
+    Attributes:
+        entry: Without what policy keeps out, and with marks of what was found.
+        reasons: What was done about each.
+    """
+
+    entry: Entry
+    reasons: tuple[str, ...] = ()
 
 
 class SessionLog:
@@ -32,7 +58,7 @@ class SessionLog:
         """Append entries, all or none; they are durable when it returns.
 
         Args:
-            entries: In order; their texts are as they are to be kept.
+            entries: In order, as they were observed; see :meth:`add` for how they are kept.
             at: When they were observed, µs; None for now.
             first: As for the port.
 
@@ -42,11 +68,20 @@ class SessionLog:
         Raises:
             StoreError: If the store could not; nothing was written.
         """
-        now = self._services.clock.now_us()
-        written = [encode_entry(entry, now if at is None else at) for entry in entries]
-        return await self._services.sessions.append(
-            self.owner, self.session, written, now=now, due_at=now + self._idle_us, first=first
-        )
+        begin, _ = await self._append([self._cleaned(entry) for entry in entries], at, first)
+        return begin
+
+    async def add(
+        self, entry: Entry, *, at: int | None = None, first: int | None = None
+    ) -> LoggedEntry:
+        """Append one entry and return it as it is kept, with what was done about it.
+
+        Raises:
+            StoreError: If the store could not; nothing was written.
+        """
+        cleaned = self._cleaned(entry)
+        number, now = await self._append([cleaned], at, first)
+        return LoggedEntry(number, from_us(now), cleaned.entry, cleaned.reasons)
 
     async def entries(self, *, after: int = -1) -> tuple[Logged, ...]:
         """Return all entries after a number, by number rising.
@@ -55,12 +90,118 @@ class SessionLog:
             StoreCorrupt: If one cannot be read.
             StoreError: If the store could not.
         """
+        hot, now = self._services.hot.of(self.owner, self.session), self._services.clock.now_us()
+        tail = hot.tail(now, after)
+        if not tail or tail[0].number > after + 1:
+            # The store says what lies before the tail, and at once whether the tail is still so.
+            found = await self._stored(after)
+            if tail and (not found or found[-1].number < tail[-1].number or _differs(found, tail)):
+                hot.clear()
+            hot.put(found, now)
+        else:
+            # The last one that is known is read again: it is another's where the session has ended
+            # meanwhile and begun anew.
+            last = tail[-1]
+            newer = await self._stored(last.number - 1)
+            if not newer or newer[0] != last:
+                hot.clear()
+                newer = found = await self._stored(after)
+            else:
+                found = (*tail, *newer[1:])
+            hot.put(newer, now)
+        self._services.hot.settle(self.owner)
+        return found
+
+    def forget(self) -> None:
+        """Let go of what is in memory of it: it has ended."""
+        self._services.hot.forget(self.owner, self.session)
+
+    async def _append(
+        self, cleaned: Sequence[Cleaned], at: int | None, first: int | None
+    ) -> tuple[int, int]:
+        now = self._services.clock.now_us()
+        time = now if at is None else at
+        if at is None and first is not None:
+            time = await self._first_tried(cleaned, first, now)
+        due_at = now + self._services.session_rules.idle_us
+        written = [encode_entry(each.entry, time) for each in cleaned]
+        begin = await self._services.sessions.append(
+            self.owner, self.session, written, now=now, due_at=due_at, first=first
+        )
+        hot = self._services.hot.of(self.owner, self.session)
+        if first is None and begin <= hot.newest:
+            hot.clear()  # Somebody has ended it, and this is another session of its name.
+        hot.put([Logged(begin + n, time, each.entry) for n, each in enumerate(cleaned)], now)
+        self._services.hot.settle(self.owner)
+        return begin, time
+
+    async def _first_tried(self, cleaned: Sequence[Cleaned], first: int, now: int) -> int:
+        """Return when entries were appended that are tried again; the port compares times too."""
+        stands = await self._services.sessions.entries(
+            self.owner, self.session, after=first - 1, limit=1
+        )
+        same = stands and encode_entry(cleaned[0].entry, now).body == stands[0].body
+        return stands[0].at if same else now
+
+    async def _stored(self, after: int) -> tuple[Logged, ...]:
         store, found = self._services.sessions, list[Logged]()
         while page := await store.entries(self.owner, self.session, after=after, limit=PAGE):
             found += [decode_entry(row, store.location) for row in page]
             after = page[-1].number
+            if len(page) < PAGE:
+                break
         return tuple(found)
 
-    @property
-    def _idle_us(self) -> int:
-        return self._services.session_rules.idle_us
+    def _cleaned(self, entry: Entry) -> Cleaned:
+        return cleaned(entry, self.owner, self._services.policies.policy_for(self.owner.org))
+
+
+def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
+    """Return an entry without what policy keeps out of memory, whoever said it (HY-1).
+
+    What a tool said that looks like an attack stays, marked: it is a record, and its label has it
+    quoted as data (HY-6).
+    """
+    source = entry.role.source
+    said = Candidate(
+        content=entry.text,
+        scope=owner,
+        source=source,
+        proposer=Proposer.CALLER,
+        label=Label(source.trust),
+        speaker=entry.speaker,
+        metadata=entry.details,
+        origin=Origin(name=entry.tool),
+        tags=tuple(name for name in (entry.key, entry.task) if name is not None),
+    )
+    clean, reasons = kept_clean(said, policy)
+    if not reasons:
+        return Cleaned(entry)
+    tags = iter(clean.tags)
+    kept = replace(
+        entry,
+        text=clean.content,
+        speaker=clean.speaker,
+        details=clean.metadata,
+        tool=clean.origin.name,
+        key=None if entry.key is None else next(tags),
+        task=None if entry.task is None else next(tags),
+        marks=tuple(dict.fromkeys((*entry.marks, *clean.marks))),
+    )
+    return Cleaned(kept, reasons)
+
+
+def goes_on(entries: Sequence[Logged], last: Logged | None) -> bool:
+    """Whether a whole log is that of which an entry was the last; else another has its name now.
+
+    Args:
+        entries: All of the log, from number 0.
+        last: Known of it; None where nothing is.
+    """
+    return last is None or (last.number < len(entries) and entries[last.number] == last)
+
+
+def _differs(found: Sequence[Logged], tail: Sequence[Logged]) -> bool:
+    """Whether what is known of a log is not what the store says."""
+    known = {each.number: each for each in tail}
+    return any(each.number in known and known[each.number] != each for each in found)

@@ -40,10 +40,15 @@ _ABOUT = (
 )
 
 
-_ABOUT_LAYERS = (
-    "Which memory: l2 is the long-term one.",
-    "Where to look: l2 is what is remembered; l3 are documents, written by others.",
-)
+_ABOUT_LAYERS = {
+    Layer.L1: "l1 is what was said earlier in this conversation",
+    Layer.L2: "l2 is what is remembered, long-term",
+    Layer.L3: "l3 are documents, written by others",
+}
+
+
+def _about(layers: Sequence[Layer]) -> str:
+    return f"Where to look: {'; '.join(_ABOUT_LAYERS[layer] for layer in layers)}."
 
 
 class Supplier:
@@ -133,7 +138,7 @@ class Supplier:
             "type": "string",
             "enum": [layer.value for layer in self._layers],
             "default": Layer.L2.value,
-            "description": _ABOUT_LAYERS[len(self._layers) > 1],
+            "description": _about(self._layers),
         }
         top_k = {
             "type": "integer",
@@ -174,7 +179,9 @@ class Supplier:
     def _layers(self) -> tuple[Layer, ...]:
         """The layers that there is anything in to be searched, but for memory, which always is."""
         has_documents = self._services.library.of(self._principal.home.lineage)
-        return tuple(Layer) if has_documents else MEMORY
+        in_session = self._principal.session is not None
+        said = (Layer.L1,) if in_session else ()
+        return (*MEMORY, *said, *((Layer.L3,) if has_documents else ()))
 
     def _intent(self, given: object) -> Intent | Violation:
         """Return what a model's call asks for: hostile input, like all that models say (LM-3)."""

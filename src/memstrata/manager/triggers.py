@@ -11,12 +11,14 @@ from typing import Any
 from memstrata.domain.change import Head
 from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.digest import Digest
-from memstrata.domain.errors import InvalidInput, StoreUnavailable
+from memstrata.domain.errors import InvalidInput, StoreError, StoreUnavailable
 from memstrata.domain.given import enum_member
 from memstrata.domain.memory import Status
 from memstrata.domain.scope import Principal
+from memstrata.manager.overlay import Said
 from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
+from memstrata.manager.session_rows import NOT_STORED
 from memstrata.manager.sights import owners_of
 from memstrata.manager.supplying import Supplier
 
@@ -64,6 +66,7 @@ class AsyncTriggers:
         self._turns = 0
         self._pushed: Digest | None = None
         self._heads: Sequence[Head | None] = ()
+        self._stated: Said | None = None
 
     @property
     def mode(self) -> TriggerMode:
@@ -85,8 +88,8 @@ class AsyncTriggers:
             return None
         if self._pushed is None or not await self._holds(self._pushed):
             self._pushed = None
-            heads = await self._now()
-            self._pushed = await self._supplier.push(self._about)
+            heads, said = await self._now(), await self._said()
+            self._pushed, self._stated = await self._supplier.push(self._about), said
             self._heads, self._turns = heads, 0
         return self._pushed
 
@@ -151,6 +154,8 @@ class AsyncTriggers:
             return False
         if any(item.memory.is_expired(now) for item in pushed.items):
             return False
+        if self._stated is None or self._stated != await self._said():
+            return False  # something was said in this session, or nobody can tell
         heads = await self._now()
         if not heads:
             return False  # nobody can tell; the push degrades as any read, and says so
@@ -158,11 +163,18 @@ class AsyncTriggers:
             return True
         if await self._reader.is_off() is not (RECALL_OFF in pushed.receipt.degraded):
             return False
-        ids = [item.memory.id for item in pushed.items]
+        ids = [i.memory.id for i in pushed.items if i.memory.version > NOT_STORED]
         found = await self._reader.all_known(ids, pushed.receipt.cue.scopes)
         live = [m for m in found if m.status in (Status.ACTIVE, Status.REVIEW)]
         self._heads = heads
         return len(live) == len(ids)
+
+    async def _said(self) -> Said | None:
+        """Return what was said in the session; None if it cannot be read."""
+        try:
+            return await self._reader.overlay.said()
+        except StoreError:
+            return None
 
     async def _now(self) -> Sequence[Head | None]:
         """Return where the owners stand; nothing if the store does not answer."""

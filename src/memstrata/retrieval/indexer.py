@@ -142,6 +142,11 @@ class Indexer:
             entries += [self._held(self.entry(*pair)) for pair in zip(some, indexed, strict=True)]
         return entries
 
+    def finished(self, memories: Sequence[Memory]) -> list[bytes]:
+        """Return entries as :meth:`readable` does; an embedder that takes its time is asked too."""
+        indexed = self.prepare_anyway([index_text(memory) for memory in memories]).entries
+        return [self._held(self.entry(*pair)) for pair in zip(memories, indexed, strict=True)]
+
     def _held(self, entry: bytes) -> bytes:
         return entry if self.made(entry) else widened(entry, self.dimensions)
 

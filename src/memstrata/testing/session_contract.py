@@ -161,6 +161,40 @@ class SessionStoreContract:
         assert drive(store, store.due(NOW)) == ()
         assert drive(store, store.append(ALICE, "s", said("new"), now=NOW)) == 0
 
+    def test_a_session_that_somebody_has_gone_on_with_is_not_dropped(
+        self, store: SessionStore
+    ) -> None:
+        drive(store, store.append(ALICE, "s", said("one", "two"), now=NOW, due_at=NOW))
+
+        assert not drive(store, store.drop(ALICE, "s", entries=1))
+        assert len(drive(store, store.entries(ALICE, "s"))) == 2
+        assert drive(store, store.append(ALICE, "s", said("three"), now=NOW)) == 2
+        assert drive(store, store.drop(ALICE, "s", entries=3))
+        assert drive(store, store.entries(ALICE, "s")) == ()
+        assert drive(store, store.drop(ALICE, "s", entries=0))
+
+    def test_a_name_that_was_used_before_is_another_session(self, store: SessionStore) -> None:
+        drive(store, store.append(ALICE, "s", said("old", "older"), now=NOW))
+        drive(store, store.drop(ALICE, "s"))
+        drive(store, store.append(ALICE, "s", said("new"), now=NOW + 9, due_at=NOW + 10))
+
+        assert drive(store, store.entries(ALICE, "s")) == numbered(0, "new")
+        assert drive(store, store.sessions(ALICE)) == (SessionRecord("s", NOW + 9, NOW + 10, 1),)
+
+    def test_an_entry_is_kept_to_the_byte_however_long(self, store: SessionStore) -> None:
+        bodies = [b"", bytes(range(256)), "ä🎉".encode() * 30_000]
+        appended = [Observation(NOW, body) for body in bodies]
+        drive(store, store.append(ALICE, "s", appended, now=NOW))
+
+        assert [entry.body for entry in drive(store, store.entries(ALICE, "s"))] == bodies
+
+    def test_an_empty_append_says_that_the_session_goes_on(self, store: SessionStore) -> None:
+        drive(store, store.append(ALICE, "s", said("one"), now=NOW, due_at=NOW + 1))
+        assert drive(store, store.append(ALICE, "s", (), now=NOW + 1, due_at=NOW + 9)) == 1
+
+        assert drive(store, store.due(NOW + 5)) == ()
+        assert drive(store, store.sessions(ALICE)) == (SessionRecord("s", NOW, NOW + 9, 1),)
+
     def test_appenders_side_by_side_leave_no_gap(self, store: SessionStore) -> None:
         begun: list[int] = []
 

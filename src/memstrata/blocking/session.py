@@ -1,0 +1,135 @@
+"""Sessions without an event loop; no logic lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from memstrata.blocking.driver import Driver
+from memstrata.domain.recall import Recall
+from memstrata.domain.session import LoggedEntry, OpenSession
+from memstrata.domain.session_end import SessionEndReport
+from memstrata.manager.session_verbs import AsyncSessionVerbs
+from memstrata.manager.sessions import AsyncSession
+
+if TYPE_CHECKING:
+    from memstrata.blocking.manager import MemoryManager
+
+
+class SessionVerbs:
+    """Sessions of a principal; see :class:`memstrata.AsyncMemoryManager`."""
+
+    _driver: Driver
+    _talking: AsyncSessionVerbs
+
+    def session(self, name: str | None = None) -> Session:
+        """See :meth:`memstrata.AsyncMemoryManager.session`."""
+        return Session(self._talking.session(name), self._driver)
+
+    def sessions(self) -> tuple[OpenSession, ...]:
+        """See :meth:`memstrata.AsyncMemoryManager.sessions`."""
+        return self._driver.run(self._talking.sessions())
+
+
+class Session:
+    """One conversation; see :class:`memstrata.AsyncSession`."""
+
+    def __init__(self, session: AsyncSession, driver: Driver) -> None:
+        self._session = session
+        self._driver = driver
+
+    @property
+    def name(self) -> str:
+        """See :attr:`memstrata.AsyncSession.name`."""
+        return self._session.name
+
+    @property
+    def memory(self) -> MemoryManager:
+        """See :attr:`memstrata.AsyncSession.memory`."""
+        from memstrata.blocking.manager import MemoryManager
+
+        return MemoryManager(self._session.memory, self._driver)
+
+    def add(
+        self,
+        role: str,
+        text: str,
+        *,
+        speaker: str | None = None,
+        at: datetime | str | None = None,
+        details: Mapping[str, Any] | None = None,
+        number: int | None = None,
+    ) -> LoggedEntry:
+        """See :meth:`memstrata.AsyncSession.add`."""
+        work = self._session.add(role, text, speaker=speaker, at=at, details=details, number=number)
+        return self._driver.run(work)
+
+    def add_tool(
+        self,
+        name: str,
+        result: Any,
+        *,
+        failed: bool = False,
+        importance: str = "normal",
+        key: str | None = None,
+        at: datetime | str | None = None,
+        details: Mapping[str, Any] | None = None,
+        number: int | None = None,
+    ) -> LoggedEntry:
+        """See :meth:`memstrata.AsyncSession.add_tool`."""
+        work = self._session.add_tool(
+            name,
+            result,
+            failed=failed,
+            importance=importance,
+            key=key,
+            at=at,
+            details=details,
+            number=number,
+        )
+        return self._driver.run(work)
+
+    def decide(
+        self,
+        text: str,
+        *,
+        importance: str = "normal",
+        key: str | None = None,
+        at: datetime | str | None = None,
+        details: Mapping[str, Any] | None = None,
+        number: int | None = None,
+    ) -> LoggedEntry:
+        """See :meth:`memstrata.AsyncSession.decide`."""
+        work = self._session.decide(
+            text, importance=importance, key=key, at=at, details=details, number=number
+        )
+        return self._driver.run(work)
+
+    def entries(self, *, after: int = -1) -> tuple[LoggedEntry, ...]:
+        """See :meth:`memstrata.AsyncSession.entries`."""
+        return self._driver.run(self._session.entries(after=after))
+
+    def search(self, query: str, *, limit: int = 5) -> Recall:
+        """See :meth:`memstrata.AsyncSession.search`."""
+        return self._driver.run(self._session.search(query, limit=limit))
+
+    def checkpoint(self) -> SessionEndReport:
+        """See :meth:`memstrata.AsyncSession.checkpoint`."""
+        return self._driver.run(self._session.checkpoint(), asks_model=True)
+
+    def end(self) -> SessionEndReport:
+        """See :meth:`memstrata.AsyncSession.end`."""
+        return self._driver.run(self._session.end(), asks_model=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._driver.run(self._session.__aexit__(kind, error, trace), asks_model=True)

@@ -1,0 +1,118 @@
+"""Sessions that are open: what was said in them, and their end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memstrata.cli import render
+from memstrata.cli.options import Options
+from memstrata.digest.text import visible
+from memstrata.domain.session import EntryKind
+
+if TYPE_CHECKING:
+    from memstrata.domain.session import LoggedEntry, OpenSession
+    from memstrata.domain.session_end import SessionEndReport
+
+Name = Annotated[
+    str | None, typer.Argument(help="Of the session; default: that of --session before the verb.")
+]
+
+
+def list_sessions(context: typer.Context) -> None:
+    """Show the sessions that have not ended."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        found = chosen.manager(strata).sessions()
+    chosen.show(found, _sessions)
+
+
+def show(context: typer.Context, name: Name = None) -> None:
+    """Show what was said in a session."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        found = chosen.manager(strata).session(name).entries()
+    chosen.show(found, _entries)
+
+
+def add(
+    context: typer.Context,
+    role: Annotated[str, typer.Argument(help="user, assistant, tool or other.")],
+    text: Annotated[str, typer.Argument(help="What was said.")],
+    speaker: Annotated[str | None, typer.Option(help="Name of who said it.")] = None,
+    at: Annotated[str | None, typer.Option(help="When, ISO 8601.")] = None,
+) -> None:
+    """Append a turn to the session that --session names."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        added = chosen.manager(strata).session().add(role, text, speaker=speaker, at=at)
+    chosen.show(added, _added)
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument()],
+    limit: Annotated[int, typer.Option("--limit", "-k", help="At most this many.")] = 5,
+) -> None:
+    """Show what of the session that --session names serves a query."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        found = chosen.manager(strata).session().search(query, limit=limit)
+    chosen.show(found, render.recall)
+
+
+def end(context: typer.Context, name: Name = None) -> None:
+    """End a session: store what it leaves, and drop its log."""
+    chosen: Options = context.obj
+    with chosen.open() as strata:
+        report = chosen.manager(strata).session(name).end()
+    chosen.show(report, _ended)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("list")(list_sessions)
+    app.command()(show)
+    app.command()(add)
+    app.command()(search)
+    app.command()(end)
+
+
+def _sessions(values: Sequence[OpenSession]) -> str:
+    lines = []
+    for one in values:
+        left = "" if one.due_at is None else f"  left at {one.due_at:%Y-%m-%d %H:%M}"
+        entries = f"{one.entries:>5} entries"
+        lines.append(f"{visible(one.name):<24} {one.started_at:%Y-%m-%d %H:%M} {entries}{left}")
+    return "\n".join(lines) or "no session is open"
+
+
+def _entries(values: Sequence[LoggedEntry]) -> str:
+    return "\n".join(map(_line, values)) or "nothing was said"
+
+
+def _line(value: LoggedEntry) -> str:
+    entry = value.entry
+    who = entry.speaker or entry.tool or str(entry.role)
+    told = "decision" if entry.kind is EntryKind.DECISION else visible(who)
+    failed = "  (failed)" if entry.failed else ""
+    said = visible(" ".join(entry.text.split()))
+    return f"{value.number:>4} {value.at:%H:%M:%S} {told:<12} {said}{failed}"
+
+
+def _added(value: LoggedEntry) -> str:
+    return "\n".join([_line(value), *(f"note: {reason}" for reason in value.reasons)])
+
+
+def _ended(value: SessionEndReport) -> str:
+    if value.already:
+        return f"{visible(value.session)} had ended before"
+    summary = "no summary" if value.summary is None else f"summary {value.summary.kind}"
+    promoted = ", ".join(f"{outcome.kind}" for outcome in value.promoted) or "nothing"
+    parts = [f"{value.entries} entries", summary, f"promoted: {promoted}"]
+    parts += [f"{value.kept} kept for another session"] if value.kept else []
+    parts += [f"{value.let_go} let go"] if value.let_go else []
+    parts += [f"note: {note}" for note in value.diagnostics]
+    return f"{visible(value.session)} ended: {', '.join(parts)}"

@@ -1,0 +1,159 @@
+"""What the user has stated in a session, read by the rules, whether or not it is stored (RE-9).
+
+Each turn is read once and stays read for as long as its session is hot. What waits for the end of
+the session counts too, whoever read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from memstrata.capture.lasting import lasts_for_session, within_session
+from memstrata.capture.pasted import without_digests
+from memstrata.capture.rules import TURN_SCOPED, examine
+from memstrata.domain.candidate_codec import decode_held
+from memstrata.domain.decision import Candidate, Commit, Drop, Hold, Judgement
+from memstrata.domain.scope import Principal
+from memstrata.domain.session import EntryKind, Logged
+from memstrata.domain.turn import Role, Turn
+from memstrata.domain.value import from_us, to_us
+from memstrata.manager.ahead import Begun
+from memstrata.manager.services import Services
+from memstrata.manager.session_log import SessionLog, goes_on
+from memstrata.manager.writing import Writer
+
+FOR_THE_SESSION = frozenset({"session_only_category", "implicit_preference"})
+"""Why the judge keeps something for the end of a session, though it holds within it; what waits for
+proof, for repetition or for a person's decision does not."""
+
+MANY = 10
+"""Turns that are read in some ten milliseconds, measured: 1 ms a turn; more are read aside."""
+
+_HELD = 2**31
+"""Where a held candidate without a turn stands among those of its time: last."""
+
+
+class Stated(NamedTuple):
+    """One statement of the user's, or that one is not to be remembered any more.
+
+    Attributes:
+        at: When it was said, µs.
+        number: Of the entry.
+        candidate: As policy has it; ``retracts`` names what is forgotten.
+    """
+
+    at: int
+    number: int
+    candidate: Candidate
+
+
+class _Read(NamedTuple):
+    """How far a log was read.
+
+    Attributes:
+        last: The last entry that was; None for nothing.
+        topic: What a repair in the next turn would be about.
+        said: What was found.
+    """
+
+    last: Logged | None = None
+    topic: Candidate | None = None
+    said: tuple[Stated, ...] = ()
+
+
+class Statements:
+    """Reads the sessions of one principal."""
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._principal = principal
+        self._writer = Writer(services, principal)
+
+    async def of(self, session: str) -> tuple[Stated, ...]:
+        """Return what was stated in a session, by when it was said, then by place.
+
+        Raises:
+            StoreError: If a store cannot be read.
+        """
+        owner = self._principal.home.owner
+        asked, entries = Begun(self._services.store.held(owner, session=session)), None
+        try:
+            # While a store over a network says what is held back.
+            entries = await SessionLog(self._services, owner, session).entries()
+        finally:
+            if entries is None:
+                await asked.dismiss()
+        held = await asked
+        found = [*(await self._read(session, entries)).said]
+        for each in map(decode_held, held):
+            candidate = each.candidate
+            if candidate.scope == self._principal.home and FOR_THE_SESSION & {*each.reasons}:
+                number = candidate.origin.turn
+                place = _HELD if number is None else number
+                found.append(Stated(to_us(candidate.said_at or each.held_at), place, candidate))
+        return tuple(sorted(found, key=lambda one: one[:2]))
+
+    async def _read(self, session: str, entries: Sequence[Logged]) -> _Read:
+        """Read what has not been read yet of a log."""
+        hot = self._services.hot.of(self._principal.home.owner, session)
+        policy = self._writer.policy(self._principal.home)
+        name = (Stated, self._principal.home, policy.hash)
+        known: _Read = hot.derived.get(name, _Read())
+        if not goes_on(entries, known.last):
+            known = _Read()
+        new = entries if known.last is None else entries[known.last.number + 1 :]
+        if not new:
+            return known
+        work = partial(self._gone_on, known, new, session)
+        read = await self._services.aside(work) if len(new) > MANY else work()
+        hot.derived[name] = read
+        return read
+
+    def _gone_on(self, known: _Read, new: Sequence[Logged], session: str) -> _Read:
+        topic, said = known.topic, [*known.said]
+        for logged in new:
+            if logged.entry.kind is not EntryKind.TURN or logged.entry.role is not Role.USER:
+                continue
+            turn = _turn(logged, session)
+            found = examine(turn, self._principal.home, before=topic).candidates
+            said += [Stated(logged.at, logged.number, one) for one in self._meant(found, turn)]
+            keyed = [one for one in found if one.key and not one.retracts]
+            topic = keyed[-1] if keyed else None
+        return _Read(new[-1], topic, tuple(said))
+
+    def _meant(self, found: Sequence[Candidate], turn: Turn) -> Iterator[Candidate]:
+        """Yield what holds in the session as policy has it."""
+        for candidate in found:
+            if candidate.retracts is not None:
+                yield candidate
+                continue
+            judgement = self._writer.judge(candidate)
+            if _holds(judgement, turn):
+                yield judgement.candidate
+
+
+def _turn(logged: Logged, session: str) -> Turn:
+    entry = logged.entry
+    return Turn(
+        text=within_session(without_digests(entry.text)),
+        role=entry.role,
+        speaker=entry.speaker,
+        session=session,
+        number=logged.number,
+        said_at=from_us(logged.at),
+    )
+
+
+def _holds(judgement: Judgement, turn: Turn) -> bool:
+    """Whether what was judged holds for the rest of the session."""
+    match judgement:
+        case Commit():
+            return True
+        case Hold(reasons=reasons):
+            return frozenset(reasons) <= FOR_THE_SESSION
+        case Drop(reasons=reasons):
+            return reasons == (TURN_SCOPED,) and lasts_for_session(turn.text)
+        case _:
+            return False

@@ -1,0 +1,73 @@
+"""Sessions from the command line."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memstrata.domain.session_end import EndedBy, SessionEndReport
+from memstrata.manager import sessions
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_a_session_is_added_to_shown_and_searched_by_one_command_after_the_other(cli: Run) -> None:
+    cli("--session", "t7", "session", "add", "user", "The boat is called Albatross.")
+    added = cli("--session", "t7", "session", "add", "assistant", "A fine name.", "--speaker", "Bo")
+
+    assert added.stdout.split()[0] == "1"
+    listed = cli("session", "list").stdout
+    assert listed.startswith("t7 ")
+    assert "2 entries" in listed
+    shown = cli("session", "show", "t7").stdout.splitlines()
+    assert shown[0].endswith("The boat is called Albatross.")
+    assert "Bo" in shown[1]
+    assert cli("--session", "t7", "session", "show").stdout.splitlines() == shown
+    assert "Albatross" in cli("--session", "t7", "session", "search", "boat").stdout
+    assert "Albatross" in cli("--session", "t7", "recall", "boat", "--layer", "l1").stdout
+    assert "Albatross" in cli("--session", "t7", "search", "boat", "--layer", "l1").stdout
+
+
+def test_what_was_said_holds_in_its_session_on_the_command_line_too(cli: Run) -> None:
+    cli("remember", "Berlin", "--key", "location")
+    cli("--session", "t7", "session", "add", "user", "Actually, I live in Lisbon now.")
+
+    within = json.loads(cli("--session", "t7", "--json", "recall", "location").stdout)
+    without = json.loads(cli("--json", "recall", "location").stdout)
+
+    assert [hit["memory"]["content"] for hit in within["hits"]] == ["Lisbon"]
+    assert [hit["memory"]["content"] for hit in without["hits"]] == ["Berlin"]
+
+
+def test_a_secret_is_told_of_and_not_printed(cli: Run) -> None:
+    secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+
+    added = cli("--session", "s", "session", "add", "user", f"My key is {secret}.")
+
+    assert "note: hygiene_blocked:secret" in added.stdout
+    assert secret not in added.stdout + cli("session", "show", "s").stdout
+
+
+def test_no_session_is_shown_without_its_name(cli: Run) -> None:
+    assert cli("session", "show").returncode == 2
+    assert cli("session", "add", "user", "Hello.").returncode == 2
+    assert cli("session", "list").stdout == "no session is open\n"
+    assert cli("recall", "x", "--layer", "l1").returncode == 2
+    assert cli("session", "list", user=None).returncode == 2
+
+
+def test_a_session_is_ended_by_its_name(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ender:
+        def __init__(self, *_: Any) -> None: ...
+
+        async def end(self, session: str) -> SessionEndReport:
+            return SessionEndReport(session=session, ended_by=EndedBy.CALL, entries=3, kept=1)
+
+    monkeypatch.setattr(sessions, "SessionEnder", Ender)
+
+    done = cli("session", "end", "t7")
+
+    expected = "t7 ended: 3 entries, no summary, promoted: nothing, 1 kept for another session\n"
+    assert done.stdout == expected

@@ -1,0 +1,442 @@
+"""The same fact never says two things in one prompt: what was said in a session lies over what is
+stored, for who reads within it, until it is stored (RE-9).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+import memstrata
+from memstrata.blocking import MemoryManager, Strata
+from memstrata.domain.session import Observation
+from memstrata.settings import Settings
+from memstrata.testing import CountingIds, ManualClock
+from memstrata.wiring import assemble
+
+
+@pytest.fixture
+def world(new_world: Any) -> Any:
+    """A world in which nothing that was said is stored before a test says so."""
+    return new_world(session_extraction="manual")
+
+
+@pytest.fixture
+def ana(world: Any) -> MemoryManager:
+    memory = world.strata.manager(user="ana")
+    memory.remember("Berlin", key="location")
+    memory.remember("english", key="language", category="preference")
+    world.clock.advance(seconds=60)
+    return memory  # type: ignore[no-any-return]
+
+
+def values(memory: Any, key: str) -> list[str]:
+    """Return what a recall of everything says of a key."""
+    return [
+        h.memory.content for h in memory.recall(f"{key} Berlin", limit=50) if h.memory.key == key
+    ]
+
+
+def test_a_correction_wins_at_once_within_its_session_alone(ana: MemoryManager) -> None:
+    session, elsewhere = ana.session("one"), ana.session("two")
+
+    session.add("user", "Actually, I live in Lisbon now.")
+
+    assert values(session.memory, "location") == ["Lisbon"]
+    assert values(elsewhere.memory, "location") == ["Berlin"]
+    assert values(ana, "location") == ["Berlin"]
+    (hit,) = [h for h in session.memory.recall("Lisbon") if h.memory.key == "location"]
+    assert (hit.memory.source, hit.memory.confidence) == ("in_session_correction", 1.0)
+    assert hit.memory.metadata["in_session"] is True
+    assert (hit.memory.origin.session, hit.memory.origin.turn) == ("one", 0)
+
+
+@pytest.mark.parametrize("verb", ["digest", "push", "search_memory"])
+def test_no_prompt_says_both(ana: MemoryManager, verb: str) -> None:
+    session = ana.session("s")
+    session.add("user", "Actually, I live in Lisbon now.")
+    options = {"floor": 0.0} if verb == "digest" else {}
+
+    text = getattr(session.memory, verb)("Where does Ana live, Berlin or Lisbon?", **options).text
+
+    assert ("Lisbon" in text, "Berlin" in text) == (True, False)
+    assert "in_session_correction" in text
+
+
+def test_a_second_process_in_the_session_sees_it_too(world: Any, ana: MemoryManager) -> None:
+    ana.session("s").add("user", "Actually, I live in Lisbon now.")
+
+    again = world.reopen().manager(user="ana", session="s")
+
+    assert values(again, "location") == ["Lisbon"]
+
+
+def test_the_last_word_of_a_session_counts(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    for said in ("I live in Lisbon now.", "No, it's Porto."):
+        session.add("user", said)
+
+    assert values(session.memory, "location") == ["Porto"]
+
+
+def test_what_nothing_is_stored_of_counts_as_well(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "I work as a nurse.")
+
+    assert values(session.memory, "occupation") == ["nurse"]
+    assert values(ana, "occupation") == []
+
+
+def test_what_the_agent_or_a_tool_says_corrects_nothing(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("assistant", "I live in Lisbon now.")
+    session.add("other", "I live in Lisbon now.")
+    session.add_tool("page", "I live in Lisbon now.")
+
+    assert values(session.memory, "location") == ["Berlin"]
+
+
+@pytest.mark.parametrize(
+    ("said", "language"),
+    [
+        ("For this session answer in French.", "french"),
+        ("Please answer in French in this conversation.", "french"),
+        ("Answer in French for now.", "french"),
+        ("Just this once, answer in French.", "english"),
+        ("Answer in French for this reply.", "english"),
+    ],
+)
+def test_what_is_meant_for_the_session_holds_in_it(
+    ana: MemoryManager, said: str, language: str
+) -> None:
+    session = ana.session("s")
+    session.add("user", said)
+
+    assert values(session.memory, "language") == [language]
+    assert values(ana, "language") == ["english"]
+
+
+def test_what_is_to_be_forgotten_is_not_shown_from_then_on(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "I live in Lisbon now.")
+    session.add("user", "Forget where I live.")
+
+    assert values(session.memory, "location") == []
+    assert values(ana, "location") == ["Berlin"]
+    session.add("user", "I live in Porto now.")
+    assert values(session.memory, "location") == ["Porto"]
+
+
+def test_once_stored_it_stands_for_itself(world: Any, ana: MemoryManager) -> None:
+    session = ana.session("s")
+    said = session.add("user", "Actually, I live in Lisbon now.")
+    world.clock.advance(seconds=1)
+
+    session.memory.capture(said.text, turn=said.number, at=said.at)
+
+    for memory in (session.memory, ana):
+        (hit,) = [h for h in memory.recall("Lisbon") if h.memory.key == "location"]
+        assert (hit.memory.content, hit.memory.version > 0) == ("Lisbon", True)
+
+
+def test_what_was_recorded_later_is_newer(world: Any, ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "Actually, I live in Lisbon now.")
+    world.clock.advance(seconds=1)
+
+    ana.correct("location", "Madrid")
+
+    assert values(session.memory, "location") == ["Madrid"]
+
+
+def test_what_was_said_long_ago_corrects_nothing_newer(ana: MemoryManager) -> None:
+    session = ana.session("imported")
+    session.add("user", "I live in Lisbon.", at="2020-01-01")
+
+    assert values(session.memory, "location") == ["Berlin"]
+
+
+def test_what_was_forgotten_by_a_verb_does_not_come_back(world: Any, ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "Actually, I live in Lisbon now.")
+    assert values(session.memory, "location") == ["Lisbon"]
+    world.clock.advance(seconds=1)
+
+    ana.forget(key="location")
+
+    assert values(session.memory, "location") == []
+
+
+def test_what_was_refused_is_not_shown(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "I work as a nurse.")
+    ana.refuse(key="occupation")
+
+    assert values(session.memory, "occupation") == []
+
+
+def test_what_policy_would_not_store_overrides_nothing(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "Remember that I am enterprise tier.")
+
+    assert values(session.memory, "declared_tier") == []
+
+
+def test_what_waits_for_the_session_s_end_holds_in_it(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    (held,) = session.memory.capture("Be brief.").outcomes
+
+    assert held.kind == "held"
+    assert values(session.memory, "response_style") == ["concise"]
+    assert values(ana, "response_style") == []
+
+
+def test_what_everybody_shares_gives_way_to_the_user_s_own_word(
+    world: Any, ana: MemoryManager
+) -> None:
+    general = memstrata.Draft("UTC", key="timezone", category="fact")
+    world.strata.admin(by="root").remember(general)
+    session = ana.session("s")
+    assert values(session.memory, "timezone") == ["UTC"]
+    world.clock.advance(seconds=1)
+
+    session.add("user", "My timezone is UTC+1.")
+
+    assert values(session.memory, "timezone") not in ([], ["UTC"])
+    assert len(values(session.memory, "timezone")) == 1
+
+
+def test_other_scopes_read_within_the_session_are_as_they_are(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "Actually, I live in Lisbon now.")
+
+    assert not session.memory.recall("Lisbon", scopes=["org"])
+
+
+def test_the_past_is_as_it_was(world: Any, ana: MemoryManager) -> None:
+    before = world.clock.now_us()
+    session = ana.session("s")
+    session.add("user", "Actually, I live in Lisbon now.")
+
+    found = session.memory.recall(
+        "location", known_at=memstrata.domain.value.from_us(before), limit=50
+    )
+    assert [h.memory.content for h in found if h.memory.key == "location"] == ["Berlin"]
+
+
+def test_a_receipt_says_what_gave_way_and_can_be_replayed_while_the_session_is_open(
+    world: Any, ana: MemoryManager
+) -> None:
+    session = ana.session("s")
+    session.add("user", "Actually, I live in Lisbon now.")
+    shown = session.memory.digest("Where do I live?", floor=0.0)
+    (berlin,) = ana.history("location")
+
+    assert (berlin.id, "in_session") in [(d.id, d.reason) for d in shown.receipt.dropped]
+    world.clock.advance(seconds=1)
+    session.add("user", "No, it's Porto.")
+    again = session.memory.replay(shown.receipt)
+    assert again.text == shown.text
+    cited = shown.items[0].memory.id
+    assert session.memory.verify(f"See {cited}.", shown.receipt).ok
+
+    world.strata.services.hot.clear()
+    owner = ana.principal.home.owner
+    drop = world.strata.services.sessions.drop(owner, "s")
+    world.strata._driver.run(drop)
+    with pytest.raises(memstrata.NotReplayable) as gone:
+        session.memory.replay(shown.receipt)
+    assert gone.value.ids
+
+
+def test_explain_says_why_the_stored_one_is_not_shown(ana: MemoryManager) -> None:
+    (berlin,) = ana.history("location")
+    session = ana.session("s")
+    session.add("user", "Actually, I live in Lisbon now.")
+
+    assert session.memory.explain(berlin.id, "Berlin").excluded == ("in_session",)
+    assert ana.explain(berlin.id, "Berlin").recalled
+
+
+@pytest.mark.parametrize("kept_in_memory", [0, 100])
+def test_another_session_of_the_same_name_begins_with_nothing_said(
+    new_world: Any, kept_in_memory: int
+) -> None:
+    world = new_world(session_extraction="manual", session_hot_entries=kept_in_memory)
+    ana = world.strata.manager(user="ana")
+    session, driver = ana.session("s"), world.strata._driver
+    for said in ("Hello.", "I live in Lisbon now."):
+        session.add("user", said)
+    assert values(session.memory, "location") == ["Lisbon"]
+    assert session.search("Lisbon")[0].memory.origin.turn == 1
+
+    # As another process ends it and begins the next.
+    world.clock.advance(seconds=1)
+    sessions, owner = world.strata.services.sessions, ana.principal.home.owner
+    kept = driver.run(sessions.entries(owner, "s"))
+    driver.run(sessions.drop(owner, "s"))
+    again = [Observation(world.clock.now_us(), kept[0].body)] * 3
+    driver.run(sessions.append(owner, "s", again, now=world.clock.now_us()))
+
+    assert values(session.memory, "location") == []
+    assert {hit.memory.content for hit in session.search("Lisbon")} <= {"Hello."}
+
+
+def test_what_a_digest_cites_can_be_looked_up_within_the_session(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "Actually, I live in Lisbon now.")
+    (hit,) = [h for h in session.memory.recall("Lisbon") if h.memory.key == "location"]
+
+    assert session.memory.get(hit.memory.id) == hit.memory
+    assert session.memory.explain(hit.memory.id, "Lisbon").recalled
+    assert ana.get(hit.memory.id) is None
+    assert ana.explain(hit.memory.id, "Lisbon").excluded == ("not_found",)
+
+
+def test_a_prompt_that_shows_it_does_not_make_it_an_echo(world: Any, ana: MemoryManager) -> None:
+    session = ana.session("s")
+    said = session.add("user", "I live in Lisbon now.")
+    world.clock.advance(seconds=1)
+    assert "Lisbon" in session.memory.digest("Lisbon", floor=0.0).text
+    world.clock.advance(seconds=10)
+
+    report = session.memory.capture(said.text, turn=said.number)
+
+    assert [o.kind for o in report.outcomes] == ["superseded"]
+
+
+def test_a_push_looks_again_once_something_was_said(world: Any, ana: MemoryManager) -> None:
+    session = ana.session("s")
+    triggers = session.memory.triggers("Where does Ana live?")
+    first = triggers.before_model()
+    assert first is not None
+    assert "english" in first.text
+    assert triggers.before_model() is first
+
+    session.add("user", "Please answer in French.")
+
+    second = triggers.before_model()
+    assert second is not None
+    assert ("french" in second.text, "english" in second.text) == (True, False)
+    assert triggers.before_model() is second
+
+
+def test_where_the_session_cannot_be_read_the_answer_says_so(
+    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = ana.session("s")
+    session.add("user", "Actually, I live in Lisbon now.")
+
+    async def fail(*_: object, **__: object) -> object:
+        raise memstrata.StoreUnavailable("m.db", "gone")
+
+    monkeypatch.setattr(world.strata.services.sessions, "entries", fail)
+    found = session.memory.recall("location", limit=50)
+
+    assert "session" in found.degraded
+    assert "Berlin" in [hit.memory.content for hit in found]
+
+
+CITIES = ("Berlin", "Lisbon", "Porto", "Madrid")
+KEYS = ("location", "language")
+
+
+class Coherence(RuleBasedStateMachine):
+    """A user says things in two sessions and by verbs; each reader sees one value of each key."""
+
+    @initialize()
+    def open(self) -> None:
+        self.clock = ManualClock()
+        made = assemble(
+            ":memory:",
+            settings=Settings(session_extraction="manual"),
+            inline=True,
+            clock=self.clock,
+            ids=CountingIds(),
+            alarm=self.clock,
+        )
+        self.strata = Strata(made)
+        self.memory = self.strata.manager(user="ana")
+        self.sessions = [self.memory.session(name) for name in ("one", "two")]
+        self.stored: str | None = None
+        self.said: list[str | None] = [None, None]
+        self.is_said = [False, False]
+        self.entries: list[list[Any]] = [[], []]
+
+    def _pass(self) -> None:
+        self.clock.advance(seconds=1)
+
+    @rule(which=st.integers(0, 1), city=st.sampled_from(CITIES))
+    def say(self, which: int, city: str) -> None:
+        self._pass()
+        said = self.sessions[which].add("user", f"I live in {city}.")
+        self.entries[which].append(said)
+        self.said[which], self.is_said[which] = city, True
+
+    @rule(which=st.integers(0, 1))
+    def say_forget(self, which: int) -> None:
+        self._pass()
+        self.sessions[which].add("user", "Forget where I live.")
+        self.entries[which].clear()
+        self.said[which], self.is_said[which] = None, True
+
+    @rule(city=st.sampled_from(CITIES))
+    def correct(self, city: str) -> None:
+        self._pass()
+        self.memory.correct("location", city)
+        self.stored, self.is_said = city, [False, False]
+        self.entries = [[], []]
+
+    @rule(which=st.integers(0, 1))
+    def store_what_was_said(self, which: int) -> None:
+        """As extraction does, some time later: the last statement, which is then the newest."""
+        if not self.entries[which]:
+            return
+        self._pass()
+        said = self.entries[which].pop()
+        self.entries[which].clear()
+        self.sessions[which].memory.capture(said.text, turn=said.number, at=said.at)
+        city = said.text.removeprefix("I live in ").rstrip(".")
+        found = {h.memory.content for h in self.memory.recall("location", limit=50)}
+        # Whether an older word wins over a newer one is the gates' to say (LT-3).
+        self.stored = city if city in found else self.stored
+        if city in found:
+            self.is_said[1 - which] = False
+            self.entries[1 - which].clear()
+        self.is_said[which] = False
+
+    @invariant()
+    def each_reader_sees_one_value(self) -> None:
+        if not hasattr(self, "memory"):
+            return
+        readers = [self.memory, *(session.memory for session in self.sessions)]
+        for place, reader in enumerate(readers):
+            found = _of_key(reader.recall("location city", limit=50))
+            assert len(found) <= 1
+            shown = reader.digest("location city", floor=0.0, preference_bias=True).items
+            assert len([item for item in shown if item.memory.key == "location"]) <= 1
+            if place and self.is_said[place - 1]:
+                said = self.said[place - 1]
+                assert found == ([] if said is None else [said])
+            elif self.stored is not None:
+                assert found == [self.stored]
+
+    def teardown(self) -> None:
+        if hasattr(self, "strata"):
+            self.strata.close()
+
+
+def _of_key(hits: Sequence[Any]) -> list[str]:
+    return [hit.memory.content for hit in hits if hit.memory.key == "location"]
+
+
+TestCoherence = Coherence.TestCase
+TestCoherence.settings = settings(
+    max_examples=30,
+    stateful_step_count=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
