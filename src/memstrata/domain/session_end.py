@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -84,6 +84,6 @@ class SessionEndReport(Value):
     kept: int = 0
     let_go: int = 0
     tasks: tuple[str, ...] = ()
-    counts: Mapping[str, int] = MappingProxyType({})
+    counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     usage: Usage = NO_USAGE
     diagnostics: tuple[str, ...] = ()
