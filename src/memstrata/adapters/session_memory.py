@@ -84,10 +84,14 @@ class DictSessionStore:
             ]
         return tuple((owner, record) for *_, owner, record in sorted(left)[: max(limit, 0)])
 
-    async def drop(self, owner: Scope, session: str) -> None:
+    async def drop(self, owner: Scope, session: str, *, entries: int | None = None) -> bool:
         """See the port."""
         with self._open(owner, session):
+            kept = self._kept.get((owner, session))
+            if kept is not None and entries is not None and len(kept.entries) > entries:
+                return False
             self._kept.pop((owner, session), None)
+            return True
 
     @contextmanager
     def _open(self, owner: Scope | None = None, session: str = "") -> Iterator[None]:

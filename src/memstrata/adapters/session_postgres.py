@@ -83,15 +83,21 @@ class PostgresSessionStore(PostgresDatabase):
         (found,) = await self._pool.ask_as(self._operator, asked)
         return tuple(read_sessions(self.location, (row[:-1] for row in found)))
 
-    async def drop(self, owner: Scope, session: str) -> None:
+    async def drop(self, owner: Scope, session: str, *, entries: int | None = None) -> bool:
         """See the port."""
         known = self._owners.of(owner)
         key = {"owner": known.name, "tag": session_key(known, session)}
         begun = bind([known.name], writable=[known.name], timeout_s=self._pool.timeout_s)
         self._check_usable()
         async with self._pool.line() as line:
-            sent = (begun, ("drop_session", key), ("drop_entries", key))
-            await line.run(*sent, timeout_s=self._pool.timeout_s)
+            # Its row first: who appends waits for it, and is counted if he came before.
+            sent = (("begin", None), begun, ("drop_session", key), ("count_entries", key))
+            *_, count = await line.run(*sent, timeout_s=self._pool.timeout_s)
+            if entries is not None and count[0][0] > entries:
+                return False
+            gone = (("drop_entries", key), ("commit", None))
+            await line.run(*gone, timeout_s=self._pool.timeout_s)
+            return True
 
 
 def _appended(key: dict[str, Any], observations: Sequence[Observation]) -> Statement:

@@ -62,11 +62,11 @@ class SqliteSessionStore(SqliteFile):
             found = connection.execute(SQL["sessions_due"], bound).fetchall()
         return tuple(read_sessions(self.location, found))
 
-    async def drop(self, owner: Scope, session: str) -> None:
+    async def drop(self, owner: Scope, session: str, *, entries: int | None = None) -> bool:
         """See the port."""
         known = self._owners.of(owner)
         key = {"owner": known.digest, "tag": session_key(known, session)}
-        await self._writing(lambda: self._drop(key))
+        return await self._writing(lambda: self._drop(key, entries))
 
     def _append(
         self,
@@ -93,9 +93,12 @@ class SqliteSessionStore(SqliteFile):
             )
             return begin
 
-    def _drop(self, key: dict[str, Any]) -> None:
+    def _drop(self, key: dict[str, Any], entries: int | None) -> bool:
         with self._turn() as connection, self._translating_writer:
+            if entries is not None and connection.execute(SQL["count_entries"], key).get > entries:
+                return False
             connection.execute(SQL["drop_session"], key)
             connection.execute(SQL["drop_entries"], key)
             # What was said may have been forgotten; the log would still hold it.
             self._log_holds_forgotten = True
+            return True

@@ -26,8 +26,8 @@ _DOMAIN = b"memstrata/chain/1"
 
 
 class EventType(StrEnum):
-    """What happened; one per outcome of a write, plus what collecting and administrators do, and
-    policies.
+    """What happened; one per outcome of a write, plus what collecting and administrators do,
+    policies, and sessions that ended.
     """
 
     CREATED = "created"
@@ -61,6 +61,8 @@ class EventType(StrEnum):
     EXPORTED = "exported"
     BROUGHT_BACK = "brought_back"
     FLAGGED = "flagged"
+    ARCHIVED = "archived"
+    SESSION_ENDED = "session_ended"
 
 
 @dataclass(frozen=True, slots=True)

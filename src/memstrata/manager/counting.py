@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.domain.decision import Outcome, OutcomeKind
+from memstrata.domain.session_end import EndedBy
 
 GATES: Mapping[str, str] = MappingProxyType(
     {
@@ -26,6 +27,10 @@ _REPEATED = frozenset(
 )
 
 
+SESSION_COUNTS = ("entries", "user_turns", "stored", "held", "promoted", "let_go", "tasks")
+"""What is counted of sessions that ended."""
+
+
 class Counters:
     """Counts of one process, over all its principals; safe to use from several threads.
 
@@ -36,6 +41,8 @@ class Counters:
         self._lock = threading.Lock()
         self._writes: Counter[str] = Counter()
         self._deduplicated: Counter[str] = Counter()
+        self._ended: Counter[str] = Counter()
+        self._of_sessions: Counter[str] = Counter()
 
     def wrote(self, outcomes: Iterable[Outcome]) -> None:
         """Count what became of a batch that is written."""
@@ -48,12 +55,24 @@ class Counters:
                 if gate is not None:
                     self._deduplicated[gate] += 1
 
+    def ended(self, by: str, counts: Mapping[str, int]) -> None:
+        """Count a session that has ended, by what ended it, and what came of it."""
+        with self._lock:
+            self._ended[by] += 1
+            self._of_sessions.update(counts)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the counts: ``writes`` by outcome, ``dedups`` by the gate that decided."""
+        """Return the counts: ``writes`` by outcome, ``dedups`` by the gate that decided,
+        ``sessions`` that ended, by what ended them, and what came of them.
+        """
         with self._lock:
             return {
                 "writes": {kind.value: self._writes[kind.value] for kind in OutcomeKind},
                 "dedups": {gate: self._deduplicated[gate] for gate in GATES.values()},
+                "sessions": {
+                    "ended": {by.value: self._ended[by.value] for by in EndedBy},
+                    **{name: self._of_sessions[name] for name in SESSION_COUNTS},
+                },
             }
 
 

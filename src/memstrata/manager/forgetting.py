@@ -39,7 +39,7 @@ from memstrata.manager.salvaging import may_lie
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.showing import ECHO
-from memstrata.manager.turn import marks_of
+from memstrata.manager.write_names import marks_of
 from memstrata.retrieval.filtering import holds
 
 MAX_OUTBOX = 10_000

@@ -68,5 +68,9 @@ class SessionStore(Protocol):
         those due at the same moment in no promised order.
         """
 
-    async def drop(self, owner: Scope, session: str) -> None:
-        """Remove a session that is finalised with all its entries; an unknown one is ignored."""
+    async def drop(self, owner: Scope, session: str, *, entries: int | None = None) -> bool:
+        """Remove a session that is finalised with all its entries; an unknown one is ignored.
+
+        With ``entries`` only if it has no more than so many: somebody may have gone on with it.
+        Returns whether nothing of it is left.
+        """
