@@ -53,11 +53,13 @@ def claim_of(candidate: Candidate) -> Claim:
     said = f"{candidate.content} {candidate.quote or ''}"
     named = candidate.content if candidate.key is not None else ""
     object_ = candidate.triple.object if candidate.triple is not None else named
-    whole = candidate.quote or candidate.content
+    tokens = frozenset(analyse(said)) - _WEAK
+    clauses = parts(candidate.quote or candidate.content)
+    denied = [each for part in clauses for each in _shared(part, tokens)]
     return Claim(
         object=tuple(term for term in analyse(object_) if term not in _WEAK),
-        tokens=frozenset(analyse(said)) - _WEAK,
-        is_denied=any(part.is_denied for part in parts(whole)),
+        tokens=tokens,
+        is_denied=_mostly(denied),
         speaker=candidate.speaker,
     )
 
@@ -76,11 +78,10 @@ def is_said_in(claim: Claim, text: str) -> bool:
     found = analyse(text)
     if not _holds(found, claim.object) and len(claim.tokens.intersection(found)) < TOKENS:
         return False
-    clauses = [(part, _terms(part)) for part in parts(text)]
-    shared = [len(terms & claim.tokens) for _, terms in clauses]
-    most = max(shared, default=0)
-    near = [part for (part, _), count in zip(clauses, shared, strict=True) if count == most]
-    return not near or any(part.is_denied == claim.is_denied for part in near)
+    clauses = [_shared(part, claim.tokens) for part in parts(text)]
+    most = max(map(len, clauses), default=0)
+    near = [denied for denied in clauses if denied and len(denied) == most]
+    return not near or any(_mostly(denied) == claim.is_denied for denied in near)
 
 
 def _holds(found: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
@@ -90,5 +91,13 @@ def _holds(found: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
     return any(found[at : at + size] == wanted for at in range(len(found) - size + 1))
 
 
-def _terms(part: Part) -> frozenset[str]:
-    return frozenset(analyse(" ".join(word.text for word in part.words)))
+def _shared(part: Part, tokens: frozenset[str]) -> list[bool]:
+    """Return of each word of a clause that is among some tokens whether it is denied."""
+    words = enumerate(part.words)
+    return [
+        place in part.denied for place, word in words if tokens.intersection(analyse(word.text))
+    ]
+
+
+def _mostly(denied: list[bool]) -> bool:
+    return 2 * sum(denied) > len(denied)

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from memstrata.domain.change import HeldCandidate, Snapshot
-from memstrata.domain.decision import Outcome
+from memstrata.domain.decision import Outcome, OutcomeKind
 from memstrata.domain.session_end import SessionStep
 from memstrata.manager.scribe import Scribe
+
+GONE = Outcome(OutcomeKind.DROPPED, reasons=("not_found",))
+"""What comes of storing what waits no more."""
 
 
 class Also(NamedTuple):

@@ -229,11 +229,9 @@ class SessionEnder:
             scribe: Scribe,
         ) -> Also:
             del outcomes, held, snapshot
-            counts = {name: count for name, count in after.counts}  # noqa: C416 - typed so
-            details = {"session": turns.session, "run": after.run, "counts": counts}
-            scribe.record(
-                EventType.SESSION_ENDED, turns.owner, reasons=(by.value,), details=details
-            )
+            told = {"session": turns.session, "run": after.run, "counts": dict(after.counts)}
+            reasons = (by.value,)
+            scribe.record(EventType.SESSION_ENDED, turns.owner, reasons=reasons, details=told)
             return Also((after.recorded(scribe.moment.known_at),))
 
         if await turns.take(standing, after, (), finish) is not None:

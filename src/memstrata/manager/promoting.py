@@ -1,4 +1,4 @@
-"""Storing what was held back and has found its support, and letting go of what never will (CO-5)."""
+"""Storing what was held back and has found support, and letting go of what never will (CO-5)."""
 
 from __future__ import annotations
 

@@ -50,8 +50,7 @@ from memstrata.language.analyser import analyse
 from memstrata.longterm.derivation import PURPOSES_DIFFER, inherited
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.resolution import resolve
-from memstrata.manager.beside import Also, Beside
-from memstrata.manager.changes import NOT_FOUND
+from memstrata.manager.beside import GONE, Also, Beside
 from memstrata.manager.profile import archive_beyond
 from memstrata.manager.room import QUOTA_EXCEEDED, Room, full
 from memstrata.manager.screening import note_flags, scores_of
@@ -169,7 +168,7 @@ class WriteTurn:
         self._waiting = {held_as(decode_candidate(row.body), row.reason) for row in self.kept}
         for place, judgement in enumerate(self.judgements):
             if beside is not None and beside.is_gone(place, snapshot):
-                self.outcomes.append(NOT_FOUND)
+                self.outcomes.append(GONE)
                 continue
             known = self._known(snapshot, judgement.candidate)
             if known is not None and not self._refusal(judgement.candidate):

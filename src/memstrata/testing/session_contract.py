@@ -161,6 +161,18 @@ class SessionStoreContract:
         assert drive(store, store.due(NOW)) == ()
         assert drive(store, store.append(ALICE, "s", said("new"), now=NOW)) == 0
 
+    def test_a_session_that_somebody_has_gone_on_with_is_not_dropped(
+        self, store: SessionStore
+    ) -> None:
+        drive(store, store.append(ALICE, "s", said("one", "two"), now=NOW, due_at=NOW))
+
+        assert not drive(store, store.drop(ALICE, "s", entries=1))
+        assert len(drive(store, store.entries(ALICE, "s"))) == 2
+        assert drive(store, store.append(ALICE, "s", said("three"), now=NOW)) == 2
+        assert drive(store, store.drop(ALICE, "s", entries=3))
+        assert drive(store, store.entries(ALICE, "s")) == ()
+        assert drive(store, store.drop(ALICE, "s", entries=0))
+
     def test_appenders_side_by_side_leave_no_gap(self, store: SessionStore) -> None:
         begun: list[int] = []
 
