@@ -32,8 +32,10 @@ from memstrata.manager.background import Background
 from memstrata.manager.backing_up import Backups
 from memstrata.manager.collecting import keep_house
 from memstrata.manager.housekeeping import Housekeeping
+from memstrata.manager.idling import end_when_idle
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.reindexing import Remaker
+from memstrata.manager.rounds import idle_rounds
 from memstrata.opening import Keys, open_sessions, open_store, place_of
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
@@ -74,6 +76,7 @@ def assemble(
     ids: Ids | None = None,
     alarm: Alarm | None = None,
     sweeps: Alarm | None = None,
+    idling: Alarm | None = None,
     tokens: TokenCounter | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
@@ -98,6 +101,7 @@ def assemble(
             the journal of reads is then written before captures and on close.
         sweeps: What wakes who collects once a day; None means the machine's alarm, or none beside
             a clock or an alarm that is not: nothing is collected by surprise.
+        idling: What wakes who ends sessions that nobody goes on with; likewise.
         tokens: Token counter; None means the estimate of SPEC WM-7.
         embedder: Embedder to use instead of the settings'; who brings one closes it.
         reranker: Reranker to use instead of the settings', likewise.
@@ -161,10 +165,12 @@ def assemble(
         rerank_candidates=chosen.rerank_candidates,
         closers=models.closers,
         housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
+        idling=idle_rounds(idling or _patient_without(clock, alarm)),
         gc_rules=GcRules(history_days=chosen.history_days),
         coded=cast("CodedStore", store) if Capability.CODED in store.capabilities else None,
     )
     keep_house(services)
+    end_when_idle(services, services.idling)
     return AsyncStrata(services)
 
 
@@ -173,6 +179,11 @@ def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Al
     if settings.reindex == "manual":
         return None
     return alarm or (PatientAlarm() if clock is None else None)
+
+
+def _patient_without(clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
+    """Return the machine's alarm, unless time is somebody else's."""
+    return PatientAlarm() if clock is None and alarm is None else None
 
 
 def _sweeping(

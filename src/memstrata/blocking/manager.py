@@ -13,6 +13,7 @@ from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.cycles import CycleVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.echoes import EchoVerbs
+from memstrata.blocking.ending import EndingVerbs
 from memstrata.blocking.erasing import ErasingVerbs
 from memstrata.blocking.holding import HoldingVerbs
 from memstrata.blocking.hygiene import HygieneVerbs
@@ -36,6 +37,7 @@ class MemoryManager(
     EchoVerbs,
     CycleVerbs,
     HoldingVerbs,
+    EndingVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -45,6 +47,7 @@ class MemoryManager(
         super().__init__(manager, driver)
         self._manager = self._ageing = self._changing = self._consents = manager
         self._hygiene = self._echoes = self._cycling = self._holding = manager
+        self._ending = manager
 
     @property
     def principal(self) -> Principal:

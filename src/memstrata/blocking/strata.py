@@ -23,6 +23,7 @@ from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import DEFAULT_ORG, Grant
+from memstrata.domain.session_end import SessionEndReport
 from memstrata.manager import AsyncAdmin
 from memstrata.manager.services import Services
 from memstrata.strata import AsyncStrata
@@ -110,6 +111,7 @@ class Strata:
         strata.services.journal.driven_by(self._driver.run)
         strata.services.reindexing.driven_by(self._driver.run)
         strata.services.housekeeping.driven_by(partial(self._driver.run, asks_model=True))
+        strata.services.idling.driven_by(partial(self._driver.run, asks_model=True))
         strata.services.backups.driven_by(self._driver.run)
 
     @property
@@ -176,6 +178,10 @@ class Strata:
     ) -> GcReport:
         """See :meth:`memstrata.AsyncStrata.gc`."""
         return self._driver.run(self._strata.gc(dry_run=dry_run, scopes=scopes, progress=progress))
+
+    def end_due_sessions(self) -> tuple[SessionEndReport, ...]:
+        """See :meth:`memstrata.AsyncStrata.end_due_sessions`."""
+        return self._driver.run(self._strata.end_due_sessions(), asks_model=True)
 
     def backup(
         self,

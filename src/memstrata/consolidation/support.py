@@ -75,13 +75,18 @@ def bears_out(claim: Claim, turn: Turn) -> bool:
 
 def is_said_in(claim: Claim, text: str) -> bool:
     """Whether a text says what a claim says, as far as words tell."""
-    found = analyse(text)
-    if not _holds(found, claim.object) and len(claim.tokens.intersection(found)) < TOKENS:
+    if not mentions(claim, text):
         return False
     clauses = [_shared(part, claim.tokens) for part in parts(text)]
     most = max(map(len, clauses), default=0)
     near = [denied for denied in clauses if denied and len(denied) == most]
     return not near or any(_mostly(denied) == claim.is_denied for denied in near)
+
+
+def mentions(claim: Claim, text: str) -> bool:
+    """Whether a text speaks of what a claim is about, whether it affirms it or denies it."""
+    found = analyse(text)
+    return _holds(found, claim.object) or len(claim.tokens.intersection(found)) >= TOKENS
 
 
 def _holds(found: tuple[str, ...], wanted: tuple[str, ...]) -> bool:

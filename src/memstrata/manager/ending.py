@@ -143,7 +143,8 @@ class SessionEnder:
         progress = standing.progress
         after = replace(progress, step=EndStep.SUMMARISED)
         policy = self._writer.policy(turns.owner)
-        told = [turn for turn in await self._told(turns, progress) if turn.role in TOLD_BY]
+        said = [turn for turn in await self._told(turns, progress) if turn.role in TOLD_BY]
+        told = await self._extractor.unforgotten(said)
         if not is_substantive(told, policy.consolidation):
             await turns.take(standing, after)
             return

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from memstrata.capture.clauses import MEMORY_CONTROL
-from memstrata.consolidation.support import bears_out, claim_of
+from memstrata.consolidation.support import bears_out, claim_of, mentions
 from memstrata.domain.candidate_codec import decode_held, encode_held
 from memstrata.domain.change import HeldCandidate, Snapshot
 from memstrata.domain.decision import (
@@ -84,6 +84,7 @@ class Extractor:
         self._lanes = lanes
         self._writer = Writer(services, principal)
         self._forgetter = Forgetter(services, principal)
+        self._known: dict[tuple[str | None, int | None], tuple[Candidate, ...]] = {}
 
     async def catch_up(self, session: str, *, rules_only: bool = False) -> CaptureReport:
         """Extract from all entries after the last one that was looked at, each once.
@@ -118,6 +119,24 @@ class Extractor:
             diagnostics=tuple(dict.fromkeys(found.diagnostics)),
             usage=found.usage,
         )
+
+    async def unforgotten(self, told: Sequence[Turn]) -> list[Turn]:
+        """Return those of some turns that speak of nothing that was forgotten since (FX-3).
+
+        A summary would learn it anew.
+        """
+        said = [c for turn in told if turn.role is Role.USER for c in self._candidates(turn)]
+        stated = [candidate for candidate in said if candidate.retracts is None]
+        buried = await self._writer.tombstoned(stated) if stated else frozenset()
+        gone = [claim_of(each) for each in stated if buried.intersection(marks_of(each))]
+        return [turn for turn in told if not any(mentions(claim, turn.text) for claim in gone)]
+
+    def _candidates(self, turn: Turn) -> tuple[Candidate, ...]:
+        """Return what the rules find in a turn by itself, once."""
+        place = turn.session, turn.number
+        if place not in self._known:
+            self._known[place] = propose_by_rules(turn, self._principal).candidates
+        return self._known[place]
 
     # -- by rules --------------------------------------------------------------------------
 
@@ -157,6 +176,7 @@ class Extractor:
             if turn.role is Role.USER:
                 proposed = propose_by_rules(turn, self._principal, earlier[-EARLIER_TURNS:])
                 earlier.append(turn)
+                self._known[turn.session, turn.number] = proposed.candidates
             unheard = MEMORY_CONTROL in proposed.diagnostics
             candidates = list(proposed.candidates)
             if policy.consolidation.verbatim_turns and not unheard:

@@ -73,6 +73,7 @@ def _problems(services: Services) -> tuple[str, ...]:
         *(() if services.coded is None else services.coded.problems),
         *services.reindexing.problems,
         *services.housekeeping.problems,
+        *services.idling.problems,
         *services.backups.problems,
         *map(str, services.policies.problems()),
         *sorted(waiting),
