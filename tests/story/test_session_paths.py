@@ -72,7 +72,7 @@ def test_a_session_that_cannot_be_ended_stops_no_other(talk, world, monkeypatch)
     talk.say(*STORY)
     bob = Talk(world, "thread-2", Scope.of_user("default", "bob"))
     bob.say("I live in Porto.")
-    rows = "{not json".encode()
+    rows = b"{not json"
     first = talk.services.sessions.entries
 
     async def broken(owner, session, **how):
@@ -145,9 +145,7 @@ def test_a_transcript_that_has_grown_adds_what_is_new(talk, world):
     assert memory.origin.turn == 4
 
 
-def test_the_command_line_ends_imported_sessions_and_those_that_are_due(
-    cli, tmp_path, monkeypatch
-):
+def test_the_command_line_ends_imported_sessions_and_those_that_are_due(cli, tmp_path, monkeypatch):
     from memstrata.manager import ending
     from memstrata.manager.summarising import Summary
 
