@@ -15,6 +15,7 @@ from memstrata.domain.scope import Scope
 from memstrata.domain.value import to_us
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.retention import archived, worth
+from memstrata.manager.room import is_kept
 from memstrata.manager.scribe import Scribe
 from memstrata.retrieval.owner_index import OwnerIndex
 from memstrata.retrieval.sparing import of_kind, spares
@@ -44,9 +45,11 @@ def archive_beyond(
         return
     now = to_us(scribe.moment.now)
     ranked = [row for row in rows if row.id in active]
-    first = spares(ranked, now, partial(worth, eviction=Eviction.VALUE), over)
-    going = [active[spare.id] for spare in first]
-    going += added[: max(over - len(going), 0)]
+    first = spares(ranked, now, partial(worth, eviction=Eviction.VALUE), len(ranked))
+    plain, kept = ([active[s.id] for s in first if s.is_kept is late] for late in (False, True))
+    for memory in added:
+        (kept if is_kept(memory) else plain).append(memory)
+    going = [*plain, *kept][:over]
     for memory in going:
         pending.restate(archived(memory, scribe.moment))
         reasons = (f"{BEYOND_CAP}:{limit}",)

@@ -114,7 +114,7 @@ class Room:
         if not wanted:
             return []
         first = self._first(_shelf(newcomer), wanted, pending)
-        if len(first) < wanted or (any(s.is_kept for s in first) and not _is_kept(newcomer)):
+        if len(first) < wanted or (any(s.is_kept for s in first) and not is_kept(newcomer)):
             return None
         memories = (self.index.found(spare.id) for spare in first)
         return [memory for memory in memories if memory is not None]
@@ -207,5 +207,6 @@ def _shelf(memory: Memory) -> tuple[Scope, bool]:
     return memory.scope, turn_of(memory) is not None
 
 
-def _is_kept(memory: Memory) -> bool:
+def is_kept(memory: Memory) -> bool:
+    """Whether a memory gives way to its like only: it is pinned, or a constraint."""
     return memory.pinned or memory.category == KEPT_CATEGORY
