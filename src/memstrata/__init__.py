@@ -69,6 +69,7 @@ from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.review import Keep, Review, ReviewStatus
 from memstrata.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
 from memstrata.domain.scope import Grant, Principal, Right, Scope
+from memstrata.domain.session_end import EndedBy, SessionEndReport
 from memstrata.domain.tool import Tool, ToolReply
 from memstrata.domain.trust import Sensitivity, Source, Trust
 
@@ -205,6 +206,7 @@ __all__ = [
     "DigestItem",
     "Draft",
     "DryRun",
+    "EndedBy",
     "ErasureReceipt",
     "ErasureState",
     "Event",
@@ -262,6 +264,7 @@ __all__ = [
     "ScopeDenied",
     "Seen",
     "Sensitivity",
+    "SessionEndReport",
     "Settings",
     "Severity",
     "Source",

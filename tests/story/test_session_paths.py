@@ -1,6 +1,7 @@
 """Whatever ends a session, it is the same end: time, shutdown, import, several workers (SE-4)."""
 
 import json
+import multiprocessing
 import threading
 from dataclasses import replace
 
@@ -8,10 +9,15 @@ import pytest
 from sessions import ALICE, Talk, summaries
 from test_session_end import STORY
 
-from memstrata import Draft
+import memstrata
+from memstrata import AsyncMemoryManager, Draft
 from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.session import Entry, EntryKind
 from memstrata.domain.session_end import EndedBy, EndStep
+from memstrata.domain.turn import Role
 from memstrata.manager import rounds
+from memstrata.manager.session_log import SessionLog
+from memstrata.settings import Settings
 
 __all__ = ["summaries"]
 
@@ -201,3 +207,87 @@ def test_a_session_known_by_its_name_alone_ends_too(world, summaries):
 
     assert report.summary is not None
     assert talk.step().step == EndStep.DONE
+
+
+def test_a_user_who_is_erased_in_the_middle_of_it_stays_erased(talk, world):
+    if not world.is_durable:
+        return  # a log in memory lies apart from the memories that are erased
+    talk.say(*STORY)
+    store = talk.services.store
+    commit, left = store.commit, [2]
+
+    async def erasing(owner, request, decide):
+        done = await commit(owner, request, decide)
+        left[0] -= 1
+        if not left[0]:
+            store.commit = commit
+            await AsyncMemoryManager(talk.services, Principal(ALICE)).erase()
+        return done
+
+    store.commit = erasing
+    talk.end()
+
+    assert talk.step() is None
+    assert talk.log() == ()
+    assert talk.memories() == []
+    assert ALICE not in talk.drive(talk.services.store.owners())
+
+
+def test_where_a_session_stands_moves_with_its_user(talk, world, new_world, tmp_path):
+    hold = Talk(world, "thread-2")
+    talk.say(*STORY)
+    talk.end()
+    hold.say("Be brief.", "Something else.", "Be brief, I said.")
+    hold.catch_up()
+    waiting = hold.held()
+    assert waiting
+    file = tmp_path / "alice.jsonl"
+    world.strata.manager(user="alice").export(file)
+
+    other = new_world()
+    other.strata.manager(user="alice").restore(file)
+    moved, moved_hold = Talk(other), Talk(other, "thread-2")
+
+    assert moved.step()._replace(at=0) == talk.step()._replace(at=0)
+    assert moved_hold.held() == waiting
+    assert moved.end().already
+
+
+def _ending(target, begin, told):
+    from memstrata.manager import ending
+    from memstrata.manager.summarising import Summary
+
+    async def summarise(services, policy, turns, *, max_chars):
+        return Summary(turns[0].text[:max_chars], "rules")
+
+    ending.summarise = summarise
+    settings = Settings(embedder="none", synchronous="normal")
+    with memstrata.open(target, settings=settings) as strata:
+        begin.wait()
+        ender = ending.SessionEnder(strata.services, Principal(ALICE, session="thread-1"))
+        told.put(strata._driver.run(ender.end("thread-1")).already)
+
+
+def test_of_several_processes_too(tmp_path):
+    target, spawn = str(tmp_path / "m.db"), multiprocessing.get_context("spawn")
+    with memstrata.open(target, settings=Settings(embedder="none")) as strata:
+        log = SessionLog(strata.services, ALICE, "thread-1")
+        said = (*STORY, "Be brief.", "Be brief.")
+        entries = [Entry(kind=EntryKind.TURN, text=text, role=Role.USER) for text in said]
+        strata._driver.run(log.append(entries))
+    begin, told = spawn.Barrier(3), spawn.Queue()
+    workers = [spawn.Process(target=_ending, args=(target, begin, told)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    with memstrata.open(target, settings=Settings(embedder="none")) as strata:
+        alice = strata.manager(user="alice")
+        links = strata._driver.run(strata.services.store.links(ALICE, limit=1000))
+        kinds = [json.loads(link.payload)["type"] for link in links if link.payload]
+        assert kinds.count("session_ended") == 1
+        found = alice.list(limit=100)
+        assert sum(memory.category == "session_summary" for memory in found) == 1
+        assert len({memory.content for memory in found}) == len(found)
+    assert told.qsize() == 3

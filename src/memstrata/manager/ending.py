@@ -84,10 +84,11 @@ class SessionEnder:
         standing = await turns.standing()
         if standing.progress.step not in (EndStep.OPEN, EndStep.DONE):
             done.resumed_after = standing.progress.step.value
-        if not await self._is_anything(standing):
-            await self._services.sessions.drop(turns.owner, session)
-            return SessionEndReport(session=session, ended_by=ended_by)
         while standing.progress.step is not EndStep.DONE:
+            if not await self._is_anything(standing):
+                # Nothing was said, or its owner was erased in the middle.
+                await self._services.sessions.drop(turns.owner, session, entries=0)
+                return SessionEndReport(session=session, ended_by=ended_by)
             await self._steps[standing.progress.step](turns, standing, done, ended_by)
             done.acted = True
             standing = await turns.standing()
