@@ -468,3 +468,14 @@ class Failing:
     def stop(self):
         for store, name in self._undo:
             delattr(store, name)
+
+
+def test_what_a_session_says_is_no_flood_of_writes(new_world, tmp_path, summaries):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("version: slow\nquotas: {writes_per_minute: 1}\n")
+    talk = Talk(new_world(policy=policy))
+    talk.say(*STORY)
+
+    talk.end()
+
+    assert {"Ana", "Lisbon"} <= set(talk.contents())

@@ -24,6 +24,7 @@ from memstrata.domain.decision import (
     Usage,
 )
 from memstrata.domain.errors import InvalidInput
+from memstrata.domain.held import Held
 from memstrata.domain.memory import Draft, Kind
 from memstrata.domain.scope import Principal
 from memstrata.domain.session import Logged
@@ -236,6 +237,10 @@ class Extractor:
         named = [_once(judged[place], turns.session) for place in others]
         outcomes = dict(zip(others, await self._writer.write_judged(named), strict=True))
         now = self._services.clock.now_us()
+        known = _Support(heard)
+        if heard:
+            # Before the turn, in which others wait: only what came meanwhile is left for it.
+            known.look_at(await self._services.store.held(turns.owner))
 
         def finish(
             by_place: Mapping[int, Outcome],
@@ -247,7 +252,8 @@ class Extractor:
             stored = [one.memory.id for one in by_place.values() if one.stored and one.memory]
             ids = tuple(dict.fromkeys((*after.memories, *stored)))
             step = replace(after, memories=ids).counting(stored=len(stored), held=len(held))
-            return Also((step.recorded(now),), _borne_out((*snapshot.held, *held), heard))
+            known.look_at((*snapshot.held, *held))
+            return Also((step.recorded(now),), known.noted((*snapshot.held, *held)))
 
         own_judged = [judged[place] for place in own]
         written = await turns.take(standing, after, own_judged, finish, binding=binding)
@@ -293,33 +299,42 @@ class Extractor:
             found.outcomes += outcomes
 
 
-def _borne_out(
-    waiting: Sequence[HeldCandidate], turns: Sequence[Turn]
-) -> tuple[HeldCandidate, ...]:
-    """Return those of what is held back that some turns bear out, with that noted.
+class _Support:
+    """Which turns bear out what is held back (SE-5).
 
     Only turns that come after a candidate count: whether several are looked at at once or each by
     itself makes no difference.
     """
-    if not turns:
-        return ()
-    noted = []
-    for row in waiting:
-        held = decode_held(row)
+
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        self._turns = turns
+        self._found: dict[str, list[int]] = {}
+
+    def look_at(self, rows: Sequence[HeldCandidate]) -> None:
+        """Look for what rows claim, unless it was looked for before."""
+        for row in rows if self._turns else ():
+            if row.id not in self._found:
+                self._found[row.id] = self._turns_for(decode_held(row))
+
+    def noted(self, rows: Sequence[HeldCandidate]) -> tuple[HeldCandidate, ...]:
+        """Return those rows that some turns bear out, with that noted."""
+        return tuple(self._with(row) for row in rows if self._found.get(row.id))
+
+    def _turns_for(self, held: Held) -> list[int]:
         if held.waits_for_somebody:
-            continue
+            return []
         claim, origin = claim_of(held.candidate), held.candidate.origin
-        later = [
+        return [
             int(turn.number or 0)
-            for turn in turns
+            for turn in self._turns
             if not (origin.session == turn.session and (origin.turn or 0) >= int(turn.number or 0))
             and bears_out(claim, turn)
         ]
-        if later:
-            known = held.borne_out(str(turns[0].session), later)
-            told = (known.candidate, known.reasons, known.proposed_by, known.support)
-            noted.append(row._replace(body=encode_held(*told)))
-    return tuple(noted)
+
+    def _with(self, row: HeldCandidate) -> HeldCandidate:
+        known = decode_held(row).borne_out(str(self._turns[0].session), self._found[row.id])
+        told = (known.candidate, known.reasons, known.proposed_by, known.support)
+        return row._replace(body=encode_held(*told))
 
 
 def _once(judgement: Judgement, session: str) -> Judgement:
