@@ -291,3 +291,35 @@ def test_of_several_processes_too(tmp_path):
         assert sum(memory.category == "session_summary" for memory in found) == 1
         assert len({memory.content for memory in found}) == len(found)
     assert told.qsize() == 3
+
+
+def test_the_next_session_begins_with_what_the_last_one_was_about(talk, world):
+    talk.say(*STORY)
+    talk.end()
+    world.clock.advance(days=1)
+    other = Talk(world, "thread-2")
+    other.say(*(f"{text} That was on day {n}." for n, text in enumerate(STORY)))
+    other.end()
+    (old, latest) = sorted(talk.memories(category="session_summary"), key=lambda m: m.created_at)
+    world.clock.advance(days=200)
+
+    begun = world.strata.manager(user="alice", session="thread-3").push("something else")
+    alone = world.strata.manager(user="alice").push("something else")
+
+    shown = [item.memory.id for item in begun.items]
+    assert latest.id in shown
+    assert old.id not in shown
+    assert latest.id not in [item.memory.id for item in alone.items]
+
+
+def test_a_push_that_shows_a_summary_is_replayed_to_the_letter(talk, world):
+    talk.say(*STORY)
+    talk.end()
+    world.clock.advance(days=1)
+    manager = world.strata.manager(user="alice", session="thread-2")
+    pushed = manager.push("hut food")
+    world.clock.advance(days=2)
+
+    again = manager.replay(pushed.receipt)
+
+    assert again.text == pushed.text
