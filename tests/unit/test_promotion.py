@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstrata.consolidation.promotion import Fate, is_memory_control, verdict
-from memstrata.consolidation.support import bears_out, claim_of, is_said_in
+from memstrata.consolidation.support import Said, bears_out, claim_of, is_said_in
 from memstrata.domain.consolidation import ConsolidationRules
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.held import Held, Support
@@ -162,15 +162,15 @@ def test_the_exact_object_alone_bears_a_claim_out():
         candidate("Ana stays there", triple=Triple("user", "stays_in", "Hotel Greif"))
     )
 
-    assert is_said_in(by_key, "We are in Bolzano again.")
-    assert is_said_in(by_triple, "Hotel Greif was lovely.")
-    assert not is_said_in(by_triple, "Greif's other hotel")
+    assert is_said_in(by_key, Said("We are in Bolzano again."))
+    assert is_said_in(by_triple, Said("Hotel Greif was lovely."))
+    assert not is_said_in(by_triple, Said("Greif's other hotel"))
 
 
 def test_wanting_and_liking_are_no_support():
     claim = claim_of(candidate("I really like going there"))
 
-    assert not is_said_in(claim, "I really like going out, thanks")
+    assert not is_said_in(claim, Said("I really like going out, thanks"))
 
 
 @pytest.mark.parametrize("role", [Role.ASSISTANT, Role.TOOL, Role.OTHER])
@@ -204,5 +204,5 @@ def test_a_fact_that_sounds_like_one_is_none(text):
 def test_any_text_may_be_asked(text):
     claim = claim_of(candidate(text or "x"))
 
-    is_said_in(claim, text)
+    is_said_in(claim, Said(text))
     is_memory_control(text)

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memstrata.consolidation.support import claim_of, is_said_in
+from memstrata.consolidation.support import Said, claim_of, is_said_in
 from memstrata.domain.consolidation import ConsolidationRules
 from memstrata.domain.decision import Candidate, OutcomeKind
 from memstrata.domain.held import Held
@@ -97,7 +97,7 @@ def verdict(
         return Verdict(Fate.WAIT, "too_little_evidence")
     if before:
         return Verdict(Fate.PROMOTE, "prior_session")
-    if kind != OutcomeKind.REPEAT and summary and is_said_in(claim_of(candidate), summary):
+    if kind != OutcomeKind.REPEAT and summary and is_said_in(claim_of(candidate), Said(summary)):
         return Verdict(Fate.PROMOTE, "in_summary")
     return Verdict(Fate.WAIT, "too_little_evidence")
 

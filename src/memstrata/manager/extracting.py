@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from memstrata.capture.clauses import MEMORY_CONTROL
-from memstrata.consolidation.support import bears_out, claim_of, mentions
+from memstrata.consolidation.support import Said, bears_out, claim_of, mentions
 from memstrata.domain.candidate_codec import decode_held, encode_held
 from memstrata.domain.change import HeldCandidate, Snapshot
 from memstrata.domain.decision import (
@@ -130,7 +130,8 @@ class Extractor:
         stated = [candidate for candidate in said if candidate.retracts is None]
         buried = await self._writer.tombstoned(stated) if stated else frozenset()
         gone = [claim_of(each) for each in stated if buried.intersection(marks_of(each))]
-        return [turn for turn in told if not any(mentions(claim, turn.text) for claim in gone)]
+        heard = ((turn, Said(turn.text)) for turn in told)
+        return [turn for turn, text in heard if not any(mentions(claim, text) for claim in gone)]
 
     def _candidates(self, turn: Turn) -> tuple[Candidate, ...]:
         """Return what the rules find in a turn by itself, once."""
@@ -308,6 +309,7 @@ class _Support:
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         self._turns = turns
+        self._said = [Said(turn.text) for turn in turns]
         self._found: dict[str, list[int]] = {}
 
     def look_at(self, rows: Sequence[HeldCandidate]) -> None:
@@ -326,9 +328,9 @@ class _Support:
         claim, origin = claim_of(held.candidate), held.candidate.origin
         return [
             int(turn.number or 0)
-            for turn in self._turns
+            for turn, said in zip(self._turns, self._said, strict=True)
             if not (origin.session == turn.session and (origin.turn or 0) >= int(turn.number or 0))
-            and bears_out(claim, turn)
+            and bears_out(claim, turn, said)
         ]
 
     def _with(self, row: HeldCandidate) -> HeldCandidate:
