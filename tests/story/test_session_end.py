@@ -11,6 +11,7 @@ from memstrata.domain.memory import Kind, Origin
 from memstrata.domain.session_end import EndedBy, EndStep
 from memstrata.domain.trust import Label, Source
 from memstrata.manager.capturing import Proposed
+from memstrata.manager.ending import SessionEnder
 from memstrata.manager.writing import Writer
 
 __all__ = ["summaries"]
@@ -479,3 +480,39 @@ def test_what_a_session_says_is_no_flood_of_writes(new_world, tmp_path, summarie
     talk.end()
 
     assert {"Ana", "Lisbon"} <= set(talk.contents())
+
+
+def test_a_model_is_asked_by_the_end_what_it_was_not_asked_before(world, summaries):
+    asked = []
+
+    async def lanes(services, principal, policy, turns, before):
+        asked.append(([turn.text for turn in turns], [turn.text for turn in before]))
+        return Proposed(
+            tuple(
+                Candidate(
+                    content="prefers huts",
+                    scope=ALICE,
+                    source=Source.USER_STATED,
+                    proposer=Proposer.RULES,
+                    label=Label(Source.USER_STATED.trust),
+                    category="preference",
+                    origin=turn.origin,
+                )
+                for turn in turns[:1]
+            ),
+            diagnostics=("lane_semantic_short",),
+        )
+
+    talk = Talk(world, lanes=lanes)
+    talk.say("One thing.")
+    talk.catch_up()
+    talk.say("Another thing.")
+
+    ender = SessionEnder(talk.services, talk.principal, lanes=lanes)
+    report = talk.drive(ender.end(talk.name))
+    again = talk.drive(ender.end(talk.name))
+
+    assert asked == [(["One thing."], []), (["Another thing."], ["One thing."])]
+    assert talk.contents() == ["prefers huts"]
+    assert "lane_semantic_short" in report.diagnostics
+    assert again.already

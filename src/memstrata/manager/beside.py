@@ -46,7 +46,7 @@ class Beside:
     Attributes:
         session: Its name.
         before: Where it stood; None for one never looked at.
-        finish: Says what is written with the batch.
+        finish_with: Says what is written with the batch.
         waiting: By place in the batch: the id of what was held back and is stored by it.
         raced: Whether somebody else was there first; then nothing was written.
     """

@@ -22,7 +22,7 @@ from memstrata.domain.session_progress import Progress
 from memstrata.domain.trust import Trust
 from memstrata.domain.turn import Turn
 from memstrata.manager.beside import Also, Finish
-from memstrata.manager.extracting import Extractor
+from memstrata.manager.extracting import Extractor, Lanes
 from memstrata.manager.promoting import Promotion, SessionPromoter
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -57,11 +57,20 @@ class _Done:
 class SessionEnder:
     """Ends sessions of one principal."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
+    def __init__(
+        self, services: Services, principal: Principal, *, lanes: Lanes | None = None
+    ) -> None:
+        """Build it.
+
+        Args:
+            services: The open memstrata.
+            principal: Whose sessions.
+            lanes: As for :class:`memstrata.manager.extracting.Extractor`.
+        """
         self._services = services
         self._principal = principal
         self._writer = Writer(services, principal)
-        self._extractor = Extractor(services, principal)
+        self._extractor = Extractor(services, principal, lanes=lanes)
         self._promoter = SessionPromoter(services, principal)
         self._steps: Mapping[EndStep, _Take] = {
             EndStep.OPEN: self._extract,

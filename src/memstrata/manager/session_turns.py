@@ -157,5 +157,5 @@ def _next_run(progress: Progress, *, base: int, first: int) -> Progress:
         base=base,
         first=first,
         extracted=progress.extracted,
-        asked=progress.asked,
+        asked=max(progress.asked, first - 1),
     )
