@@ -15,11 +15,13 @@ from memstrata.domain.collecting import GcReport
 from memstrata.domain.errors import ConfigurationError
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.session_end import SessionEndReport
 from memstrata.domain.syncing import SyncReport, SyncStatus
 from memstrata.manager.admin import AsyncAdmin
 from memstrata.manager.asking import between
 from memstrata.manager.collecting import SYSTEM, Collector
 from memstrata.manager.files import absolute
+from memstrata.manager.idling import end_departing, end_due
 from memstrata.manager.keeping import rekey, sweep
 from memstrata.manager.measuring import warm_metrics
 from memstrata.manager.memory_manager import AsyncMemoryManager
@@ -235,6 +237,22 @@ class AsyncStrata:
         collector = Collector(self._services, SYSTEM)
         return await collector.of_scopes(scopes, dry_run=dry_run, tell=progress)
 
+    async def end_due_sessions(self) -> tuple[SessionEndReport, ...]:
+        """End every session that nobody has gone on with for ``session_idle_minutes`` (SE-4).
+
+        For the operator: from cron, on any machine and on several at once; also what a stopped
+        process has left in the middle of its end is finalised. A long-lived process does it by
+        itself every few minutes.
+
+        Returns:
+            What came of each. One that could not be ended now has ``failed:`` and the name of the
+            error among its diagnostics; it is due still.
+
+        Raises:
+            StoreError: If it cannot be read which sessions are due.
+        """
+        return await end_due(self._services)
+
     async def backup(
         self,
         to: str | os.PathLike[str] | None = None,
@@ -318,9 +336,13 @@ class AsyncStrata:
         return await sweep(self._services)
 
     async def close(self) -> None:
-        """Write down what readers did, close the store and the models; twice does no harm."""
+        """End the sessions that are to end with this process, write down what readers did, close
+        the store and the models; twice does no harm.
+        """
         await self._services.following.close()
         await self._services.housekeeping.close()
+        await self._services.idling.close()
+        await end_departing(self._services)
         await self._services.reindexing.close()
         await self._services.backups.close()
         if self._services.replica is not None:
@@ -342,6 +364,7 @@ class AsyncStrata:
     async def __aenter__(self) -> Self:
         await self.deliver_outbox()
         self._services.housekeeping.begin()
+        self._services.idling.begin()
         self._services.backups.begin()
         if self._services.replica is not None:
             self._services.replica.begin()

@@ -43,11 +43,13 @@ from memstrata.manager.collecting import keep_house
 from memstrata.manager.counting import Counters
 from memstrata.manager.following import Following
 from memstrata.manager.housekeeping import Housekeeping
+from memstrata.manager.idling import end_when_idle
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.library import Library
 from memstrata.manager.metering import MeteredModel
 from memstrata.manager.reindexing import Remaker
 from memstrata.manager.replica import Replica
+from memstrata.manager.rounds import idle_rounds
 from memstrata.manager.sessions import follow_sessions
 from memstrata.manager.shelves import Shelves
 from memstrata.opening import Keys, choose_remote, open_records, open_sessions, open_store, place_of
@@ -95,6 +97,7 @@ def assemble(
     ids: Ids | None = None,
     alarm: Alarm | None = None,
     sweeps: Alarm | None = None,
+    idling: Alarm | None = None,
     tokens: TokenCounter | Callable[[str], int] | None = None,
     embedder: Embedder | None = None,
     reranker: Reranker | None = None,
@@ -124,6 +127,7 @@ def assemble(
             the journal of reads is then written before captures and on close.
         sweeps: What wakes who collects once a day; None means the machine's alarm, or none beside
             a clock or an alarm that is not: nothing is collected by surprise.
+        idling: What wakes who ends sessions that nobody goes on with; likewise.
         tokens: Token counter, or a function that counts; None means the settings' tokenizer, or
             else the estimate of SPEC WM-7.
         embedder: Embedder to use instead of the settings'; who brings one closes it.
@@ -214,6 +218,7 @@ def assemble(
         rerank_candidates=chosen.rerank_candidates,
         closers=(*models.closers, *closers),
         housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
+        idling=idle_rounds(idling or _patient_without(clock, alarm)),
         gc_rules=GcRules(history_days=chosen.history_days),
         working_rules=_working_rules(chosen),
         collects=chosen.gc == "daily",
@@ -224,6 +229,7 @@ def assemble(
     if replica is not None:
         replica.serve(services)
     follow_sessions(services)
+    end_when_idle(services, services.idling)
     return AsyncStrata(services)
 
 
@@ -336,6 +342,11 @@ def _session_rules(settings: Settings) -> SessionRules:
         eviction=Eviction(settings.session_eviction),
         hot_sessions=settings.session_hot_sessions,
     )
+
+
+def _patient_without(clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
+    """Return the machine's alarm, unless time is somebody else's."""
+    return PatientAlarm() if clock is None and alarm is None else None
 
 
 def _sweeping(

@@ -185,6 +185,7 @@ class StoresInStep(RuleBasedStateMachine):
             idempotency=tuple(IdempotencyRecord(key, b"r", b"{}") for key in keys),
             held=(self.make.held(session=keys[0] if keys else None),),
             reviews=(self.make.review(status="decided" if keys else "open"),),
+            session_steps=(self.make.session_step("s", keys=len(keys)),),
             outbox=(self.make.outbox_item(),),
             policy=None if policy is None else PolicyRecord(policy, 1, b"{}"),
             consents=tuple(map(self.make.consent, refused)),
@@ -235,6 +236,7 @@ class StoresInStep(RuleBasedStateMachine):
                     [drive(store, store.keyed(owner, s, k)) for s in (owner, TASK) for k in KEYS],
                     drive(store, store.held(owner, session="a")),
                     drive(store, store.reviews(owner, status="open")),
+                    drive(store, store.session_steps(owner)),
                     drive(store, store.outbox(limit=3)),
                     len(drive(store, store.links(owner, after=place, limit=4))),
                 )

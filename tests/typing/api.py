@@ -203,6 +203,10 @@ def blocking() -> None:
         assert_type(triggers, memstrata.Triggers)
         assert_type(triggers.before_model(), memstrata.Digest | None)
         assert_type(triggers.before_tool("deploy", {"to": "prod"}), memstrata.Digest | None)
+        ended = memory.end_transcript([memstrata.Draft("x", session="s", turn=0)])
+        assert_type(ended, tuple[memstrata.SessionEndReport, ...])
+        assert_type(ended[0].ended_by, memstrata.EndedBy)
+        assert_type(strata.end_due_sessions(), tuple[memstrata.SessionEndReport, ...])
         assert_type(memory.get("id"), memstrata.Memory | None)
         must: list[str | memstrata.Constraint] = [
             "Keep port 5432 open",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.adapters.memory_shelf import Done, Kept, Shelf, State, grant_name
-from memstrata.adapters.store_columns import CODEC, read_consents
+from memstrata.adapters.store_columns import CODEC, read_consents, read_steps
 from memstrata.adapters.store_tags import (
     Tag,
     chain_tag,
@@ -32,6 +32,7 @@ from memstrata.domain.consent_codec import encode_consent
 from memstrata.domain.event import Link
 from memstrata.domain.moving import OwnerFacts, Row
 from memstrata.domain.scope import Grant, Right, Scope
+from memstrata.domain.session_codec import step_body
 from memstrata.domain.value import to_us
 
 Rows = dict[str, dict[Row, Row]]
@@ -145,6 +146,11 @@ def _held(shelf: Shelf) -> Iterable[Entry]:
         yield _entry((id, tag, reason, held_at, session, body))
 
 
+def _session_ends(shelf: Shelf) -> Iterable[Entry]:
+    for step in shelf.session_steps.values():
+        yield _entry((session_tag(shelf.tag, step.session), step.step, step.at, step_body(step)))
+
+
 def _entry(row: Row, key: int = 1) -> Entry:
     return row[:key], lambda: row
 
@@ -164,6 +170,7 @@ _ENTRIES: Mapping[str, Callable[[Shelf], Iterable[Entry]]] = MappingProxyType(
             _entry((tag, *done)) for tag, done in shelf.idempotent.items()
         ),
         "held": _held,
+        "session_ends": _session_ends,
         "reviews": lambda shelf: (_entry(tuple(review)) for review in shelf.reviews.values()),
         "grants": lambda shelf: (
             _entry((grant_tag(shelf.tag, grant), canonical_json(grant.to_dict())))
@@ -213,6 +220,8 @@ def shelf_of(owner: Scope, digest: bytes, tag: Tag, facts: OwnerFacts, rows: Row
     shelf.idempotent.update({name: Done(*done) for name, *done in of["idempotency"]})
     for id, _, reason, held_at, session, body in of["held"]:
         shelf.held[id] = HeldCandidate(id, session, reason, body, held_at)
+    steps = read_steps(row[1:] for row in of["session_ends"])
+    shelf.session_steps.update({step.session: step for step in steps})
     shelf.reviews.update({review[0]: ReviewRecord(*review) for review in of["reviews"]})
     for _, body in of["grants"]:
         named = json.loads(body)

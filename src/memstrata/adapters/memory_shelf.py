@@ -39,6 +39,7 @@ from memstrata.domain.codec import encode_body, encode_state, status_of
 from memstrata.domain.consent import About, Consent
 from memstrata.domain.event import CHAIN_START, Event, Link
 from memstrata.domain.scope import Grant, Scope
+from memstrata.domain.session_end import SessionStep
 
 
 class State(NamedTuple):
@@ -137,6 +138,7 @@ class Shelf:
         tombstones: Tags of fingerprints.
         idempotent: By the tag of the key.
         held: By id.
+        session_steps: By the name of the session.
         reviews: By id.
         grants: By grantee, right and subject.
         outbox: By id.
@@ -159,6 +161,7 @@ class Shelf:
     tombstones: set[bytes] = field(default_factory=set)
     idempotent: dict[bytes, Done] = field(default_factory=dict)
     held: dict[str, HeldCandidate] = field(default_factory=dict)
+    session_steps: dict[str, SessionStep] = field(default_factory=dict)
     reviews: dict[str, ReviewRecord] = field(default_factory=dict)
     grants: dict[GrantName, Grant] = field(default_factory=dict)
     outbox: dict[str, OutboxItem] = field(default_factory=dict)
@@ -199,6 +202,8 @@ class Shelf:
             grants=in_grant_order(self.grants.values()) if request.grants else (),
             policy=self.policies[-1] if request.policy and self.policies else None,
             consents=() if is_delta else in_consent_order(self.consents.values()),
+            held=tuple(sorted(self.held.values())) if request.held else (),
+            session_step=self.session_steps.get(request.session or ""),
         )
 
     def write(self, change: Change) -> tuple[StoredRow, ...]:
@@ -315,6 +320,7 @@ class Shelf:
         for others in (self.grants, self.outbox, self.policies, self.children, self.parents):
             others.clear()
         self.reviews.clear()
+        self.session_steps.clear()
         self.consents.clear()
 
     def _keep(self, written: list[Kept]) -> None:
@@ -339,6 +345,7 @@ class Shelf:
             self.held.pop(id, None)
         self.held.update({held.id: held for held in change.held})
         self.reviews.update({review.id: review for review in change.reviews})
+        self.session_steps.update({step.session: step for step in change.session_steps})
         for key, request, answer in change.idempotency:
             done = Done(self.head.revision, request, answer)
             self.idempotent[idempotency_tag(self.tag, key)] = done

@@ -120,6 +120,7 @@ def _reads() -> dict[str, Reading]:
         "entries": _one(2, "turns.body", 0, 1, skips=True),
         "sessions": _one(0, "sessions.body", 1, skips=True),
         "sessions_due": Reading((SealedCell(0, "sessions.body", (1,)),), owner=4, skips=True),
+        **dict.fromkeys(("session_steps", "session_step"), _one(3, "session_ends.body", 0)),
         "reviews": _one(3, "reviews.body", 0, 1, 2),
         "consents": _one(1, "consents.body", 0),
     }
@@ -171,6 +172,7 @@ def _writes() -> dict[str, tuple[Writing, ...]]:
         "code_held": (held,),
         **dict.fromkeys(("put_grants", "code_grants"), grants),
         "put_consents": (Writing("bodies", "consents.body", ("times",)),),
+        "put_session_steps": (Writing("bodies", "session_ends.body", ("tags",)),),
         "put_reviews": (Writing("bodies", "reviews.body", ("ids", "statuses", "times")),),
         "add_policy": (Writing("body", "policies.body", ("hash", "at")),),
         "add_outbox": (work, Writing("targets", "outbox.target", ("ids",))),

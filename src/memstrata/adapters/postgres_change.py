@@ -40,6 +40,8 @@ from memstrata.domain.consent_codec import encode_consent
 from memstrata.domain.event import CHAIN_START
 from memstrata.domain.moving import PARTS
 from memstrata.domain.scope import Grant, Scope
+from memstrata.domain.session_codec import step_body
+from memstrata.domain.session_end import SessionStep
 from memstrata.domain.value import to_us
 
 STAYS = frozenset({"events", "tombstones", "owner_keys"})
@@ -311,11 +313,13 @@ def _bans(owner: Owner, change: Change) -> Iterable[Statement]:
 
 
 def _work(owner: Owner, head: Head, change: Change) -> Iterable[Statement]:
-    """Held candidates, reviews, idempotency records, the policy in force, and the outbox."""
+    """Held candidates, steps, reviews, idempotency records, the policy in force, the outbox."""
     if change.released:
         yield "drop_held", {"ids": list(filter(is_text, change.released))}
     if change.held:
         yield "put_held", _held_columns(owner, change.held)
+    if change.session_steps:
+        yield "put_session_steps", _step_columns(owner, change.session_steps)
     if change.reviews:
         yield "put_reviews", _review_columns(change.reviews)
     if change.idempotency:
@@ -361,6 +365,17 @@ def _held_columns(owner: Owner, held: Iterable[HeldCandidate]) -> dict[str, list
         "times": [each.held_at for each in last],
         "sessions": sessions,
         "bodies": [each.body for each in last],
+    }
+
+
+def _step_columns(owner: Owner, steps: Iterable[SessionStep]) -> dict[str, list[Any]]:
+    # The last of one session counts, as for held candidates.
+    last = list({each.session: each for each in steps}.values())
+    return {
+        "tags": [session_tag(owner.tag, each.session) for each in last],
+        "steps": [each.step for each in last],
+        "times": [each.at for each in last],
+        "bodies": [step_body(each) for each in last],
     }
 
 

@@ -229,6 +229,7 @@ class CodedPostgresStore(PostgresKeeping):
         more["grants"] = reader.grants(
             body for name, rows in given if name == "grants" for (body,) in rows
         )
+        more["held"] = reader.held(more["held"])
         del more["consents"]
         more["tombstoned"] = frozenset(tags[tag] for tag in taken[0][6] or ())
         return replace(snapshot, **more), stood

@@ -10,11 +10,12 @@ from memstrata.adapters.store_columns import (
     LIVE,
     read_consents,
     read_grants,
+    read_steps,
     scope_named,
     stored_rows,
 )
 from memstrata.adapters.store_rules import content_code, is_storable
-from memstrata.adapters.store_tags import Tag, idempotency_tag
+from memstrata.adapters.store_tags import Tag, idempotency_tag, session_tag
 from memstrata.domain.change import (
     Head,
     HeldCandidate,
@@ -29,6 +30,7 @@ from memstrata.domain.change import (
 )
 from memstrata.domain.codec import decode
 from memstrata.domain.memory import Memory
+from memstrata.domain.session_end import SessionStep
 
 _by_revision = itemgetter(1, 0)  # of StoredRow: revision, id
 _by_id = itemgetter(0)
@@ -95,6 +97,11 @@ def wanted_under_turn(owner: str, tag: Tag, request: TurnRequest) -> list[Statem
         asked.append(("grants", {"owner": owner}))
     if request.policy:
         asked.append(("last_policy", {"owner": owner}))
+    if request.held:
+        asked.append(("held", {"owner": owner}))
+    if request.session is not None:
+        of_session = {"owner": owner, "session_tag": session_tag(tag, request.session)}
+        asked.append(("session_step", of_session))
     if request.counts:
         asked.append(("counts", {"owner": owner}))
     if request.since is None:
@@ -108,6 +115,7 @@ def found_under_turn(
     """Return the fields of a snapshot that :func:`wanted_under_turn` asked for."""
     rows = {name: rows for (name, _), rows in zip(asked, found, strict=True)}
     keys = {idempotency_tag(tag, key): key for key in request.idempotency_keys}
+    steps = steps_in(rows.get("session_step", ()))
     policies = [PolicyRecord._make(row) for row in rows.get("last_policy", ())]
     return {
         "idempotent": MappingProxyType(
@@ -118,6 +126,8 @@ def found_under_turn(
         ),
         "grants": read_grants(body for (body,) in rows.get("grants", ())),
         "policy": policies[0] if policies else None,
+        "held": held_in(rows.get("held", ())),
+        "session_step": steps[0] if steps else None,
         "counts": MappingProxyType(
             {name: count for name, count in rows.get("counts", ()) if count}
         ),
@@ -148,6 +158,11 @@ def states_in(rows: Sequence[Row], states: Sequence[Row]) -> tuple[Memory, ...]:
 def held_in(found: Iterable[Row]) -> tuple[HeldCandidate, ...]:
     """Return held candidates in the order found."""
     return tuple(map(HeldCandidate._make, found))
+
+
+def steps_in(found: Iterable[Row]) -> tuple[SessionStep, ...]:
+    """Return where sessions stand, by name."""
+    return read_steps((step, at, body) for _, step, at, body in found)
 
 
 def reviews_in(found: Iterable[Row]) -> tuple[ReviewRecord, ...]:

@@ -257,5 +257,4 @@ def _decided(owner: Owner, decide: Decide, left: _Left) -> Written | None:
 
 def _is_foreseeable(request: TurnRequest, left: _Left) -> bool:
     """Whether nothing need be read for a decision, and none else writes."""
-    asks = request.idempotency_keys or request.grants or request.policy or request.counts
-    return request.is_brief and not asks and left.is_alone and left.head == request.since
+    return request.is_brief and not request.asks and left.is_alone and left.head == request.since

@@ -50,6 +50,7 @@ from memstrata.domain.change import (
 from memstrata.domain.codec import canonical_json, encode_body, encode_state
 from memstrata.domain.consent_codec import encode_consent
 from memstrata.domain.scope import Scope
+from memstrata.domain.session_codec import step_body
 from memstrata.domain.value import to_us
 
 
@@ -396,12 +397,15 @@ def _write_bans(writing: Writing, change: Change) -> None:
 
 
 def _write_work(writing: Writing, change: Change) -> None:
-    """Held candidates, reviews, idempotency records, the outbox, and the policy in force."""
+    """Held candidates, steps of sessions, reviews, idempotency records, the outbox, the policy."""
     for id in change.released:
         writing.run("drop_held", id=id)
     for held in change.held:
         tag = None if held.session is None else session_tag(writing.tag, held.session)
         writing.run("put_held", session_tag=tag, **held._asdict())
+    for step in change.session_steps:
+        tag, named = session_tag(writing.tag, step.session), {"step": step.step, "at": step.at}
+        writing.run("put_session_step", session_tag=tag, body=step_body(step), **named)
     for review in change.reviews:
         writing.run("put_review", **review._asdict())
     for key, request, answer in change.idempotency:

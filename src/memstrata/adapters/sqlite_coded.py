@@ -334,6 +334,9 @@ class CodedSqliteStore(CodedReads):
             complete, rows = self._rows_since(connection, owner, stood, request.since)
             consents = rows_of.fetch_consents(connection, owner.digest) if complete else ()
             snapshot = replace(snapshot, complete=complete, rows=tuple(rows), consents=consents)
+            if snapshot.held:
+                reader = self._keeper.reader(owner, stood.codes)
+                snapshot = replace(snapshot, held=reader.held(snapshot.held))
             if asks:
                 reader = self._keeper.reader(owner, stood.codes)
                 snapshot = replace(snapshot, grants=coded_grants(connection, reader, owner.digest))

@@ -14,11 +14,12 @@ from memstrata.adapters.store_columns import (
     LIVE,
     read_consents,
     read_grants,
+    read_steps,
     scope_named,
     stored_rows,
 )
 from memstrata.adapters.store_rules import content_code, is_storable
-from memstrata.adapters.store_tags import Tag, idempotency_tag, tombstone_tag
+from memstrata.adapters.store_tags import Tag, idempotency_tag, session_tag, tombstone_tag
 from memstrata.domain.change import (
     Head,
     HeldCandidate,
@@ -38,6 +39,7 @@ from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.event import CHAIN_START, Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
+from memstrata.domain.session_end import SessionStep
 
 OWNERS_AT_ONCE = 3
 """How many owners the statement ``heads`` binds."""
@@ -109,6 +111,8 @@ def fetch_for_turn(
             "grants": fetch_grants(connection, owner) if request.grants else (),
             "policy": fetch_policy(connection, owner) if request.policy else None,
             "counts": fetch_counts(connection, owner) if request.counts else {},
+            "held": fetch_held(connection, owner, None) if request.held else (),
+            "session_step": _step(connection, owner, tag, request.session),
         }
 
     head, mac = fetch_head(connection, owner)
@@ -117,6 +121,15 @@ def fetch_for_turn(
         counts = fetch_counts(connection, owner)
         return Snapshot(head=None, complete=True, rows=(), counts=counts), mac
     return _snapshot(connection, owner, head, request.since, more), mac
+
+
+def _step(
+    connection: apsw.Connection, owner: bytes, tag: Tag, session: str | None
+) -> SessionStep | None:
+    if session is None:
+        return None
+    found = fetch_steps(connection, owner, session_tag(tag, session))
+    return found[0] if found else None
 
 
 def fetch_as_of(
@@ -179,6 +192,18 @@ def fetch_held(
         bound = {"owner": owner, "session_tag": session_tag}
         found = connection.execute(SQL["held_of_session"], bound)
     return tuple(map(HeldCandidate._make, found))
+
+
+def fetch_steps(
+    connection: apsw.Connection, owner: bytes, session_tag: bytes | None
+) -> tuple[SessionStep, ...]:
+    """Return where an owner's sessions stand, or the one whose tag is given."""
+    if session_tag is None:
+        found = connection.execute(SQL["session_steps"], {"owner": owner})
+    else:
+        bound = {"owner": owner, "session_tag": session_tag}
+        found = connection.execute(SQL["session_step"], bound)
+    return read_steps((step, at, body) for _, step, at, body in found)
 
 
 def fetch_reviews(

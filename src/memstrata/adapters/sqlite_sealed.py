@@ -129,6 +129,7 @@ _READS: dict[str, Reading] = {
     "sessions_due": Reading(
         (SealedCell(0, "sessions.body", (1,)),), owner=4, is_whole=False, is_of_many=True
     ),
+    **dict.fromkeys(("session_steps", "session_step"), _one(3, "session_ends.body", 0)),
     "reviews": _one(3, "reviews.body", 0, 1, 2),
     "consents": _one(1, "consents.body", 0),
 }
@@ -150,6 +151,7 @@ _WRITES: dict[str, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
     "put_grant": ("grants", ("body",), {}),
     "code_grant": ("grants", ("body",), {}),
     "put_consent": ("consents", ("body",), {}),
+    "put_session_step": ("session_ends", ("body",), {}),
     "put_review": ("reviews", ("body",), {}),
     "add_policy": ("policies", ("body",), {}),
     "add_outbox": ("outbox", ("target", "body"), {}),

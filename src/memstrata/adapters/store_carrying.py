@@ -99,7 +99,7 @@ class PortraitRows(ABC):
             self._plain("held", "held", 0, 2, 3, 4, 5),
             self._sorted("grant", "grants", _grant_order, 1),
             self._plain("journal", "read_journal", 1, 2, 3),
-            self._plain("session_end", "session_ends", 0, 1, 2, 3),
+            self._sorted("session_end", "session_ends", _step_order, 1, 2, 3),
             self._sessions(),
             self._plain("review", "reviews", 0, 1, 2, 3),
             self._sorted("consent", "consents", _consent_order, 1, 2),
@@ -180,6 +180,11 @@ def _memory(row: Cells, story: Story) -> Iterator[Carried]:
 def _grant_order(row: Cells) -> tuple[str, ...]:
     body = json.loads(row[1])
     return body["grantee"], body["right"], body["subject"] or ""
+
+
+def _step_order(row: Cells) -> str:
+    name: str = json.loads(row[3])["session"]
+    return name
 
 
 def _consent_order(row: Cells) -> bytes:
@@ -320,6 +325,10 @@ class Arriving:
         name, *rest = item.cells
         yield "turns", (session_tag(self._tag, name), *rest)
 
+    def _session_end(self, item: Carried) -> Iterator[tuple[str, Row]]:
+        name = json.loads(item.cells[2])["session"]
+        yield "session_ends", (session_tag(self._tag, name), *item.cells)
+
     def _consent(self, item: Carried) -> Iterator[tuple[str, Row]]:
         said = json.loads(item.cells[1])
         yield "consents", (self._tag("consent", said["about"], said["name"]), *item.cells)
@@ -331,7 +340,6 @@ class Arriving:
 _PLAIN = {
     "tombstone": "tombstones",
     "idempotency": "idempotency",
-    "session_end": "session_ends",
     "review": "reviews",
     "scope": "scopes",
     "policy": "policies",
@@ -347,6 +355,7 @@ _MAKERS = {
     "session": Arriving._session,
     "turn": Arriving._turn,
     "consent": Arriving._consent,
+    "session_end": Arriving._session_end,
 }
 
 

@@ -15,6 +15,8 @@ from memstrata.domain.consent_codec import decode_consent
 from memstrata.domain.errors import InvalidScope
 from memstrata.domain.memory import Status
 from memstrata.domain.scope import Grant, Right, Scope
+from memstrata.domain.session_codec import step_of
+from memstrata.domain.session_end import SessionStep
 
 # How body and state are written (``domain.codec``); another number when that changes.
 CODEC = 1
@@ -81,6 +83,13 @@ def read_grants(bodies: Iterable[bytes]) -> tuple[Grant, ...]:
 def read_consents(found: Iterable[tuple[int, bytes]]) -> tuple[Consent, ...]:
     """Return consents from their times and bodies, by what they are about, then name."""
     return in_consent_order(decode_consent(at, body) for at, body in found)
+
+
+def read_steps(found: Iterable[tuple[str, int, bytes]]) -> tuple[SessionStep, ...]:
+    """Return where sessions stand, by name, from step, time and what
+    :func:`memstrata.domain.session_codec.step_body` wrote.
+    """
+    return tuple(sorted(step_of(*columns) for columns in found))
 
 
 def scope_named(name: str) -> Scope | None:

@@ -46,6 +46,7 @@ from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.moving import PARTS
 from memstrata.domain.scope import Grant, Scope
+from memstrata.domain.session_end import SessionStep
 from memstrata.ports import Capability
 
 LOCATION = ":memory:"
@@ -190,6 +191,15 @@ class DictStore(DictBackups):
             held = () if shelf is None else tuple(shelf.held.values())
         wanted = [each for each in held if session is None or each.session == session]
         return tuple(sorted(wanted, key=lambda each: each.id))
+
+    async def session_steps(
+        self, owner: Scope, *, session: str | None = None
+    ) -> tuple[SessionStep, ...]:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            steps = () if shelf is None else tuple(shelf.session_steps.values())
+        return tuple(sorted(each for each in steps if session in (None, each.session)))
 
     async def reviews(self, owner: Scope, *, status: str | None = None) -> tuple[ReviewRecord, ...]:
         """See the port."""

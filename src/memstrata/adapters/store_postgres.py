@@ -38,6 +38,7 @@ from memstrata.domain.erasure import Purged
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
+from memstrata.domain.session_end import SessionStep
 
 
 class PostgresStore(PostgresBackups):
@@ -137,6 +138,15 @@ class PostgresStore(PostgresBackups):
             return meaning.held_in(await self._ask_of(owner, "held"))
         tag = session_tag(self._owners.of(owner).tag, session)
         return meaning.held_in(await self._ask_of(owner, "held_of_session", session_tag=tag))
+
+    async def session_steps(
+        self, owner: Scope, *, session: str | None = None
+    ) -> tuple[SessionStep, ...]:
+        """See the port."""
+        if session is None:
+            return meaning.steps_in(await self._ask_of(owner, "session_steps"))
+        tag = session_tag(self._owners.of(owner).tag, session)
+        return meaning.steps_in(await self._ask_of(owner, "session_step", session_tag=tag))
 
     async def reviews(self, owner: Scope, *, status: str | None = None) -> tuple[ReviewRecord, ...]:
         """See the port."""

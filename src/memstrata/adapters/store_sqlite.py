@@ -36,6 +36,7 @@ from memstrata.domain.errors import InvalidScope
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
+from memstrata.domain.session_end import SessionStep
 
 
 class SqliteStore(SqliteBackups):
@@ -139,6 +140,15 @@ class SqliteStore(SqliteBackups):
         tag = None if session is None else session_tag(known.tag, session)
         with self._reading() as connection:
             return rows_of.fetch_held(connection, known.digest, tag)
+
+    async def session_steps(
+        self, owner: Scope, *, session: str | None = None
+    ) -> tuple[SessionStep, ...]:
+        """See the port."""
+        known = self._owners.of(owner)
+        tag = None if session is None else session_tag(known.tag, session)
+        with self._reading() as connection:
+            return rows_of.fetch_steps(connection, known.digest, tag)
 
     async def reviews(self, owner: Scope, *, status: str | None = None) -> tuple[ReviewRecord, ...]:
         """See the port."""

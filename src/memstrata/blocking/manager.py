@@ -13,6 +13,7 @@ from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.cycles import CycleVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.echoes import EchoVerbs
+from memstrata.blocking.ending import EndingVerbs
 from memstrata.blocking.erasing import ErasingVerbs
 from memstrata.blocking.holding import HoldingVerbs
 from memstrata.blocking.hygiene import HygieneVerbs
@@ -44,6 +45,7 @@ class MemoryManager(
     KnowledgeVerbs,
     RecordingVerbs,
     SessionVerbs,
+    EndingVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -57,6 +59,7 @@ class MemoryManager(
         self._hygiene = self._echoes = self._cycling = self._holding = self._recording = manager
         self._hygiene = self._echoes = self._cycling = self._holding = manager
         self._talking = manager
+        self._ending = manager
 
     @property
     def principal(self) -> Principal:

@@ -25,6 +25,7 @@ from memstrata.domain.hindsight import DryRun
 from memstrata.domain.memory import Draft
 from memstrata.domain.reindexing import ReindexReport
 from memstrata.domain.scope import DEFAULT_ORG, Grant
+from memstrata.domain.session_end import SessionEndReport
 from memstrata.domain.syncing import SyncReport, SyncStatus
 from memstrata.manager import AsyncAdmin
 from memstrata.manager.services import Services
@@ -127,6 +128,7 @@ class Strata:
         strata.services.journal.driven_by(self._driver.run)
         strata.services.reindexing.driven_by(self._driver.run)
         strata.services.housekeeping.driven_by(partial(self._driver.run, asks_model=True))
+        strata.services.idling.driven_by(partial(self._driver.run, asks_model=True))
         strata.services.backups.driven_by(self._driver.run)
         if strata.services.replica is not None:
             strata.services.replica.driven_by(self._driver.run)
@@ -216,6 +218,10 @@ class Strata:
     def get_metrics(self) -> dict[str, Any]:
         """See :meth:`memstrata.AsyncStrata.get_metrics`."""
         return self._driver.run(self._strata.get_metrics())
+
+    def end_due_sessions(self) -> tuple[SessionEndReport, ...]:
+        """See :meth:`memstrata.AsyncStrata.end_due_sessions`."""
+        return self._driver.run(self._strata.end_due_sessions(), asks_model=True)
 
     def backup(
         self,

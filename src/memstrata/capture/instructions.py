@@ -335,6 +335,24 @@ _INSTRUCTIONS = Table((
 _LASTING = Rule("lasting", r".+", _lasting)
 
 
+# Points at a part of this conversation, or at what has been done in it; or complains about how the
+# assistant keeps its memory, which is no rule for what it does.
+_OF_THIS_TASK = (
+    r"\b(?:examples?|text|list|format|instructions?|prompt|template|section|table|style)\s+"
+    r"(?:below|above)\b|\b(?:following|attached)\s+(?:examples?|text|list|format|instructions?"
+    r"|prompt|template|section|table|file|document)\b"
+    r"|\b(?:we|you|i)(?:'ve| have) (?:already|just)\b"
+    r"|\byour (?:\w+ )?(?:system|records?|data|database|memory)\b"
+)
+
+
 def instruction(clause: Clause) -> Findings:
     """Read a clause as an instruction, by the first phrase that fits."""
-    return _INSTRUCTIONS.read(clause) or _LASTING.read(clause)
+    found = _INSTRUCTIONS.read(clause) or _LASTING.read(clause)
+    if any(_is_free(each) for each in found) and has(_OF_THIS_TASK, clause.text):
+        return ()
+    return found
+
+
+def _is_free(finding: Finding) -> bool:
+    return finding.key is None and finding.retracts is None

@@ -60,6 +60,11 @@ _VERB = (
 )
 _MINE = r"\b(?:i|i'm|i've|my|me|mine|we|our|us)\b"
 _CONTRAST = r",?\s+(?:and\s+)?not\s+(?:in\s+|at\s+|from\s+)?\S+(?:\s\S+){0,3}$"
+_AUXILIARY = (
+    r"\b(?P<who>[\w-]+)\s+(?:will|would|can|could|shall|should|must|may"
+    r"|might|does|did|was|were|has|had)\s+(?:(?:also|then|still|even|therefore)\s+)?$"
+)
+_SPOKEN_TO = frozenset({"you", "i", "we", "please"})
 _IT_IS = r"(?:(?:it's|it is|that's|it should be|that should be|make that|i meant)\s+)?(?P<v>.+)"
 
 
@@ -156,7 +161,7 @@ def _same(one: Candidate, other: Candidate) -> bool:
 
 def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Finding]:
     found: Findings = ()
-    if clause.instruction:
+    if clause.instruction and not _is_continued(clause, turn):
         found = instruction(clause)
     elif clause.statement:
         found = statement(clause) or _repaired(clause, last)
@@ -165,6 +170,13 @@ def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Fi
     named = companions(clause, turn.text[clause.end : clause.end + 12]) if clause.asserted else ()
     yield from found
     yield from (one for one in named if one.key is None or one.key not in {f.key for f in found})
+
+
+def _is_continued(clause: Clause, turn: Turn) -> bool:
+    """Whether a clause goes on with what somebody else does: "the company will also never …"."""
+    before = plain_text(turn.text[max(clause.start - 40, 0) : clause.start])
+    match = patterns.compile(_AUXILIARY, ignore_case=True).search(before)
+    return match is not None and (match.group("who") or "").lower() not in _SPOKEN_TO
 
 
 def _repaired(clause: Clause, last: Candidate | None) -> Findings:

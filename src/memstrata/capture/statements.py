@@ -57,7 +57,12 @@ _HERE = (
     r"|interrupt|disappoint|imagine|call it|propose|apply)|as|by|the most about|about|,)\b"
 )
 _THERE = r"\b(?:you|your|yours|this|these|those|above|attached)\b"
-_DANGLING = r"^(?:to \w+|\w+ing) (?:it|this|that|them)\b|\b(?:it|them|that|there|one|ones)$"
+# What is pointed at, or compared with, was said elsewhere: alone it tells nothing.
+_DANGLING = (
+    r"^(?:to \w+|\w+ing) (?:it|this|that|them)\b|\b(?:it|them|that|there|one|ones)$"
+    r"|\b(?:more|better|especially)$|\bthe (?:event|game|place|show|experience|trip|party|class"
+    r"|session|project)s?$"
+)
 _GENERIC_THE = (
     r"the (?:beach|mountains?|sea|seaside|ocean|outdoors?|rain|snow|cold|heat|sun|city|countryside"
     r"|gym|forest|woods?|smell of|taste of|sound of|winter|summer|autumn|fall|spring|morning"
@@ -101,7 +106,7 @@ def _said(
 ) -> Build:
     def build(_: Clause, match: patterns.Match) -> Findings:
         said = match.groupdict().get("object") or "x"
-        if starts(r"(?:it|this|that|these|those|them|you|your|my|the|what)\b", said):
+        if starts(r"(?:it|this|that|these|those|them|you|your|my|the|what|anything too)\b", said):
             return ()
         if has(_PAST, said) or has(r"\b(?:yet|right now|today|this)\b", said):
             return ()

@@ -19,6 +19,7 @@ from memstrata.cli import (
     consents,
     cycles,
     digests,
+    ending,
     erasing,
     forgetting,
     holding,
@@ -331,15 +332,27 @@ def status(context: typer.Context) -> None:
 def import_session(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="JSON Lines, one turn a line; - reads stdin.")],
+    end: Annotated[
+        bool, typer.Option("--end", help="Take what is new through the end of its session, too.")
+    ] = False,
 ) -> None:
     """Keep a transcript's turns as verbatim memories; importing twice adds nothing."""
-    from memstrata.cli.importing import import_file
+    from memstrata.cli.importing import import_turns, read_turns
 
     chosen: Options = context.obj
     with chosen.open() as strata:
-        turns = import_file(chosen.manager(strata), file)
-    chosen.show(turns, render.imported)
+        manager = chosen.manager(strata)
+        read = read_turns(manager, file)
+        turns = import_turns(manager, read)
+        reports = manager.end_transcript([draft for _, draft in read]) if end else ()
+    if end:
+        chosen.show({"turns": turns, "sessions": reports}, render.imported_and_ended)
+    else:
+        chosen.show(turns, render.imported)
     refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
+
+
+session_app.command("end")(ending.end)
 
 
 @audit_app.command("verify")

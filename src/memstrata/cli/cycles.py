@@ -18,7 +18,7 @@ MEANINGS = {
     "contradictions": "contradictions that wait for a person: see 'review list'",
     "reviews_expired": "reviews that nobody decided in time",
     "stale": "stale: 'gc' deals with them",
-    "held_expired": "held back, and nobody decided in time",
+    "held_expired": "held back, and nobody decided or bore it out in time",
     "sensitive": "with something in them that policy minds: see 'scan --memories'",
     "left": "changed meanwhile and left to the next run",
     "asked": "pairs that the language model was asked about",

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
 from memstrata.blocking import MemoryManager
 from memstrata.domain.errors import InvalidInput
-from memstrata.transfer.transcript import ImportedTurn, batches, parse_transcript, report
+from memstrata.transfer.transcript import (
+    ImportedTurn,
+    NumberedDraft,
+    batches,
+    parse_transcript,
+    report,
+)
+
+
+def read_turns(manager: MemoryManager, file: Path) -> tuple[NumberedDraft, ...]:
+    """Read a file's turns, all of them or none.
+
+    Raises:
+        InvalidInput: If the file cannot be read or a line is wrong.
+    """
+    return parse_transcript(lines_of(file), manager.check)
 
 
 def import_file(manager: MemoryManager, file: Path) -> tuple[ImportedTurn, ...]:
@@ -17,10 +33,20 @@ def import_file(manager: MemoryManager, file: Path) -> tuple[ImportedTurn, ...]:
 
     Raises:
         InvalidInput: If the file cannot be read or a line is wrong.
+        StoreError: As :func:`import_turns`.
+    """
+    return import_turns(manager, read_turns(manager, file))
+
+
+def import_turns(
+    manager: MemoryManager, turns: Sequence[NumberedDraft]
+) -> tuple[ImportedTurn, ...]:
+    """Store turns that were read.
+
+    Raises:
         StoreError: If the store could not; earlier batches are stored, and importing again goes
             on from there.
     """
-    turns = parse_transcript(lines_of(file), manager.check)
     imported: list[ImportedTurn] = []
     with typer.progressbar(length=len(turns), label="importing", file=sys.stderr) as progress:
         for batch in batches(turns):

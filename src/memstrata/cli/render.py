@@ -21,6 +21,7 @@ from memstrata.domain.value import plain
 if TYPE_CHECKING:
     from memstrata.agent import AgentResult
     from memstrata.audit import AuditReport
+    from memstrata.domain.session_end import SessionEndReport
     from memstrata.transfer.migrate import Migration
     from memstrata.transfer.transcript import ImportedTurn
 
@@ -150,6 +151,23 @@ def imported(values: Sequence[ImportedTurn]) -> str:
     kinds = [turn.outcome.kind.value for turn in values]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds)))
     return "\n".join([*lines, f"{len(values)} turns: {counts or 'none'}"])
+
+
+def imported_and_ended(value: Mapping[str, Any]) -> str:
+    """Return what became of the turns, then of their sessions."""
+    return f"{imported(value['turns'])}\n{sessions_ended(value['sessions'])}"
+
+
+def sessions_ended(values: Sequence[SessionEndReport]) -> str:
+    """Return a line for each session."""
+    lines = []
+    for one in values:
+        stored = sum(outcome.stored for outcome in one.promoted)
+        what = "had ended before" if one.already else f"{one.counts.get('stored', 0)} stored"
+        summary = "a summary" if one.summary is not None else "no summary"
+        tail = f", {', '.join(one.diagnostics)}" if one.diagnostics else ""
+        lines.append(f"{one.session}: {what}, {summary}, {stored} promoted, {one.kept} kept{tail}")
+    return "\n".join([*lines, f"{len(values)} sessions ended"])
 
 
 def audit(value: AuditReport) -> str:

@@ -1,1 +1,1 @@
-"""Held candidates, promotion, summaries, reflection, dream transactions (CO). Empty so far."""
+"""What becomes of sessions: support, promotion of what was held back, summary arcs (CO)."""

@@ -12,7 +12,7 @@ from memstrata.domain.change import HeldCandidate
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.errors import StoreCorrupt
-from memstrata.domain.held import Held
+from memstrata.domain.held import Held, Support
 from memstrata.domain.memory import Importance, Kind, Origin, Triple
 from memstrata.domain.scope import Scope
 from memstrata.domain.trust import Label, Sensitivity, Source, Trust
@@ -48,9 +48,16 @@ def encode_candidate(candidate: Candidate) -> bytes:
     return canonical_json(fields)
 
 
-def encode_held(candidate: Candidate, reasons: Sequence[str], proposed_by: str) -> bytes:
-    """Write a candidate that is held back, with why and who brought it, as canonical JSON."""
-    told = {"reasons": list(reasons), "proposed_by": proposed_by}
+def encode_held(
+    candidate: Candidate,
+    reasons: Sequence[str],
+    proposed_by: str,
+    support: Sequence[Support] = (),
+) -> bytes:
+    """Write a candidate that is held back, with why, who brought it, and what bears it out."""
+    told: dict[str, Any] = {"reasons": list(reasons), "proposed_by": proposed_by}
+    if support:
+        told["support"] = {each.session: list(each.turns) for each in support}
     return canonical_json(json.loads(encode_candidate(candidate)) | {"held": told})
 
 
@@ -69,6 +76,7 @@ def decode_held(row: HeldCandidate) -> Held:
             reasons=tuple(told.get("reasons", ())),
             held_at=from_us(row.held_at),
             proposed_by=told.get("proposed_by", ""),
+            support=_support(told.get("support", {})),
         )
     except (AttributeError, TypeError) as error:
         raise StoreCorrupt("candidate", f"cannot be read: {error}") from error
@@ -103,6 +111,10 @@ def decode_candidate(body: bytes) -> Candidate:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StoreCorrupt("candidate", f"cannot be read: {error}") from error
+
+
+def _support(fields: dict[str, list[int]]) -> tuple[Support, ...]:
+    return tuple(Support(name, tuple(turns)) for name, turns in sorted(fields.items()))
 
 
 def _label(fields: dict[str, Any]) -> Label:

@@ -98,7 +98,7 @@ TYPES: Mapping[str, tuple[CarriedField, ...]] = MappingProxyType(
         "held": _fields("id:text reason:text held_at:int session:text? body:json"),
         "grant": _fields("body:json"),
         "journal": _fields("at:int kind:text body:json"),
-        "session_end": _fields("tag:hex step:text at:int body:json"),
+        "session_end": _fields("step:text at:int body:json"),
         "session": _fields("session:text started_at:int due_at:int? body:json"),
         "turn": _fields("session:text number:int at:int body:json"),
         "review": _fields("id:text status:text at:int body:json"),

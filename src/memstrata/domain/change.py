@@ -17,6 +17,7 @@ from memstrata.domain.consent import Consent
 from memstrata.domain.event import Event
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
+from memstrata.domain.session_end import SessionStep
 
 
 class Head(NamedTuple):
@@ -176,6 +177,8 @@ class TurnRequest:
         grants: Whether to read the owner's grants.
         policy: Whether to read the policy recorded last.
         counts: Whether to count the owner's rows, part by part.
+        held: Whether to read what is held back for the owner.
+        session: Name of the session whose step to read, or None.
         is_brief: Whether deciding on a few changed rows waits for nothing, takes no longer than
             ranking a recall does, and may be repeated. It may then be done where others of an event
             loop wait, and before the turn, on what should stand: that counts only if it does.
@@ -187,7 +190,16 @@ class TurnRequest:
     grants: bool = False
     policy: bool = False
     counts: bool = False
+    held: bool = False
+    session: str | None = None
     is_brief: bool = False
+
+    @property
+    def asks(self) -> bool:
+        """Whether anything is to be read beside rows and tombstones."""
+        return bool(self.idempotency_keys or self.session is not None) or any(
+            (self.grants, self.policy, self.counts, self.held)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +219,8 @@ class Snapshot:
             for.
         consents: The owner's consents if ``complete``, by what they are about, then name; a change
             of them raises the epoch, so that changed rows go with the consents known before.
+        held: What is held back, if asked for; by id.
+        session_step: Where the session stands that was asked for, or None.
     """
 
     head: Head | None
@@ -220,6 +234,8 @@ class Snapshot:
     policy: PolicyRecord | None = None
     counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     consents: tuple[Consent, ...] = ()
+    held: tuple[HeldCandidate, ...] = ()
+    session_step: SessionStep | None = None
 
 
 class NewState(NamedTuple):
@@ -264,6 +280,7 @@ class Change:
             such a change brings nothing but events, tombstones and work for other owners.
         reviews: Reviews to be kept; one replaces that of its id.
         consents: A person's words about keys and categories; each replaces the one about the same.
+        session_steps: Where sessions stand now; each replaces that of its session.
     """
 
     known_at: int
@@ -287,6 +304,7 @@ class Change:
     reviews: tuple[ReviewRecord, ...] = ()
     consents: tuple[Consent, ...] = ()
     states: tuple[NewState, ...] = ()
+    session_steps: tuple[SessionStep, ...] = ()
 
     @property
     def restated_ids(self) -> tuple[str, ...]:

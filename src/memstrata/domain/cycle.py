@@ -26,8 +26,8 @@ class HygieneReport(Value):
         reviews_expired: Reviews that nobody has decided in time; see
             :class:`~memstrata.domain.review.ReviewStatus`.
         stale: Memories that count as stale; collecting deals with them.
-        held_expired: Candidates let go that waited because of what hygiene found in them, and that
-            nobody has decided about in time.
+        held_expired: Candidates let go that waited for somebody to decide, or for words that bear
+            them out, and have waited too long.
         sensitive: Memories in which something was found about which policy, as it is today, would
             do something; None where nothing was looked at.
         classes: The same by mark, ``personal:email``; one with several counts for each.

@@ -26,8 +26,8 @@ _DOMAIN = b"memstrata/chain/1"
 
 
 class EventType(StrEnum):
-    """What happened; one per outcome of a write, plus what collecting and administrators do, and
-    policies.
+    """What happened; one per outcome of a write, plus what collecting and administrators do,
+    policies, and sessions that ended.
     """
 
     CREATED = "created"
@@ -64,6 +64,8 @@ class EventType(StrEnum):
     RECORDS_READ = "records_read"
     RECORDS_PURGED = "records_purged"
     SYNCED = "synced"
+    ARCHIVED = "archived"
+    SESSION_ENDED = "session_ended"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from memstrata.domain.decision import Candidate
@@ -10,6 +11,19 @@ from memstrata.domain.value import Value
 
 HYGIENE_HELD = "hygiene_held"
 """How a reason begins for which nothing but a decision lets a candidate go; a mark follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Support(Value):
+    """Where a session bears out what is held back (SE-5).
+
+    Attributes:
+        session: Its name.
+        turns: Numbers of the turns, rising.
+    """
+
+    session: str
+    turns: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +38,7 @@ class Held(Value):
         held_at: Since when.
         proposed_by: Who brought it, as :attr:`Principal.acting` calls him; empty where that is not
             on record.
+        support: Turns that bear it out beside the one that it was read in, by session.
     """
 
     id: str
@@ -31,10 +46,33 @@ class Held(Value):
     reasons: tuple[str, ...]
     held_at: datetime
     proposed_by: str = ""
+    support: tuple[Support, ...] = ()
 
-    def is_overdue(self, now: datetime, days: float | None) -> bool:
-        """Whether it waits for a decision, and nobody has made one within so many days; None is
-        for ever. What waits for the end of its session or for being said again is never overdue.
+    @property
+    def evidence(self) -> tuple[Support, ...]:
+        """Return all turns that bear it out, the one that it was read in included: -1 where its
+        number is not on record.
         """
-        waits = any(reason.startswith(f"{HYGIENE_HELD}:") for reason in self.reasons)
-        return waits and days is not None and now >= self.held_at + timedelta(days=days)
+        said = self.candidate.origin
+        turns = {each.session: set(each.turns) for each in self.support}
+        if said.session is not None:
+            turns.setdefault(said.session, set()).add(-1 if said.turn is None else said.turn)
+        return tuple(Support(name, tuple(sorted(found))) for name, found in sorted(turns.items()))
+
+    def borne_out(self, session: str, turns: Iterable[int]) -> Held:
+        """Return it with more turns of a session that bear it out."""
+        known = {each.session: each.turns for each in self.support}
+        known[session] = tuple(sorted({*known.get(session, ()), *turns}))
+        return replace(self, support=tuple(Support(*each) for each in sorted(known.items())))
+
+    @property
+    def waits_for_somebody(self) -> bool:
+        """Whether only a person's decision lets it go on."""
+        return any(reason.startswith(f"{HYGIENE_HELD}:") for reason in self.reasons)
+
+    def is_overdue(self, now: datetime, days: float | None, held_days: float | None = None) -> bool:
+        """Whether it waits for a decision, and nobody has made one within so many days; or for
+        support, and found none within ``held_days``. None is for ever.
+        """
+        limit = days if self.waits_for_somebody else held_days
+        return limit is not None and now >= self.held_at + timedelta(days=limit)

@@ -1,4 +1,4 @@
-"""How an entry of a session is written down."""
+"""How entries of a session, and where it stands, are written down."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from memstrata.domain.codec import canonical_json
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.memory import Importance
 from memstrata.domain.session import Entry, EntryKind, Logged, Observation, SessionEntry
+from memstrata.domain.session_end import SessionStep
 from memstrata.domain.turn import Role
 
 _PLAIN = ("text", "speaker", "tool", "failed", "key", "task")
@@ -33,6 +34,23 @@ def decode_entry(row: SessionEntry, location: str) -> Logged:
     except (ValueError, LookupError, TypeError) as error:
         problem = f"entry {row.number} of a session cannot be read: {error}"
         raise StoreCorrupt(location, problem) from error
+
+
+def step_body(step: SessionStep) -> bytes:
+    """Write where a session stands, with its name, which is a tag beside it in some stores."""
+    return canonical_json({"session": step.session, "told": json.loads(step.body)})
+
+
+def step_of(step: str, at: int, body: bytes) -> SessionStep:
+    """Read it back.
+
+    Raises:
+        ValueError: If the body is not what :func:`step_body` writes.
+    """
+    told = json.loads(body)
+    if not isinstance(told, dict) or not isinstance(told.get("session"), str):
+        raise ValueError("the step of a session names no session")
+    return SessionStep(told["session"], step, at, canonical_json(told.get("told")))
 
 
 def _entry(fields: dict[str, Any]) -> Entry:

@@ -88,8 +88,9 @@ class Pending:
             known[memory.id] = memory
 
     def restate(self, memory: Memory) -> None:
-        """Take in another state of a standing memory that no candidate came to."""
-        self._restated[memory.id] = memory
+        """Take in another state of a memory that no candidate came to."""
+        known = self._added if memory.id in self._added else self._restated
+        known[memory.id] = memory
 
     def touched(self, id: str) -> bool:
         """Whether the turn has given a standing memory another state."""

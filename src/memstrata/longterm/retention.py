@@ -47,3 +47,8 @@ def worth(uses: Uses, eviction: Eviction) -> Numbers:
 def evicted(standing: Memory, moment: Moment) -> Memory:
     """Return the state of a memory that was collected; when it was last said stays as it was."""
     return replace(standing, status=Status.EVICTED, known_from=moment.now)
+
+
+def archived(standing: Memory, moment: Moment) -> Memory:
+    """Return the state of a memory that is kept and no longer goes into prompts (CO-7)."""
+    return replace(standing, status=Status.ARCHIVED, known_from=moment.now)

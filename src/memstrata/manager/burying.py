@@ -34,7 +34,7 @@ from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.showing import ECHO
 from memstrata.manager.trails import BY_KEY, Told
-from memstrata.manager.turn import marks_of
+from memstrata.manager.write_names import marks_of
 
 UNREADABLE_LEFT = "unreadable_left"
 """Reason, with a count: so many of the owner's memories cannot be read, may have been meant, and

@@ -30,7 +30,7 @@ from memstrata.longterm.forgetting import renumbered, with_derived
 from memstrata.manager.outbox import Cascade, Following, packed_cascade, unpacked
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.manager.turn import request_of, write_name
+from memstrata.manager.write_names import request_of, write_name
 
 ERASER = Principal(Scope.of_global(), by="erasure")
 """Who the trail of another owner names: not whom the erasure is about."""

@@ -18,6 +18,7 @@ from memstrata.domain.event import EventType
 from memstrata.domain.findings import Concern
 from memstrata.domain.metrics import LATENCY_BOUNDS_S, PHASES, TIMED, ratio
 from memstrata.domain.opposition import Relation
+from memstrata.domain.session_end import EndedBy
 from memstrata.manager.windows import Window
 from memstrata.policy.guards import HYGIENE_BLOCKED
 from memstrata.ports import Clock
@@ -62,6 +63,10 @@ _WINDOWS = {
 }
 
 
+SESSION_COUNTS = ("entries", "user_turns", "stored", "held", "promoted", "let_go", "tasks")
+"""What is counted of sessions that ended."""
+
+
 class Counters:
     """Counts of one process, over all its principals; safe to use from several threads.
 
@@ -83,6 +88,8 @@ class Counters:
         }
         self._took = {name: [0] * (len(LATENCY_BOUNDS_S) + 1) for name in TIMED}
         self._seconds = dict.fromkeys(TIMED, 0.0)
+        self._ended: Counter[str] = Counter()
+        self._of_sessions: Counter[str] = Counter()
 
     def now(self) -> float:
         """Return seconds that never go back, to be given to :meth:`took` or :meth:`read`."""
@@ -235,10 +242,16 @@ class Counters:
             if after is not None:
                 self._phases[after] += 1
 
-    def session(self, *, ended: bool) -> None:
-        """Note that a session has begun, or ended."""
+    def began_session(self) -> None:
+        """Note that a session has begun."""
         with self._lock:
-            self._totals["sessions_ended" if ended else "sessions_started"] += 1
+            self._totals["sessions_started"] += 1
+
+    def ended(self, by: str, counts: Mapping[str, int]) -> None:
+        """Count a session that has ended, by what ended it, and what came of it."""
+        with self._lock:
+            self._ended[by] += 1
+            self._of_sessions.update(counts)
 
     # -- telling ---------------------------------------------------------------------------
 
@@ -257,7 +270,8 @@ class Counters:
                 "phase": {phase: self._phases[phase] for phase in PHASES},
                 "sessions": {
                     "started": totals["sessions_started"],
-                    "ended": totals["sessions_ended"],
+                    "ended": {by.value: self._ended[by.value] for by in EndedBy},
+                    **{name: self._of_sessions[name] for name in SESSION_COUNTS},
                 },
                 "model": {name: totals[key] for name, key in _OF_MODELS.items()},
                 "latency": {name: self._histogram(name) for name in TIMED},

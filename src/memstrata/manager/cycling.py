@@ -199,8 +199,11 @@ class Cycle:
         late: Sequence[Review],
     ) -> HygieneReport:
         services, days = self._services, policy.review_days
+        kept_days = policy.consolidation.held_days
         held = await services.store.held(owner)
-        waited = tuple(row.id for row in held if decode_held(row).is_overdue(self._now, days))
+        waited = tuple(
+            row.id for row in held if decode_held(row).is_overdue(self._now, days, kept_days)
+        )
         for first in range(0, max(len(found), 1), TURN_FINDINGS):
             work = found[first : first + TURN_FINDINGS]
             turn = _Turn(

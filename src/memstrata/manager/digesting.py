@@ -11,12 +11,13 @@ from memstrata.digest.applying import applied
 from memstrata.digest.citing import cited_in, resolved, verified
 from memstrata.digest.compose import Composed, compose
 from memstrata.digest.text import FORMAT
+from memstrata.domain.ageing import SUMMARY_CATEGORY
 from memstrata.domain.budgets import MIN_CHARS, MIN_TOKENS, DigestRules
 from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.cue import Cue
 from memstrata.domain.digest import Digest, Verification
 from memstrata.domain.filters import AnyOf, Filter, OneOf
-from memstrata.domain.memory import Memory
+from memstrata.domain.memory import Kind, Memory
 from memstrata.domain.recall import Hit
 from memstrata.domain.receipt import Dropped, Page, Receipt, Trigger
 from memstrata.domain.scope import Principal
@@ -24,7 +25,7 @@ from memstrata.domain.trust import Trust
 from memstrata.domain.value import to_us
 from memstrata.hygiene.stances import GUARD, warns
 from memstrata.language.normalise import check_text
-from memstrata.manager.asking import Asker, between, sequence
+from memstrata.manager.asking import MAX_LIMIT, Asker, between, sequence
 from memstrata.manager.floors import Floors
 from memstrata.manager.reading import Reader
 from memstrata.manager.reranking import rank_again
@@ -198,11 +199,18 @@ class Digester:
         but room decides of it.
 
         A pull shows what it finds and nothing else. A push shows the task's own memories beside
-        what it finds, however little they have to do with it (RE-1).
+        what it finds, however little they have to do with it (RE-1); one for a session also what
+        the session before was about, whenever that was (CO-8), and of what else happened only what
+        policy has pushed.
         """
         if trigger is Trigger.PULL:
             return [*ranked.hits()]
         found = [*ranked.hits()]
+        caught_up: list[Hit] = []
+        if trigger is Trigger.PUSH and Kind.EPISODIC in cue.kinds:
+            pushed = self._reader.policy.push.kinds
+            found = [hit for hit in found if hit.memory.kind in pushed]
+            caught_up = _latest_summary(ranked, cue)
         if trigger is Trigger.PUSH and self._principal.home.task is not None:
             known = {hit.memory.id for hit in found}
             own = standing(ranked, cue, OneOf("scope", (self._principal.home,)))
@@ -213,8 +221,16 @@ class Digester:
             for hit in standing(ranked, cue, _always(rules))
             if hit.memory.category != GUARD or hit.memory.pinned or warns(hit.memory, cue.query)
         ]
-        known = {hit.memory.id for hit in always}
-        return [*always, *(hit for hit in found if hit.memory.id not in known)]
+        first = {hit.memory.id: hit for hit in (*always, *caught_up)}
+        return [*first.values(), *(hit for hit in found if hit.memory.id not in first)]
+
+
+def _latest_summary(ranked: Ranked, cue: Cue) -> list[Hit]:
+    """Return the latest session summary that the cue may read, if there is one."""
+    every = replace(cue, limit=MAX_LIMIT)
+    summaries = standing(ranked, every, OneOf("category", (SUMMARY_CATEGORY,)))
+    latest = max(summaries, key=lambda hit: (hit.memory.created_at, hit.memory.id), default=None)
+    return [] if latest is None else [latest]
 
 
 _OFF = Composed("", (), (), ())

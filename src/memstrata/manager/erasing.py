@@ -50,7 +50,7 @@ from memstrata.manager.recording import secret_of
 from memstrata.manager.salvaging import Salvaged, salvaged
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.manager.turn import marks_of
+from memstrata.manager.write_names import marks_of
 from memstrata.policy.guards import administers
 from memstrata.ports import Capability, MovableStore
 

@@ -83,7 +83,8 @@ class Holder:
         rows = await self._services.store.held(scope.owner)
         if not rows:
             return ()
-        days = self._services.policies.policy_for(scope.org).review_days
+        policy = self._services.policies.policy_for(scope.org)
+        days, kept_days = policy.review_days, policy.consolidation.held_days
         found = (decode_held(row) for row in rows)
         return tuple(
             each
@@ -91,7 +92,7 @@ class Holder:
             if each.candidate.scope == scope
             and self._reader.hears(each.candidate)
             and each.candidate.purpose in (None, self._principal.purpose)
-            and not each.is_overdue(self._reader.now, days)
+            and not each.is_overdue(self._reader.now, days, kept_days)
         )
 
     def _is_org_s(self, held: Held) -> bool:

@@ -22,7 +22,8 @@ class AsyncHoldingVerbs:
         once it is released.
 
         What waits because of what hygiene found, and nobody has decided about after the policy's
-        ``review_days``, is left out; the next hygiene cycle lets it go.
+        ``review_days``, is left out, and so is what nothing has borne out for its
+        ``consolidation.held_days``; the next hygiene cycle lets it go.
 
         Args:
             scope: Of this principal, as for :meth:`remember`; None for its own.

@@ -8,7 +8,6 @@ collected runs ``memstrata gc`` from cron.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from typing import TypeAlias
 
 from memstrata.domain.ageing import DAY_US
@@ -36,16 +35,13 @@ Tidy: TypeAlias = Callable[[int], Awaitable[None]]
 class Housekeeping(Rounds):
     """One process's daily care for the owners that are warm in it."""
 
-    name = "gc"
-
     def __init__(self, alarm: Alarm | None = None) -> None:
         """Build it.
 
         Args:
             alarm: Tells when it is time; None: nothing is done of itself.
         """
-        super().__init__(alarm, FIRST_S, EVERY_S)
-        self._look: Callable[[], Awaitable[None]] | None = None
+        super().__init__(alarm, name="gc", first_s=FIRST_S, every_s=EVERY_S)
 
     def serve(
         self,
@@ -59,27 +55,16 @@ class Housekeeping(Rounds):
         """Say what is to be done, for whom, and by what it is remembered that it was; ``tidy`` is
         for what is of no owner.
         """
-        self._look = partial(self._collect, collect, owners, store, clock, ids, tidy)
 
-    async def work(self) -> None:
-        """Collect those owners whose day is over."""
-        if self._look is not None:
-            await self._look()
-
-    async def _collect(
-        self,
-        collect: Collect,
-        owners: Callable[[], Sequence[Scope]],
-        store: MemoryStore,
-        clock: Clock,
-        ids: Ids,
-        tidy: Tidy,
-    ) -> None:
-        for owner in owners():
+        async def look() -> None:
+            """Collect those owners whose day is over."""
+            for owner in owners():
+                self.go_on()
+                now = clock.now_us()
+                lasts = {"now": now, "until": now + DAY_US}
+                if await store.lease(owner, TODAY, ids.new(now), **lasts):
+                    await collect(owner, lambda _: self.go_on())
             self.go_on()
-            now = clock.now_us()
-            lasts = {"now": now, "until": now + DAY_US}
-            if await store.lease(owner, TODAY, ids.new(now), **lasts):
-                await collect(owner, lambda _: self.go_on())
-        self.go_on()
-        await tidy(clock.now_us())
+            await tidy(clock.now_us())
+
+        self.doing(look)

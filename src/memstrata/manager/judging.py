@@ -17,6 +17,9 @@ from memstrata.policy.rules import Policy
 _UNPROVEN = (*UNPROVEN, NOT_THE_USER)
 """Marks of what the user's own words do not bear out: held, never stored at once (FX-1)."""
 
+UNPROVEN_MARKS = frozenset(_UNPROVEN)
+"""The same, for who asks whether what is held waits for words at all."""
+
 EXTRACTED = (Proposer.RULES, Proposer.MODEL)
 """Who reads candidates out of a conversation; what nobody asked for outright is never an error."""
 

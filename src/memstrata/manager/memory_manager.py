@@ -22,6 +22,7 @@ from memstrata.manager.changing_verbs import AsyncChangingVerbs
 from memstrata.manager.consent_verbs import AsyncConsentVerbs
 from memstrata.manager.cycle_verbs import AsyncCycleVerbs
 from memstrata.manager.echo_verbs import AsyncEchoVerbs
+from memstrata.manager.ending_verbs import AsyncEndingVerbs
 from memstrata.manager.erasing_verbs import AsyncErasingVerbs
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
@@ -56,6 +57,7 @@ class AsyncMemoryManager(
     AsyncKnowledgeVerbs,
     AsyncRecordingVerbs,
     AsyncSessionVerbs,
+    AsyncEndingVerbs,
 ):
     """Remembers and recalls for one principal.
 

@@ -25,7 +25,7 @@ from memstrata.manager.services import Services
 from memstrata.manager.session_rows import rows_of, stated_memory
 from memstrata.manager.sights import Sight
 from memstrata.manager.stating import Stated, Statements
-from memstrata.manager.turn import marks_of
+from memstrata.manager.write_names import marks_of
 from memstrata.manager.writing import Writer
 from memstrata.retrieval.entry import slot_of
 from memstrata.retrieval.overlaying import above, standing, without

@@ -12,7 +12,7 @@ from memstrata.domain.codec import decode
 from memstrata.domain.cue import Cue
 from memstrata.domain.digest import Digest
 from memstrata.domain.errors import InvalidInput, NotReplayable, ScopeDenied
-from memstrata.domain.layer import MEMORY
+from memstrata.domain.layer import MEMORY, Layer
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Hit, Recall
 from memstrata.domain.receipt import Made, Receipt

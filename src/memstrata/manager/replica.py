@@ -54,8 +54,6 @@ class Exchanging(Protocol):
 class Replica(Rounds):
     """The exchanges of one process with one remote."""
 
-    name = "sync"
-
     def __init__(
         self,
         location: str,
@@ -76,7 +74,8 @@ class Replica(Rounds):
             alarm: Tells when it is time; None: only who asks for it exchanges.
             is_inline: Whether calls of the remote's store complete without waiting.
         """
-        super().__init__(alarm, FIRST_S, every_s)
+        super().__init__(alarm, name="sync", first_s=FIRST_S, every_s=every_s)
+        self.doing(self.work)
         self.location = location
         self.is_inline = is_inline
         self._reach, self._by = reach, by

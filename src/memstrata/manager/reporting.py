@@ -88,6 +88,7 @@ def _problems(services: Services) -> tuple[str, ...]:
         *services.housekeeping.problems,
         *(() if services.replica is None else services.replica.problems),
         *services.following.problems,
+        *services.idling.problems,
         *services.backups.problems,
         *map(str, services.policies.problems()),
         *sorted(waiting),

@@ -41,6 +41,7 @@ from memstrata.domain.errors import CarryRefused, InvalidInput, InvalidScope, St
 from memstrata.domain.event import CHAIN_START, chain, commit_to
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope, ScopeLevel
+from memstrata.domain.session_codec import step_of
 from memstrata.manager.exporting import Tell, portable
 from memstrata.manager.files import files_refused
 from memstrata.manager.restored import Chains, check_memory, check_payload, check_review
@@ -441,6 +442,7 @@ _CHECKS = {
     "derivation": _Checked._check_place,
     "held": _Checked._check_held,
     "session": _Checked._check_session,
+    "session_end": lambda _, item: step_of(*item.cells),
     "review": _Checked._check_review,
     "consent": _Checked._check_consent,
     "grant": _Checked._check_right,

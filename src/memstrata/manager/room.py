@@ -112,7 +112,7 @@ class Room:
             if grown <= 0:
                 continue
             # The least of them has to be worth it.
-            least = min(back, key=_is_kept)
+            least = min(back, key=is_kept)
             going = self._going(least, max(self._standing(shelf) + grown - limit, 0), pending)
             if going is None:
                 raise QuotaExceeded(_what(is_turn=shelf[1]), limit, None)
@@ -145,7 +145,7 @@ class Room:
         if not wanted:
             return []
         first = self._first(_shelf(newcomer), wanted, pending)
-        if len(first) < wanted or (any(s.is_kept for s in first) and not _is_kept(newcomer)):
+        if len(first) < wanted or (any(s.is_kept for s in first) and not is_kept(newcomer)):
             return None
         memories = (self.index.found(spare.id) for spare in first)
         return [memory for memory in memories if memory is not None]
@@ -238,5 +238,6 @@ def _shelf(memory: Memory) -> tuple[Scope, bool]:
     return memory.scope, turn_of(memory) is not None
 
 
-def _is_kept(memory: Memory) -> bool:
+def is_kept(memory: Memory) -> bool:
+    """Whether a memory gives way to its like only: it is pinned, or a constraint."""
     return memory.pinned or memory.category == KEPT_CATEGORY

@@ -1,8 +1,4 @@
-"""Work that comes round in a long-lived process: when it is due, and how it ends.
-
-Never while somebody waits for it: an alarm wakes it, on a thread of its own or on the event loop of
-whoever opened the store.
-"""
+"""Work that a long-lived process does by itself from time to time, while nobody waits for it."""
 
 from __future__ import annotations
 
@@ -25,21 +21,24 @@ class Closing(Exception):
 
 
 class Rounds:
-    """One kind of work of one process, done again and again until it is closed."""
+    """One kind of such work."""
 
-    name = "rounds"
-    """What problems are told under, for ``status``."""
-
-    def __init__(self, alarm: Alarm | None, first_s: float, every_s: float) -> None:
+    def __init__(
+        self, alarm: Alarm | None = None, *, name: str, first_s: float, every_s: float
+    ) -> None:
         """Build it.
 
         Args:
             alarm: Tells when it is time; None: nothing is done of itself.
-            first_s: From the opening to the first time, in seconds.
-            every_s: From the end of one time to the next, in seconds.
+            name: Of the work, as ``status`` calls it.
+            first_s: From the opening to the first round.
+            every_s: From the end of one round to the next.
         """
-        self._alarm, self._first_s, self._every_s = alarm, first_s, every_s
+        self._alarm = alarm
+        self._name = name
+        self._first_s, self._every_s = first_s, every_s
         self._drive: Drive | None = None
+        self._work: Callable[[], Coroutine[Any, Any, None]] | None = None
         self._task: asyncio.Task[Any] | None = None
         # Held by who works without an event loop, so that closing can wait for it.
         self._working = threading.RLock()
@@ -51,7 +50,11 @@ class Rounds:
     @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong when last tried, for ``status``; no content, no scope."""
-        return () if self._problem is None else (f"{self.name}:{self._problem}",)
+        return () if self._problem is None else (f"{self._name}:{self._problem}",)
+
+    def doing(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Say what is done in a round; it calls :meth:`go_on` between its turns."""
+        self._work = partial(self._round, work)
 
     def driven_by(self, drive: Drive) -> None:
         """Begin, in a process that has no event loop."""
@@ -77,15 +80,11 @@ class Rounds:
             task.cancel()
             await asyncio.wait([task])
 
-    async def work(self) -> None:
-        """Do it once; what is worth stopping for calls :meth:`go_on`."""
-        raise NotImplementedError
-
     def go_on(self) -> None:
-        """Return if there is time for more.
+        """Return, unless the store is about to be closed.
 
         Raises:
-            Closing: If the store is about to be closed.
+            Closing: If it is.
         """
         if self._is_closed:
             raise Closing
@@ -95,9 +94,9 @@ class Rounds:
             self._alarm.after(seconds, partial(self._due, _running_loop()))
 
     def _due(self, loop: asyncio.AbstractEventLoop | None) -> None:
-        if self._is_closed or self._process != os.getpid():
+        if self._is_closed or self._work is None or self._process != os.getpid():
             return
-        work = self._round()
+        work = self._work()
         try:
             if self._drive is not None:
                 with self._working:
@@ -111,11 +110,12 @@ class Rounds:
             work.close()
             self._problem = type(error).__name__
 
-    async def _round(self) -> None:
-        """Do it once, then have the alarm set again."""
+    async def _round(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do the work once, then have the alarm set again."""
         self._task = None if _running_loop() is None else asyncio.current_task()
         try:
-            await self.work()
+            self.go_on()
+            await work()
             self._problem = None
         except Closing:
             return
@@ -131,3 +131,13 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+IDLE_FIRST_S, IDLE_EVERY_S = 60.0, 300.0
+"""When sessions that are due are looked for. Chosen: a session counts as left after 20 minutes, and
+nobody waits for its end."""
+
+
+def idle_rounds(alarm: Alarm | None) -> Rounds:
+    """Return the rounds in which sessions are ended that nobody goes on with."""
+    return Rounds(alarm, name="sessions", first_s=IDLE_FIRST_S, every_s=IDLE_EVERY_S)

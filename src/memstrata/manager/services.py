@@ -15,11 +15,13 @@ from memstrata.language.tokens import TokenEstimate
 from memstrata.manager.background import Background
 from memstrata.manager.backing_up import Backups
 from memstrata.manager.counting import Counters
+from memstrata.manager.departing import Departing
 from memstrata.manager.following import Following
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.library import Library
 from memstrata.manager.rates import Rates
+from memstrata.manager.rounds import Rounds, idle_rounds
 from memstrata.manager.shelves import Shelves
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
@@ -87,6 +89,8 @@ class Services:
         reranker: Reads the best again, or None.
         rerank_candidates: How many of them.
         housekeeping: Collects once a day what has aged out.
+        idling: Ends sessions that nobody goes on with, from time to time.
+        departing: Sessions that end with this process.
         gc_rules: By what memories that have aged out are collected.
         ailing: Which models failed when they were last asked, and why.
         sought: What nobody should find any more of subjects whose erasure is not complete; in
@@ -129,6 +133,8 @@ class Services:
     reranker: Reranker | None = None
     rerank_candidates: int = 30
     housekeeping: Housekeeping = field(default_factory=Housekeeping)
+    idling: Rounds = field(default_factory=lambda: idle_rounds(None))
+    departing: Departing = field(default_factory=Departing)
     gc_rules: GcRules = field(default_factory=GcRules)
     ailing: dict[str, str] = field(default_factory=dict)
     sought: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)

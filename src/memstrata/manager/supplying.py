@@ -10,6 +10,7 @@ from memstrata.domain.budgets import Budget
 from memstrata.domain.digest import Digest
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.layer import MEMORY, Layer
+from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import Intent, Violation
 from memstrata.domain.receipt import Trigger
 from memstrata.domain.scope import Principal
@@ -81,8 +82,11 @@ class Supplier:
             floor=await self._floors.in_force(Trigger.PUSH),
             item_chars=push.item_chars,
         )
+        kinds = dict.fromkeys(push.kinds)
+        if self._principal.session is not None:
+            kinds[Kind.EPISODIC] = None  # for what the session before was about
         cue = await self._asker.cue(
-            about, verb="push", kinds=[kind.value for kind in push.kinds], preference_bias=True
+            about, verb="push", kinds=[kind.value for kind in kinds], preference_bias=True
         )
         return await self._digester.digest(cue, rules, Trigger.PUSH)
 

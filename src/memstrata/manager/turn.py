@@ -5,7 +5,6 @@ Judging and embedding happened before; nothing here waits for anything.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.domain.ageing import seen_at
-from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
+from memstrata.domain.candidate_codec import decode_candidate
 from memstrata.domain.change import (
     Change,
     HeldCandidate,
@@ -34,7 +33,6 @@ from memstrata.domain.decision import (
     Judgement,
     Outcome,
     OutcomeKind,
-    Proposer,
     Refused,
     Repeat,
 )
@@ -50,14 +48,17 @@ from memstrata.domain.value import shown
 from memstrata.hygiene.rivals import opposed
 from memstrata.language.analyser import analyse
 from memstrata.longterm.derivation import PURPOSES_DIFFER, inherited
-from memstrata.longterm.forgetting import SAID_ANEW, fingerprints, turn_mark
+from memstrata.longterm.forgetting import SAID_ANEW
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.resolution import resolve
+from memstrata.manager.beside import GONE, Also, Beside
+from memstrata.manager.profile import archive_beyond
 from memstrata.manager.room import QUOTA_EXCEEDED, Room, full
 from memstrata.manager.screening import note_flags, scores_of
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.waiting import Release, held_as, kept_back, let_go
+from memstrata.manager.write_names import marks_of, request_of, write_name
 from memstrata.policy.guards import (
     CONSENT_REFUSED,
     HYGIENE_BLOCKED,
@@ -105,6 +106,7 @@ class WriteTurn:
         kept: What is held back for this owner already.
         told: What the principal refused, where it writes for another owner than its own.
         release: The decision to store what waited, which the one judgement then is about.
+        beside: What a turn of a session writes with it, if that stands where it stood.
         outcomes: One per judgement, after :meth:`decide`.
         repeated: Place in the batch to the id of the memory that an earlier write under the same
             idempotency key left; filled by :meth:`decide`.
@@ -123,6 +125,7 @@ class WriteTurn:
     kept: Sequence[HeldCandidate] = ()
     told: Refusals = NO_REFUSALS
     release: Release | None = None
+    beside: Beside | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     repeated: dict[int, str] = field(default_factory=dict)
     _held: list[HeldCandidate] = field(default_factory=list)
@@ -143,6 +146,8 @@ class WriteTurn:
             idempotency_keys=tuple(dict.fromkeys(keys)),
             tombstones=tuple(sorted(marks)),
             grants=foreign,
+            held=self.beside is not None,
+            session=None if self.beside is None else self.beside.session,
             is_brief=len(candidates) <= FEW,
         )
 
@@ -154,12 +159,18 @@ class WriteTurn:
         for said in (self.outcomes, self.repeated, self._held, self._records, self._revived):
             said.clear()
         self.index.refresh(snapshot)
+        beside = self.beside
+        if beside is not None and beside.has_raced(snapshot):
+            return None
         scribe = Scribe(self.services, self.principal, snapshot)
         own_texts = NearTexts() if len(self.judgements) > 1 else None
         pending = Pending(IndexView(self.index, scribe.moment.now), own_texts)
         self._room = Room(self.index, self.policy.quotas, scribe)
         self._waiting = {held_as(decode_candidate(row.body), row.reason) for row in self.kept}
         for place, judgement in enumerate(self.judgements):
+            if beside is not None and beside.is_gone(place, snapshot):
+                self.outcomes.append(GONE)
+                continue
             known = self._known(snapshot, judgement.candidate)
             if known is not None and not self._refusal(judgement.candidate):
                 self._repeat(place, known)
@@ -167,6 +178,8 @@ class WriteTurn:
             outcome = self._settle(judgement, snapshot, pending, scribe)
             self._remember_key(judgement.candidate, outcome)
             self.outcomes.append(outcome)
+        rules = self.policy.consolidation.procedural_rules
+        archive_beyond(rules, self.owner, self.index, pending, scribe)
         self.index.expect(pending.shapes)
         added = tuple(self._first_entry(memory) for memory in pending.added)
         final = {memory.id: memory for memory in pending.restated}
@@ -174,6 +187,9 @@ class WriteTurn:
         now = scribe.moment.now
         self.outcomes[:] = [_settled(outcome, final, now) for outcome in self.outcomes]
         gone = self._let_go(scribe)
+        also = (
+            Also() if beside is None else beside.finish(self.outcomes, self._held, snapshot, scribe)
+        )
         change = Change(
             known_at=scribe.moment.known_at,
             added=added,
@@ -181,8 +197,9 @@ class WriteTurn:
             reindexed=tuple(
                 indexed_version(self.services, memory, self.prepared) for memory in pending.retagged
             ),
-            held=tuple(self._held),
-            released=gone,
+            held=(*self._held, *also.held),
+            released=(*gone, *also.released),
+            session_steps=also.steps,
             reviews=tuple(
                 encode_review(replace(review, proposed_by=self.principal.acting))
                 for review in pending.reviews
@@ -419,32 +436,3 @@ def _settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Ou
     if memory.created_at != now:
         memory = seen_at(memory, now)
     return outcome if memory is outcome.memory else replace(outcome, memory=memory)
-
-
-def marks_of(candidate: Candidate) -> tuple[bytes, ...]:
-    """Return the fingerprints under which a candidate may have been forgotten."""
-    origin = candidate.origin
-    if candidate.is_turn and origin.session is not None and origin.turn is not None:
-        return (turn_mark(candidate.scope, origin.session, origin.turn),)
-    return fingerprints(candidate.scope, candidate.content, candidate.key)
-
-
-def write_name(candidate: Candidate) -> str | None:
-    """Return what a write's idempotency key is called within its owner, or None without one.
-
-    The key is the caller's own, so that two tasks or agents of one user may choose the same; the
-    names before it hold no space.
-    """
-    if candidate.idempotency_key is None:
-        return None
-    scope, audience, purpose = candidate.place
-    agents = "*" if audience is None else ",".join(sorted(audience))
-    return f"{scope.path} {agents} {purpose or ''} {candidate.idempotency_key}"
-
-
-def request_of(candidate: Candidate) -> bytes:
-    """Return the digest that tells whether a write under a name is the same again."""
-    if candidate.proposer is Proposer.IMPORT and candidate.origin.memory is not None:
-        # A promotion is of one version: its tags or its confidence may have changed since (SC-6).
-        return hashlib.sha256(f"promotion {write_name(candidate)}".encode()).digest()
-    return hashlib.sha256(encode_candidate(candidate)).digest()

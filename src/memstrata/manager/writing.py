@@ -29,6 +29,7 @@ from memstrata.domain.findings import Finding
 from memstrata.domain.memory import Draft, Memory
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.value import shown
+from memstrata.manager.beside import Beside
 from memstrata.manager.borrowing import with_origins
 from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.echoes import REPEATED, Echoes
@@ -39,8 +40,9 @@ from memstrata.manager.room import exceeded
 from memstrata.manager.screening import screened
 from memstrata.manager.second_looks import second_looks
 from memstrata.manager.services import Services
-from memstrata.manager.turn import WriteTurn, marks_of
+from memstrata.manager.turn import WriteTurn
 from memstrata.manager.waiting import Release
+from memstrata.manager.write_names import marks_of
 from memstrata.policy.guards import governing, may_write
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
@@ -270,6 +272,7 @@ class Writer:
         judgements: Sequence[Judgement],
         standing: frozenset[bytes] | None = None,
         release: Release | None = None,
+        beside: Beside | None = None,
     ) -> tuple[Outcome, ...]:
         """Store judged candidates of one owner in one transaction; outcomes in their order.
 
@@ -278,10 +281,11 @@ class Writer:
             judgements: What policy said.
             standing: The tombstones that bind; None for all.
             release: The decision to store what waited; then it is the one judgement.
+            beside: What a session's turn writes with it; if that has raced there are no outcomes.
         """
         if is_limited(self.policy(owner).quotas):
-            return await self._limited(owner, judgements, standing, release)
-        return await self._turn(owner, judgements, standing, release)
+            return await self._limited(owner, judgements, standing, release, beside)
+        return await self._turn(owner, judgements, standing, release, beside)
 
     async def _limited(
         self,
@@ -289,6 +293,7 @@ class Writer:
         judgements: Sequence[Judgement],
         standing: frozenset[bytes] | None,
         release: Release | None,
+        beside: Beside | None,
     ) -> tuple[Outcome, ...]:
         """Write those that are neither too many for a minute nor too much for the org (PO-6)."""
         services, quotas = self._services, self.policy(owner).quotas
@@ -304,7 +309,9 @@ class Writer:
             heavy = Outcome(OutcomeKind.BLOCKED, None, reasons)
             over = dict.fromkeys(asked[taken.granted :], heavy)
             asked = asked[: taken.granted]
-        if (limit := quotas.writes_per_minute) is not None and asked:
+        # What a session says was let in when it was said; its end is no flood.
+        is_said = beside is None
+        if is_said and (limit := quotas.writes_per_minute) is not None and asked:
             now_us = services.clock.now_us()
             taken = services.rates.take(owner, len(asked), limit, now_us)
             reasons = exceeded("writes_per_minute", limit, taken.retry_after_s)
@@ -312,9 +319,14 @@ class Writer:
             over |= dict.fromkeys(asked[taken.granted :], late)
         services.counters.turned_away(len(over))
         left = [place for place in range(len(judgements)) if place not in over]
-        if not left:
+        if not left and beside is None:
             return tuple(over[place] for place in range(len(judgements)))
-        written = await self._turn(owner, [judgements[place] for place in left], standing, release)
+        if beside is not None:
+            beside.moved_to(left)
+        those = [judgements[place] for place in left]
+        written = await self._turn(owner, those, standing, release, beside)
+        if beside is not None and beside.raced:
+            return ()
         outcomes = over | dict(zip(left, written, strict=True))
         return tuple(outcomes[place] for place in range(len(judgements)))
 
@@ -324,6 +336,7 @@ class Writer:
         judgements: Sequence[Judgement],
         standing: frozenset[bytes] | None,
         release: Release | None,
+        beside: Beside | None,
     ) -> tuple[Outcome, ...]:
         services = self._services
         policy = self.policy(owner)
@@ -350,6 +363,7 @@ class Writer:
             kept=await services.store.held(owner) if waits else (),
             told=await self._told(owner),
             release=release,
+            beside=beside,
         )
         committed = await services.store.commit(owner, turn.request, turn.decide)
         index.follow(committed)

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from memstrata.domain.budgets import (
@@ -30,6 +30,7 @@ from memstrata.domain.budgets import (
     PullRules,
     PushRules,
 )
+from memstrata.domain.consolidation import ConsolidationRules
 from memstrata.domain.errors import PolicyInvalid
 from memstrata.domain.findings import Severity
 from memstrata.domain.floors import FeedbackRules
@@ -56,6 +57,8 @@ from memstrata.policy.rules import (
     ProposalLimits,
     RecallRules,
 )
+from memstrata.policy.section import ConsolidationSection, Days
+from memstrata.policy.section import Section as _Section
 
 
 def _pattern(text: str) -> str:
@@ -68,12 +71,7 @@ Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pa
 Count = Annotated[int, Field(ge=1, le=1_000)]
 Chars = Annotated[int, Field(ge=1, le=100_000)]
 Bytes = Annotated[int, Field(ge=1, le=16 * 1024 * 1024)]
-Days = Annotated[float, Field(gt=0, le=36_500, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class _Proposals(_Section):
@@ -237,6 +235,7 @@ class _Policy(_Section):
     feedback: _Feedback
     quotas: _Quotas
     hygiene: _Hygiene
+    consolidation: ConsolidationSection
 
 
 # Mappings that are one list of their own: naming one replaces it, as naming a list does.
@@ -432,6 +431,7 @@ def _policy(checked: _Policy) -> Policy:
         feedback=FeedbackRules(**_fields(checked.feedback)),
         quotas=Quotas(**_fields(checked.quotas)),
         hygiene=HygieneRules(**hygiene | {"classes": MappingProxyType(hygiene["classes"])}),
+        consolidation=ConsolidationRules(**_fields(checked.consolidation)),
     )
 
 

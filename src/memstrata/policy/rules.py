@@ -16,6 +16,7 @@ from typing import Any
 
 from memstrata.domain.budgets import DigestRules, PullRules, PushRules
 from memstrata.domain.codec import canonical_json
+from memstrata.domain.consolidation import ConsolidationRules
 from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.gates import GateRules, LongTermRules, SlotRules
 from memstrata.domain.hygiene import HygieneRules
@@ -268,6 +269,7 @@ class Policy(Value):
         feedback: How the floors of digest and push follow what is used.
         quotas: How much may be written.
         hygiene: What is done about secrets, personal data and poison (HY-1).
+        consolidation: How sessions become memories when they end.
         hash: SHA-256 of all of the above as canonical JSON, hexadecimal.
     """
 
@@ -290,6 +292,7 @@ class Policy(Value):
     feedback: FeedbackRules = field(default_factory=FeedbackRules)
     quotas: Quotas = field(default_factory=Quotas)
     hygiene: HygieneRules = field(default_factory=HygieneRules)
+    consolidation: ConsolidationRules = field(default_factory=ConsolidationRules)
     hash: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

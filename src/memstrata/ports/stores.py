@@ -24,6 +24,7 @@ from memstrata.domain.erasure import Purged
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Scope
+from memstrata.domain.session_end import SessionStep
 from memstrata.ports.capability import Capability
 
 
@@ -98,8 +99,8 @@ class MemoryStore(Protocol):
         subjects; the change's own events stay. What a change lifts (``revived``, ``revoked``,
         ``released``; unknown ones are ignored) is lifted before the rest is set. A held
         candidate and a review replace one of their id, a grant one of its grantee, right and
-        subject, a consent one about the same key or category. A policy is kept behind those
-        recorded before it, be it one of them or not.
+        subject, a consent one about the same key or category, a session's step the one before. A
+        policy is kept behind those recorded before it, be it one of them or not.
 
         ``blanked`` places of the chain lose salt and payload likewise; unknown ones are ignored.
         Of the kinds ``unjournaled`` the owner's journal entries go that have a forgotten id as a
@@ -160,6 +161,11 @@ class MemoryStore(Protocol):
 
     async def held(self, owner: Scope, *, session: str | None = None) -> tuple[HeldCandidate, ...]:
         """Return held candidates, of one session if named; order: id."""
+
+    async def session_steps(
+        self, owner: Scope, *, session: str | None = None
+    ) -> tuple[SessionStep, ...]:
+        """Return where the owner's sessions stand, or the one that is named; order: name."""
 
     async def reviews(self, owner: Scope, *, status: str | None = None) -> tuple[ReviewRecord, ...]:
         """Return the owner's reviews, those of one status if it is named; order: id."""

@@ -19,13 +19,14 @@ from memstrata.domain.ageing import (
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import (
     IMPORTANCE_CODES,
+    KIND_CODES,
     MINUTE_US,
     NEVER,
     STATE,
     STATUS_CODES,
     code_of,
 )
-from memstrata.domain.memory import Status
+from memstrata.domain.memory import Kind, Status
 from memstrata.domain.retaining import Numbers, Uses
 from memstrata.retrieval.ageing import confidence
 from memstrata.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, tag
@@ -77,6 +78,13 @@ def spares(
     kept = is_kept & ~has_ended
     first = order[:most].tolist()
     return [Spare(rows[place].id, rows[place].revision, bool(kept[place])) for place in first]
+
+
+def of_kind(rows: Sequence[StoredRow], kind: Kind) -> list[StoredRow]:
+    """Return the rows of one kind, in their order, without opening any."""
+    entry = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
+    is_of_kind = entry["kind"] == code_of(KIND_CODES, kind)
+    return [row for row, fits in zip(rows, is_of_kind.tolist(), strict=True) if fits]
 
 
 def _uses(entry: NDArray[np.void], state: NDArray[np.void], now_us: int) -> Uses:

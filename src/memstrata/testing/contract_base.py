@@ -32,6 +32,7 @@ class Shown(NamedTuple):
     derived: tuple[tuple[Any, ...], ...]
     damaged: tuple[str, ...]
     held: tuple[Any, ...]
+    session_steps: tuple[Any, ...]
     reviews: tuple[Any, ...]
     grants: tuple[Any, ...]
     consents: tuple[Any, ...]
@@ -153,6 +154,7 @@ class ContractBase:
             derived=tuple(drive(store, store.derived(owner, row.id)) for row in rows),
             damaged=drive(store, store.damaged(owner)),
             held=drive(store, store.held(owner)),
+            session_steps=drive(store, store.session_steps(owner)),
             reviews=drive(store, store.reviews(owner)),
             grants=drive(store, store.grants(owner)),
             consents=drive(store, store.consents(owner)),
@@ -204,6 +206,7 @@ def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
         "rows": lambda: store.rows(owner),
         "states": lambda: store.states(owner, "x"),
         "held": lambda: store.held(owner),
+        "session_steps": lambda: store.session_steps(owner),
         "reviews": lambda: store.reviews(owner),
         "grants": lambda: store.grants(owner),
         "consents": lambda: store.consents(owner),

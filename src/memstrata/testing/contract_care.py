@@ -56,12 +56,15 @@ class CareContract(ContractBase):
             tombstones=(b"t" * 32,),
             grants=True,
             policy=True,
+            held=True,
+            session="s",
         )
 
         assert [decode(row).scope for row in seen.rows] == [BOB]
         assert (seen.idempotent, seen.tombstoned, seen.grants) == ({}, frozenset(), ())
         assert seen.policy is None
         assert seen.consents == ()
+        assert (seen.held, seen.session_step) == ((), None)
 
     def test_nothing_of_an_owner_is_changed_by_another(self, store: MemoryStore) -> None:
         memory = self.everything_of(store, ALICE)
@@ -255,6 +258,7 @@ class CareContract(ContractBase):
             tombstones=(b"t" * 32,),
             held=(self.make.held(session="s"), self.make.held()),
             reviews=(self.make.review(),),
+            session_steps=(self.make.session_step("s"),),
             idempotency=(IdempotencyRecord("done", b"request", b"{}"),),
             outbox=(self.make.outbox_item(),),
             granted=(Grant("carol", Right.ADMIN),),

@@ -85,7 +85,7 @@ class PortableStoreContract(ContractBase):
             Carried("grant", (grant,)),
             Carried("journal", (5, "access", b"{}")),
             Carried("journal", (2, "digest", b"{}")),
-            Carried("session_end", (b"e" * 16, "done", 8, b"{}")),
+            Carried("session_end", ("done", 8, b'{"session":"s","told":{}}')),
             Carried("session", ("s", 1, None, session)),
             Carried("turn", ("s", 0, 1, b"{}")),
             Carried("turn", ("s", 1, 2, b"{}")),

@@ -35,6 +35,7 @@ class ErasureContract(ContractBase):
             child,
             tombstones=(BEFORE,),
             held=(self.make.held(session="s"),),
+            session_steps=(self.make.session_step("s"),),
             idempotency=(IdempotencyRecord("done", b"request", b"{}"),),
             outbox=(self.make.outbox_item(),),
         )
@@ -57,7 +58,14 @@ class ErasureContract(ContractBase):
         after = self.shown(store)
         assert counted["memories"] == 2
         assert counted["states"] == 2
-        assert {"lookups", "index_rows", "held", "outbox", "derivations"} <= counted.keys()
+        assert {
+            "lookups",
+            "index_rows",
+            "held",
+            "outbox",
+            "derivations",
+            "session_ends",
+        } <= counted.keys()
         assert counted["read_journal"] == counted["tombstones"] == counted["idempotency"] == 1
         empty = after._replace(head=None, links=(), chain_head=None, owners=(), strays=())
         assert set(empty) == {None, ()}

@@ -41,6 +41,39 @@ class WorkContract(ContractBase):
 
         assert drive(store, store.held(ALICE)) == (newer, third._replace(reason="repeat"))
 
+    def test_the_steps_of_sessions_come_by_name_and_of_one(self, store: MemoryStore) -> None:
+        first, second = (self.make.session_step(name, told=1) for name in ("a", "会 議"))
+        self.write(store, self.make.change(session_steps=(second, first)))
+
+        assert drive(store, store.session_steps(ALICE)) == (first, second)
+        assert drive(store, store.session_steps(ALICE, session="会 議")) == (second,)
+        assert drive(store, store.session_steps(ALICE, session="b")) == ()
+
+    def test_a_step_replaces_that_of_its_session(self, store: MemoryStore) -> None:
+        first, other = self.make.session_step("a"), self.make.session_step("b")
+        self.write(store, self.make.change(session_steps=(first, other)))
+        self.make.clock.advance(us=5)
+
+        newer = self.make.session_step("a", "done", entries=7)
+        self.write(store, self.make.change(session_steps=(newer,)))
+
+        assert drive(store, store.session_steps(ALICE)) == (newer, other)
+
+    def test_who_asks_sees_the_step_and_what_is_held_under_the_turn(
+        self, store: MemoryStore
+    ) -> None:
+        step, others = self.make.session_step("a"), self.make.session_step("b")
+        held = (self.make.held(session="a"), self.make.held())
+        self.write(store, self.make.change(session_steps=(step, others), held=held[::-1]))
+
+        seen = self.seen_under_turn(store, session="a", held=True)
+        unknown = self.seen_under_turn(store, session="c")
+        unasked = self.seen_under_turn(store)
+
+        assert (seen.session_step, seen.held) == (step, held)
+        assert (unknown.session_step, unknown.held) == (None, ())
+        assert (unasked.session_step, unasked.held) == (None, ())
+
     def test_reviews_come_by_id_and_by_status(self, store: MemoryStore) -> None:
         first, second, third = (self.make.review() for _ in range(3))
         self.write(store, self.make.change(reviews=(third, first)))

@@ -12,10 +12,12 @@ from memstrata.domain.change import (
     OutboxItem,
     ReviewRecord,
 )
+from memstrata.domain.codec import canonical_json
 from memstrata.domain.consent import About, Consent
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.memory import Kind, Memory, Status
 from memstrata.domain.scope import Scope
+from memstrata.domain.session_end import SessionStep
 from memstrata.domain.trust import Source, Trust
 from memstrata.domain.value import from_us
 from memstrata.testing.clocks import CountingIds, ManualClock
@@ -100,6 +102,10 @@ class Samples:
         """Return a review."""
         now_us = self.clock.now_us()
         return ReviewRecord(self.ids.new(now_us), status, now_us, b"{}")
+
+    def session_step(self, session: str = "s", step: str = "open", **told: object) -> SessionStep:
+        """Return where a session stands."""
+        return SessionStep(session, step, self.clock.now_us(), canonical_json(told))
 
     def consent(self, name: str, about: About = About.KEY, *, allowed: bool = False) -> Consent:
         """Return a person's word about a key or a category."""

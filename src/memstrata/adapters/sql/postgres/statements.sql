@@ -656,6 +656,21 @@ WHERE schemaname = 'memstrata' AND relname = ANY (%(tables)s)
     AND coalesce(greatest(last_vacuum, last_autovacuum), '-infinity')
         < to_timestamp(%(since)s / 1000000.0);
 
+-- name: session_steps
+SELECT session_tag, step, at, body FROM memstrata.session_ends WHERE owner = %(owner)s;
+
+-- name: session_step
+SELECT session_tag, step, at, body FROM memstrata.session_ends
+WHERE owner = %(owner)s AND session_tag = %(session_tag)s;
+
+-- name: put_session_steps
+INSERT INTO memstrata.session_ends (owner, session_tag, step, at, body)
+SELECT %(owner)s, s.* FROM unnest(
+    %(tags)s::bytea[], %(steps)s::text[], %(times)s::bigint[], %(bodies)s::bytea[])
+    AS s (session_tag, step, at, body)
+ON CONFLICT (owner, session_tag) DO UPDATE SET step = excluded.step, at = excluded.at,
+    body = excluded.body;
+
 -- name: reviews
 SELECT id, status, at, body FROM memstrata.reviews
 WHERE owner = %(owner)s AND (%(status)s::text IS NULL OR status = %(status)s) ORDER BY id;

@@ -429,6 +429,17 @@ SELECT DISTINCT CAST(n.name AS BLOB), d.child
 FROM derivations AS d JOIN owners AS n ON n.owner = d.child_owner
 WHERE d.owner = :owner;
 
+-- name: session_steps
+SELECT session_tag, step, at, body FROM session_ends WHERE owner = :owner;
+
+-- name: session_step
+SELECT session_tag, step, at, body FROM session_ends
+WHERE owner = :owner AND session_tag = :session_tag;
+
+-- name: put_session_step
+INSERT OR REPLACE INTO session_ends (owner, session_tag, step, at, body)
+VALUES (:owner, :session_tag, :step, :at, :body);
+
 -- name: reviews
 SELECT id, status, at, body FROM reviews
 WHERE owner = :owner AND (:status IS NULL OR status = :status) ORDER BY id;

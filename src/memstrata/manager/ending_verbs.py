@@ -1,0 +1,84 @@
+"""The verbs that end what was imported as any session ends (SE-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memstrata.domain.given import enum_member, moment
+from memstrata.domain.memory import Draft
+from memstrata.domain.scope import Principal
+from memstrata.domain.session import Entry, EntryKind, Observation
+from memstrata.domain.session_codec import encode_entry
+from memstrata.domain.session_end import EndedBy, SessionEndReport
+from memstrata.domain.turn import Role
+from memstrata.domain.value import to_us
+from memstrata.manager.ending import SessionEnder
+from memstrata.manager.services import Services
+from memstrata.manager.session_turns import SessionTurns
+
+PAGE = 500
+"""Turns that are logged in one transaction."""
+
+
+class AsyncEndingVerbs:
+    """What a manager does with sessions of elsewhere; see :class:`memstrata.AsyncMemoryManager`,
+    which has these verbs.
+    """
+
+    _services: Services
+    _principal: Principal
+
+    async def end_transcript(self, turns: Sequence[Draft]) -> tuple[SessionEndReport, ...]:
+        """Take the turns of imported sessions through the end that every session has: extraction,
+        summary, promotion (SE-4).
+
+        Turns that a session had when it ended before are not looked at again: the same transcript
+        twice adds nothing, and one that has grown adds what is new.
+
+        Args:
+            turns: As :meth:`remember_many` takes verbatim turns: each with its session, its place
+                there, ``at``, ``speaker``, and in ``metadata`` the ``role``. Of one session they
+                count in the order of their places.
+
+        Returns:
+            What came of each session, in the order in which they appear.
+
+        Raises:
+            InvalidInput: If a time or a role is none.
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        sessions: dict[str, list[Draft]] = {}
+        for turn in turns:
+            sessions.setdefault(str(turn.session or self._principal.session), []).append(turn)
+        ender = SessionEnder(self._services, self._principal)
+        reports = []
+        for name, drafts in sessions.items():
+            await self._log(name, sorted(drafts, key=lambda draft: draft.turn or 0))
+            reports.append(await ender.end(name, ended_by=EndedBy.IMPORT))
+        return tuple(reports)
+
+    async def _log(self, session: str, drafts: Sequence[Draft]) -> None:
+        """Log the turns that a session has not had."""
+        services = self._services
+        turns = SessionTurns(services, self._principal, session)
+        standing = await turns.standing()
+        is_new = standing.record is None
+        known = standing.progress.next_turn if is_new else standing.progress.base + standing.entries
+        said = [_observed(draft, services.clock.now_us()) for draft in drafts[known:]]
+        for first in range(0, len(said), PAGE):
+            now = services.clock.now_us()
+            page = said[first : first + PAGE]
+            due_at = now + services.session_rules.idle_us
+            await services.sessions.append(turns.owner, session, page, now=now, due_at=due_at)
+
+
+def _observed(draft: Draft, now: int) -> Observation:
+    role = (draft.metadata or {}).get("role", Role.OTHER)
+    entry = Entry(
+        kind=EntryKind.TURN,
+        text=draft.content,
+        role=enum_member(Role, "role", role),
+        speaker=draft.speaker,
+    )
+    at = moment("at", draft.at)
+    return encode_entry(entry, now if at is None else to_us(at))

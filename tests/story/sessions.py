@@ -1,0 +1,97 @@
+"""What the stories about the end of sessions have in common: talking, ending, and what is left."""
+
+import json
+
+import pytest
+
+from memstrata.domain.candidate_codec import decode_held
+from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.session import Entry, EntryKind
+from memstrata.domain.turn import Role
+from memstrata.manager import ending
+from memstrata.manager.ending import SessionEnder
+from memstrata.manager.extracting import Extractor
+from memstrata.manager.session_log import SessionLog
+from memstrata.manager.summarising import Summary
+
+ALICE = Scope.of_user("default", "alice")
+
+
+@pytest.fixture
+def summaries(monkeypatch):
+    """Summaries of what users said, word for word; the list tells how many were asked for."""
+    asked = []
+
+    async def summarise(services, policy, turns, *, max_chars):
+        asked.append(tuple(turns))
+        said = " ".join(turn.text for turn in turns if turn.role is Role.USER)
+        return Summary(said[:max_chars], "rules")
+
+    monkeypatch.setattr(ending, "summarise", summarise)
+    return asked
+
+
+class Talk:
+    """One session of alice's, in a world.
+
+    Attributes:
+        name: Of the session.
+    """
+
+    def __init__(self, world, name="thread-1", owner=ALICE, lanes=None):
+        self.world, self.name, self.owner = world, name, owner
+        self.principal = Principal(owner, session=name)
+        self.lanes = lanes
+
+    @property
+    def services(self):
+        return self.world.strata.services
+
+    def drive(self, call):
+        return self.world.strata._driver.run(call)
+
+    def say(self, *texts, role=Role.USER, speaker=None, task=None):
+        entries = [
+            Entry(kind=EntryKind.TURN, text=text, role=role, speaker=speaker, task=task)
+            for text in texts
+        ]
+        return self.drive(SessionLog(self.services, self.owner, self.name).append(entries))
+
+    def answer(self, *texts):
+        return self.say(*texts, role=Role.ASSISTANT)
+
+    def catch_up(self, **how):
+        extractor = Extractor(self.services, self.principal, lanes=self.lanes)
+        return self.drive(extractor.catch_up(self.name, **how))
+
+    def end(self, **how):
+        return self.drive(SessionEnder(self.services, self.principal).end(self.name, **how))
+
+    def checkpoint(self):
+        return self.drive(SessionEnder(self.services, self.principal).checkpoint(self.name))
+
+    def log(self):
+        return self.drive(SessionLog(self.services, self.owner, self.name).entries())
+
+    def step(self):
+        steps = self.drive(self.services.store.session_steps(self.owner, session=self.name))
+        return steps[0] if steps else None
+
+    def told(self):
+        return json.loads(self.step().body)
+
+    def held(self):
+        rows = self.drive(self.services.store.held(self.owner))
+        return [decode_held(row) for row in rows]
+
+    def memories(self, **only):
+        found = self.world.strata.manager(user=self.owner.user).list(limit=1000)
+        return [m for m in found if all(getattr(m, name) == value for name, value in only.items())]
+
+    def contents(self, **only):
+        return sorted(memory.content for memory in self.memories(**only))
+
+    def events(self, *types):
+        links = self.drive(self.services.store.links(self.owner, limit=100_000))
+        read = [json.loads(link.payload) for link in links if link.payload is not None]
+        return [event for event in read if not types or event["type"] in types]

@@ -1,0 +1,325 @@
+"""Whatever ends a session, it is the same end: time, shutdown, import, several workers (SE-4)."""
+
+import json
+import multiprocessing
+import threading
+from dataclasses import replace
+
+import pytest
+from sessions import ALICE, Talk, summaries
+from test_session_end import STORY
+
+import memstrata
+from memstrata import AsyncMemoryManager, Draft
+from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.session import Entry, EntryKind
+from memstrata.domain.session_end import EndedBy, EndStep
+from memstrata.domain.turn import Role
+from memstrata.manager import rounds
+from memstrata.manager.session_log import SessionLog
+from memstrata.settings import Settings
+
+__all__ = ["summaries"]
+
+MINUTE_US = 60_000_000
+
+
+@pytest.fixture
+def world(new_world):
+    return new_world()
+
+
+@pytest.fixture
+def talk(world, summaries):
+    return Talk(world)
+
+
+def test_who_has_gone_ends_by_time_and_who_is_still_there_does_not(talk, world):
+    talk.say(*STORY)
+    world.clock.advance(us=15 * MINUTE_US)
+    other = Talk(world, "thread-2", Scope.of_user("default", "bob"))
+    other.say("I live in Porto.")
+    world.clock.advance(us=6 * MINUTE_US)
+
+    (report,) = world.strata.end_due_sessions()
+
+    assert (report.session, report.ended_by) == ("thread-1", EndedBy.IDLE)
+    assert talk.step().step == EndStep.DONE
+    assert len(other.log()) == 1
+    assert world.strata.end_due_sessions() == ()
+
+
+def test_a_long_lived_process_ends_them_by_itself(summaries):
+    from memstrata.blocking import Strata
+    from memstrata.settings import Settings
+    from memstrata.testing import ManualClock
+    from memstrata.wiring import assemble
+
+    class Held:
+        pass
+
+    held, clock = Held(), ManualClock()
+    settings = Settings(embedder="none")
+    with Strata(
+        assemble(":memory:", inline=True, clock=clock, idling=clock, settings=settings)
+    ) as strata:
+        held.strata = strata
+        talk = Talk(held)
+        talk.say(*STORY)
+        clock.advance(seconds=20 * 60 - 1)
+        assert talk.step() is None
+
+        clock.advance(seconds=1 + rounds.IDLE_EVERY_S)
+
+        assert talk.step().step == EndStep.DONE
+
+
+def test_a_session_that_cannot_be_ended_stops_no_other(talk, world, monkeypatch):
+    talk.say(*STORY)
+    bob = Talk(world, "thread-2", Scope.of_user("default", "bob"))
+    bob.say("I live in Porto.")
+    rows = b"{not json"
+    first = talk.services.sessions.entries
+
+    async def broken(owner, session, **how):
+        found = await first(owner, session, **how)
+        return tuple(e._replace(body=rows) for e in found) if owner == ALICE else found
+
+    monkeypatch.setattr(talk.services.sessions, "entries", broken, raising=False)
+    world.clock.advance(us=21 * MINUTE_US)
+    reports = {report.session: report for report in world.strata.end_due_sessions()}
+
+    assert reports["thread-1"].diagnostics == ("failed:StoreCorrupt",)
+    assert bob.step().step == EndStep.DONE
+    monkeypatch.undo()
+
+
+def test_sessions_marked_for_it_end_when_memstrata_is_closed(new_world, summaries):
+    world = new_world()
+    if not world.is_durable:
+        return
+    talk, other = Talk(world), Talk(world, "thread-2")
+    talk.say(*STORY)
+    other.say("Still here.")
+    talk.services.departing.add(talk.principal, talk.name)
+    talk.services.departing.add(other.principal, other.name)
+    talk.services.departing.discard(other.principal, other.name)
+
+    world.reopen()
+
+    assert talk.step().step == EndStep.DONE
+    assert [e["reasons"] for e in talk.events("session_ended")] == [["shutdown"]]
+    assert len(other.log()) == 1
+
+
+def drafts(*texts, session="imported"):
+    return [
+        Draft(
+            text,
+            kind="episodic",
+            category="turn",
+            session=session,
+            turn=place,
+            at="2026-01-02T03:04:05Z",
+            metadata={"role": "user"},
+        )
+        for place, text in enumerate(texts)
+    ]
+
+
+def test_an_imported_transcript_ends_like_any_session_and_a_replay_adds_nothing(talk, world):
+    alice = world.strata.manager(user="alice")
+    (first,) = alice.end_transcript(drafts(*STORY))
+    before, events = talk.memories(), talk.events()
+
+    (again,) = alice.end_transcript(drafts(*STORY))
+
+    assert (first.ended_by, first.entries, first.already) == (EndedBy.IMPORT, 4, False)
+    assert again.already
+    assert (talk.memories(), talk.events()) == (before, events)
+    assert talk.contents(key="location") == ["Lisbon"]
+
+
+def test_a_transcript_that_has_grown_adds_what_is_new(talk, world):
+    alice = world.strata.manager(user="alice")
+    alice.end_transcript(drafts(*STORY))
+
+    (report,) = alice.end_transcript(drafts(*STORY, "My favorite color is green."))
+
+    assert report.entries == 1
+    (memory,) = talk.memories(key="favorite_color")
+    assert memory.origin.turn == 4
+
+
+def test_the_command_line_ends_imported_sessions_and_those_that_are_due(cli, tmp_path, monkeypatch):
+    from memstrata.manager import ending
+    from memstrata.manager.summarising import Summary
+
+    async def summarise(services, policy, turns, *, max_chars):
+        return Summary(turns[0].text[:max_chars], "rules")
+
+    monkeypatch.setattr(ending, "summarise", summarise)
+    file = tmp_path / "talk.jsonl"
+    lines = [{"session_id": "t", "role": "user", "text": text} for text in STORY]
+    file.write_text("\n".join(map(json.dumps, lines)))
+
+    done = cli("session", "import", str(file), "--end")
+    again = cli("session", "import", str(file), "--end")
+    due = cli("session", "end", "--due", user=None)
+
+    assert "a summary" in done.stdout
+    assert "had ended before" in again.stdout
+    assert "0 sessions ended" in due.stdout
+    assert cli("get", "location").stdout
+
+
+@pytest.mark.parametrize("crowd", [4])
+def test_of_several_workers_each_step_is_taken_by_one(new_world, summaries, crowd):
+    world = new_world()
+    talk = Talk(world)
+    talk.say(*STORY, "Be brief.", "Be brief.")
+    reports, begin = [], threading.Barrier(crowd)
+
+    def work():
+        begin.wait()
+        reports.append(talk.end())
+
+    threads = [threading.Thread(target=work) for _ in range(crowd)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(reports) == crowd
+    assert len(talk.events("session_ended")) == 1
+    assert len(talk.memories(category="session_summary")) == 1
+    assert talk.contents(key="response_style") == ["concise"]
+    assert sum(report.summary is not None for report in reports) == 1
+
+
+def test_a_session_known_by_its_name_alone_ends_too(world, summaries):
+    owner = Principal.resolve(session="kiosk").home
+    talk = Talk(world, "kiosk", owner)
+    talk.principal = replace(talk.principal, home=owner)
+    talk.say(*STORY)
+
+    report = talk.end()
+
+    assert report.summary is not None
+    assert talk.step().step == EndStep.DONE
+
+
+def test_a_user_who_is_erased_in_the_middle_of_it_stays_erased(talk, world):
+    if not world.is_durable:
+        return  # a log in memory lies apart from the memories that are erased
+    talk.say(*STORY)
+    store = talk.services.store
+    commit, left = store.commit, [2]
+
+    async def erasing(owner, request, decide):
+        done = await commit(owner, request, decide)
+        left[0] -= 1
+        if not left[0]:
+            store.commit = commit
+            await AsyncMemoryManager(talk.services, Principal(ALICE)).erase()
+        return done
+
+    store.commit = erasing
+    talk.end()
+
+    assert talk.step() is None
+    assert talk.log() == ()
+    assert talk.memories() == []
+    assert ALICE not in talk.drive(talk.services.store.owners())
+
+
+def test_where_a_session_stands_moves_with_its_user(talk, world, new_world, tmp_path):
+    hold = Talk(world, "thread-2")
+    talk.say(*STORY)
+    talk.end()
+    hold.say("Be brief.", "Something else.", "Be brief, I said.")
+    hold.catch_up()
+    waiting = hold.held()
+    assert waiting
+    file = tmp_path / "alice.jsonl"
+    world.strata.manager(user="alice").export(file)
+
+    other = new_world()
+    other.strata.manager(user="alice").restore(file)
+    moved, moved_hold = Talk(other), Talk(other, "thread-2")
+
+    assert moved.step()._replace(at=0) == talk.step()._replace(at=0)
+    assert moved_hold.held() == waiting
+    assert moved.end().already
+
+
+def _ending(target, begin, told):
+    from memstrata.manager import ending
+    from memstrata.manager.summarising import Summary
+
+    async def summarise(services, policy, turns, *, max_chars):
+        return Summary(turns[0].text[:max_chars], "rules")
+
+    ending.summarise = summarise
+    settings = Settings(embedder="none", synchronous="normal")
+    with memstrata.open(target, settings=settings) as strata:
+        begin.wait()
+        ender = ending.SessionEnder(strata.services, Principal(ALICE, session="thread-1"))
+        told.put(strata._driver.run(ender.end("thread-1")).already)
+
+
+def test_of_several_processes_too(tmp_path):
+    target, spawn = str(tmp_path / "m.db"), multiprocessing.get_context("spawn")
+    with memstrata.open(target, settings=Settings(embedder="none")) as strata:
+        log = SessionLog(strata.services, ALICE, "thread-1")
+        said = (*STORY, "Be brief.", "Be brief.")
+        entries = [Entry(kind=EntryKind.TURN, text=text, role=Role.USER) for text in said]
+        strata._driver.run(log.append(entries))
+    begin, told = spawn.Barrier(3), spawn.Queue()
+    workers = [spawn.Process(target=_ending, args=(target, begin, told)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+    with memstrata.open(target, settings=Settings(embedder="none")) as strata:
+        alice = strata.manager(user="alice")
+        links = strata._driver.run(strata.services.store.links(ALICE, limit=1000))
+        kinds = [json.loads(link.payload)["type"] for link in links if link.payload]
+        assert kinds.count("session_ended") == 1
+        found = alice.list(limit=100)
+        assert sum(memory.category == "session_summary" for memory in found) == 1
+        assert len({memory.content for memory in found}) == len(found)
+    assert told.qsize() == 3
+
+
+def test_the_next_session_begins_with_what_the_last_one_was_about(talk, world):
+    talk.say(*STORY)
+    talk.end()
+    world.clock.advance(days=1)
+    other = Talk(world, "thread-2")
+    other.say(*(f"{text} That was on day {n}." for n, text in enumerate(STORY)))
+    other.end()
+    (old, latest) = sorted(talk.memories(category="session_summary"), key=lambda m: m.created_at)
+    world.clock.advance(days=200)
+
+    begun = world.strata.manager(user="alice", session="thread-3").push("something else")
+    alone = world.strata.manager(user="alice").push("something else")
+
+    shown = [item.memory.id for item in begun.items]
+    assert latest.id in shown
+    assert old.id not in shown
+    assert latest.id not in [item.memory.id for item in alone.items]
+
+
+def test_a_push_that_shows_a_summary_is_replayed_to_the_letter(talk, world):
+    talk.say(*STORY)
+    talk.end()
+    world.clock.advance(days=1)
+    manager = world.strata.manager(user="alice", session="thread-2")
+    pushed = manager.push("hut food")
+    world.clock.advance(days=2)
+
+    again = manager.replay(pushed.receipt)
+
+    assert again.text == pushed.text
