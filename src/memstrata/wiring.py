@@ -33,6 +33,7 @@ from memstrata.manager.backing_up import Backups
 from memstrata.manager.collecting import keep_house
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
+from memstrata.manager.metering import Meter
 from memstrata.manager.reindexing import Remaker
 from memstrata.opening import Keys, open_sessions, open_store, place_of
 from memstrata.policy.book import PolicyBook
@@ -137,6 +138,7 @@ def assemble(
     time, aside = clock or SystemClock(), on_the_spot if waits_himself else on_a_thread
     remaker = Remaker(store, indexes, time, aside)
     found, problems = (None, ()) if hidden or model is not None else _model(chosen)
+    asked, counter = None if hidden else model or found, tokens or TokenEstimate()
     services = Services(
         store=store,
         indexes=indexes,
@@ -148,13 +150,13 @@ def assemble(
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
         aside=aside,
         sessions=open_sessions(store, chosen, inline=inline),
-        model=None if hidden else model or found,
+        model=None if asked is None else Meter(asked, store, time, counter),
         fusion=Fusion(
             mode=FusionMode(chosen.fusion),
             hybrid_weight=chosen.hybrid_weight,
             rrf_k=chosen.rrf_k,
         ),
-        tokens=tokens or TokenEstimate(),
+        tokens=counter,
         mode="incognito" if hidden else "local",
         problems=(*problems, *models.problems),
         reranker=models.reranker,

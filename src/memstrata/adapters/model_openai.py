@@ -113,6 +113,13 @@ class OpenAIModel:
         self._rung = Rung.SCHEMA
         self._fixed_temperature = True
 
+    @property
+    def most_requests(self) -> int:
+        """Requests that one question may come to at the most: asked and repaired, and asked again
+        on each rung below and without a temperature, each with its retries.
+        """
+        return (self._max_retries + 1) * (2 + len(Rung) - 1 + 1)
+
     def __repr__(self) -> str:
         return f"OpenAIModel(model={self.model_id!r}, host={urlsplit(self._base_url).hostname!r})"
 

@@ -122,6 +122,8 @@ def _reads() -> dict[str, Reading]:
         "sessions_due": Reading((SealedCell(0, "sessions.body", (1,)),), owner=4, skips=True),
         "reviews": _one(3, "reviews.body", 0, 1, 2),
         "consents": _one(1, "consents.body", 0),
+        "spent": _one(1, "usage.body", 0),
+        "spent_on": _one(0, "usage.body", "day"),
     }
     for part in PARTS:
         at = {column: place for place, column in enumerate(part.columns)}
@@ -172,6 +174,7 @@ def _writes() -> dict[str, tuple[Writing, ...]]:
         **dict.fromkeys(("put_grants", "code_grants"), grants),
         "put_consents": (Writing("bodies", "consents.body", ("times",)),),
         "put_reviews": (Writing("bodies", "reviews.body", ("ids", "statuses", "times")),),
+        "put_usage": (Writing("body", "usage.body", ("day",)),),
         "add_policy": (Writing("body", "policies.body", ("hash", "at")),),
         "add_outbox": (work, Writing("targets", "outbox.target", ("ids",))),
         "code_work": (work,),

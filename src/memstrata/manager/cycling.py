@@ -32,6 +32,7 @@ from memstrata.hygiene.rivals import against, undecided
 from memstrata.longterm.deciding import gone, settled
 from memstrata.longterm.near import repeated
 from memstrata.longterm.versions import under_review
+from memstrata.manager.metering import account_of
 from memstrata.manager.opinions import opinion
 from memstrata.manager.screening import findings_of
 from memstrata.manager.scribe import Scribe
@@ -137,20 +138,25 @@ class Cycle:
             report = report.plus(**seen.counts).seen(seen.marks)
             found += seen.found
             pairs += seen.pairs
-        report = await self._asked(policy, report, found, pairs)
+        report = await self._asked(owner, policy, report, found, pairs)
         late = [each for each in reviews if each.is_overdue(self._now, policy.review_days)]
         return await self._applied(owner, index, policy, report, found, late)
 
     async def _asked(
-        self, policy: Policy, report: HygieneReport, found: list[Found], pairs: Sequence[Pair]
+        self,
+        owner: Scope,
+        policy: Policy,
+        report: HygieneReport,
+        found: list[Found],
+        pairs: Sequence[Pair],
     ) -> HygieneReport:
         """Add what the model finds in pairs that nothing was found of yet."""
-        model = self._services.model
+        model = account_of(self._services, owner)
         if model is None or not pairs:
             return report
         met = {id for each in found for id in (each.older, each.newer)}
         left = [pair for pair in pairs if met.isdisjoint({pair.older.id, pair.newer.id})]
-        said = await opinion(self._services, policy, left, report)
+        said = await opinion(self._services, policy, left, report, model)
         found += [
             Found(pair.older.id, pair.newer.id, verdict, model.model_id)
             for pair, verdict in said.found

@@ -28,6 +28,7 @@ from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.granting import Granter
 from memstrata.manager.holding_verbs import AsyncHoldingVerbs
 from memstrata.manager.hygiene_verbs import AsyncHygieneVerbs
+from memstrata.manager.metering import account_of
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.manager.reading import unlimited
@@ -172,9 +173,8 @@ class AsyncMemoryManager(
         await self._services.journal.flush(self._principal.home.owner)
         said = turn_of(text, self._principal, role=role, speaker=speaker, at=at, number=turn)
         earlier = turns_before(before, self._principal)
-        return await captured(
-            self._services.model, said, earlier, self._principal, self._writer, self._forgetter
-        )
+        model = account_of(self._services, self._principal.home.owner)
+        return await captured(model, said, earlier, self._principal, self._writer, self._forgetter)
 
     async def propose(self, candidates: Sequence[Candidate]) -> list[Outcome]:
         """Take extracted candidates through policy into the store, in their order.

@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 from memstrata.domain.cycle import HygieneReport
 from memstrata.domain.decision import NO_USAGE
-from memstrata.domain.errors import ModelError
+from memstrata.domain.errors import CeilingReached, ModelError
 from memstrata.domain.opposition import Pair, Relation, Verdict
 from memstrata.hygiene.model_judge import RULE, judge, may_be_shown, verdicts_of
 from memstrata.manager.capturing import failure_of
 from memstrata.manager.completing import ails
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
+from memstrata.ports import LanguageModel
 
 MODEL = "model"
 """Name of the language model among what ails, for ``status``: a daily look has no other reader."""
@@ -37,7 +38,11 @@ class Opinion(NamedTuple):
 
 
 async def opinion(
-    services: Services, policy: Policy, pairs: Sequence[Pair], report: HygieneReport
+    services: Services,
+    policy: Policy,
+    pairs: Sequence[Pair],
+    report: HygieneReport,
+    model: LanguageModel | None,
 ) -> Opinion:
     """Ask the model about those pairs that it may see, what was said last first.
 
@@ -49,8 +54,9 @@ async def opinion(
         policy: Of the owner's org.
         pairs: Near statements of which the rules say neither.
         report: What is known so far.
+        model: Whom to ask: an account of the owner, or None.
     """
-    model, most = services.model, policy.hygiene.model_pairs
+    most = policy.hygiene.model_pairs
     allowed = policy.digest.sensitivities
     seen = [pair for pair in pairs if all(may_be_shown(side, allowed) for side in pair)]
     if model is None or not most or not seen:
@@ -62,7 +68,8 @@ async def opinion(
     try:
         answer = await judge(model, asked, deadline_s=policy.budgets.seconds)
     except ModelError as error:
-        ails(services, MODEL, error)
+        if not isinstance(error, CeilingReached):
+            ails(services, MODEL, error)
         return Opinion((), report.told(error.usage or NO_USAGE, failure_of(error)))
     ails(services, MODEL, None)
     said, wrong = verdicts_of(answer.value, len(asked))

@@ -14,6 +14,7 @@ from memstrata.manager.backing_up import Backups
 from memstrata.manager.counting import Counters
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
+from memstrata.manager.metering import Meter
 from memstrata.manager.rates import Rates
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
@@ -21,7 +22,6 @@ from memstrata.ports import (
     Clock,
     CodedStore,
     Ids,
-    LanguageModel,
     MemoryStore,
     Reranker,
     SessionStore,
@@ -43,7 +43,7 @@ class Services:
         ids: Ids and salts.
         sessions: What was observed in sessions, until they are finalised.
         session_rules: When a session counts as left, and how much of it is kept warm.
-        model: Language model, or None: then rules capture and plan.
+        model: What a language model is asked through, or None: then rules decide.
         fusion: How recall ranks.
         journal: What readers did, until it is written.
         reindexing: Makes index entries of another model or analyser anew.
@@ -79,7 +79,7 @@ class Services:
     aside: Aside
     sessions: SessionStore
     session_rules: SessionRules = field(default_factory=SessionRules)
-    model: LanguageModel | None = None
+    model: Meter | None = None
     fusion: Fusion = field(default_factory=Fusion)
     tokens: TokenCounter = field(default_factory=TokenEstimate)
     mode: str = "local"

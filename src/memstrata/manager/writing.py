@@ -31,6 +31,7 @@ from memstrata.manager.borrowing import with_origins
 from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.echoes import REPEATED, Echoes
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
+from memstrata.manager.metering import may_embed
 from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.rates import is_limited
 from memstrata.manager.room import exceeded
@@ -58,6 +59,7 @@ class _Prepared(NamedTuple):
 
     by_text: dict[str, Indexed]
     lost: Exception | None
+    bare: bool = False
 
 
 class Writer:
@@ -300,7 +302,8 @@ class Writer:
         await note_policy(services, owner, policy)
         judgements = await with_origins(services, self._principal, owner, judgements)
         texts = [index_text(j.candidate) for j in judgements if isinstance(j, Commit)]
-        prepare = partial(self._prepare, texts)
+        over = await may_embed(services, owner, len(set(texts)))
+        prepare = partial(self._prepare, texts, bare=over is not None)
         is_long = len(texts) > MANY_TEXTS or (texts and services.indexes.indexer.is_slow)
         prepared = await services.aside(prepare) if is_long else prepare()
         index = services.indexes.of(owner)
@@ -326,7 +329,8 @@ class Writer:
         services.counters.wrote(turn.outcomes)
         services.reindexing.wrote(owner, index)
         outcomes = await self._with_repeated(owner, turn)
-        return _charged(outcomes, 0 if prepared.lost else len(prepared.by_text))
+        embedded = 0 if prepared.lost or prepared.bare else len(prepared.by_text)
+        return _charged(outcomes, embedded, over)
 
     async def _told(self, owner: Scope) -> Refusals:
         """Return what the principal refused, where it writes for others; its own comes with the
@@ -337,8 +341,11 @@ class Writer:
             return NO_REFUSALS
         return refusals_of(await self._services.store.consents(home))
 
-    def _prepare(self, texts: Sequence[str]) -> _Prepared:
+    def _prepare(self, texts: Sequence[str], *, bare: bool) -> _Prepared:
         distinct = list(dict.fromkeys(texts))
+        if bare:
+            entries = self._services.indexes.indexer.bare(distinct)
+            return _Prepared(dict(zip(distinct, entries, strict=True)), None, bare=True)
         entries, lost = self._services.indexes.indexer.prepare_anyway(distinct)
         if distinct:
             ails(self._services, EMBEDDER, lost)
@@ -367,8 +374,15 @@ def _as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
     return replace(first, kind=OutcomeKind.FORGOTTEN, reasons=reasons)
 
 
-def _charged(outcomes: tuple[Outcome, ...], embedded: int) -> tuple[Outcome, ...]:
-    """Put the batch's embedding on the first outcome, so that the sum is right."""
+def _charged(outcomes: tuple[Outcome, ...], embedded: int, over: str | None) -> tuple[Outcome, ...]:
+    """Put the batch's embedding on the first outcome, so that the sum is right; or say in each
+    that stores something which ceiling was in the way of its vector.
+    """
+    if over is not None:
+        told = (f"ceiling:{over}",)
+        return tuple(
+            replace(one, reasons=(*one.reasons, *told)) if one.stored else one for one in outcomes
+        )
     if not outcomes or not embedded:
         return outcomes
     first, usage = outcomes[0], Usage(embedded_texts=embedded)

@@ -15,7 +15,9 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.domain.budgets import DigestRules, PullRules, PushRules
+from memstrata.domain.ceilings import Ceilings
 from memstrata.domain.codec import canonical_json
+from memstrata.domain.consolidating import LaneRules, ReflectionRules
 from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.gates import GateRules, LongTermRules, SlotRules
 from memstrata.domain.hygiene import HygieneRules
@@ -268,6 +270,9 @@ class Policy(Value):
         feedback: How the floors of digest and push follow what is used.
         quotas: How much may be written.
         hygiene: What is done about secrets, personal data and poison (HY-1).
+        ceilings: What models may cost (FX-11).
+        lanes: How a model reads sessions (CO-1).
+        reflection: When insights are made, and of what (CO-9).
         hash: SHA-256 of all of the above as canonical JSON, hexadecimal.
     """
 
@@ -290,6 +295,9 @@ class Policy(Value):
     feedback: FeedbackRules = field(default_factory=FeedbackRules)
     quotas: Quotas = field(default_factory=Quotas)
     hygiene: HygieneRules = field(default_factory=HygieneRules)
+    ceilings: Ceilings = field(default_factory=Ceilings)
+    lanes: LaneRules = field(default_factory=LaneRules)
+    reflection: ReflectionRules = field(default_factory=ReflectionRules)
     hash: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -14,7 +14,8 @@ class Capability(StrEnum):
     :class:`PortableStore`. ``backups``: it is a :class:`BackupStore`; ``revertible``: a
     :class:`RevertibleStore`. ``coded``: the store is a :class:`CodedStore`; ``sealed``: what it
     keeps is encrypted (FX-13), so that a policy may say ``encrypt``. ``queries``: the
-    embedder is a :class:`QueryEmbedder`.
+    embedder is a :class:`QueryEmbedder`. ``charged``: an embedder's texts leave the process and may
+    cost something, so that ceilings count them (FX-11).
     """
 
     INLINE = "inline"
@@ -26,3 +27,4 @@ class Capability(StrEnum):
     QUERIES = "queries"
     CODED = "coded"
     SEALED = "sealed"
+    CHARGED = "charged"
