@@ -1,4 +1,4 @@
-"""By what models read sessions and by what insights come to be: values of the policy (CO-1, CO-9)."""
+"""By what a model reads sessions, and by what insights come to be: values of the policy (CO-1)."""
 
 from __future__ import annotations
 
