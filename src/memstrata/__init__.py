@@ -22,6 +22,7 @@ from memstrata._version import __version__
 from memstrata.domain.ageing import Access, Ageing
 from memstrata.domain.backups import BackupReport, RestoredStore
 from memstrata.domain.carried import CarryProgress, ExportReport, RestoreReport
+from memstrata.domain.ceilings import Ceilings, DayUsage, Limits, UsageReport
 from memstrata.domain.coding import KeysReport
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.consent import Consent, ConsentChange
@@ -31,6 +32,7 @@ from memstrata.domain.digest import Digest, DigestItem, Verification
 from memstrata.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck
 from memstrata.domain.errors import (
     CarryRefused,
+    CeilingReached,
     ConfigurationError,
     IdempotencyMismatch,
     InvalidInput,
@@ -197,10 +199,13 @@ __all__ = [
     "CaptureReport",
     "CarryProgress",
     "CarryRefused",
+    "CeilingReached",
+    "Ceilings",
     "Concern",
     "ConfigurationError",
     "Consent",
     "ConsentChange",
+    "DayUsage",
     "Digest",
     "DigestItem",
     "Draft",
@@ -227,6 +232,7 @@ __all__ = [
     "KeyUnavailable",
     "KeysReport",
     "Kind",
+    "Limits",
     "Made",
     "Memory",
     "MemoryManager",
@@ -283,6 +289,7 @@ __all__ = [
     "Trust",
     "UndoRefused",
     "Usage",
+    "UsageReport",
     "Verification",
     "__version__",
     "aopen",

@@ -39,7 +39,11 @@ FACT = {
     "quote": "I moved to Porto",
     "confidence": 0.9,
 }
-RULE = {"turn": 1, "value": "answer with metric units", "quote": "always answer me with metric units"}
+RULE = {
+    "turn": 1,
+    "value": "answer with metric units",
+    "quote": "always answer me with metric units",
+}
 HABIT = {"turn": 2, "value": "prefers shorter tables", "quote": "Shorter ones, please"}
 
 

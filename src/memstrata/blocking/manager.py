@@ -17,6 +17,7 @@ from memstrata.blocking.erasing import ErasingVerbs
 from memstrata.blocking.holding import HoldingVerbs
 from memstrata.blocking.hygiene import HygieneVerbs
 from memstrata.blocking.prompt import PromptVerbs
+from memstrata.blocking.usage import UsageVerbs
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
@@ -36,6 +37,7 @@ class MemoryManager(
     EchoVerbs,
     CycleVerbs,
     HoldingVerbs,
+    UsageVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -44,6 +46,7 @@ class MemoryManager(
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)
         self._manager = self._ageing = self._changing = self._consents = manager
+        self._spending = manager
         self._hygiene = self._echoes = self._cycling = self._holding = manager
 
     @property

@@ -26,6 +26,7 @@ from memstrata.cli import (
     reindexing,
     render,
     scanning,
+    spending,
 )
 from memstrata.cli.options import (
     BAD_USAGE,
@@ -215,6 +216,7 @@ app.command()(benching.bench)
 app.command()(reindexing.reindex)
 app.command()(collecting.gc)
 app.command()(cycles.hygiene)
+app.command()(spending.usage)
 carrying.register(app)
 scanning.register(app)
 

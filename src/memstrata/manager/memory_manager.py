@@ -35,6 +35,7 @@ from memstrata.manager.reading import unlimited
 from memstrata.manager.reporting import status_of
 from memstrata.manager.room import fitting
 from memstrata.manager.services import Services
+from memstrata.manager.usage_verbs import AsyncUsageVerbs
 from memstrata.manager.writing import Writer
 
 
@@ -49,6 +50,7 @@ class AsyncMemoryManager(
     AsyncEchoVerbs,
     AsyncCycleVerbs,
     AsyncHoldingVerbs,
+    AsyncUsageVerbs,
 ):
     """Remembers and recalls for one principal.
 
