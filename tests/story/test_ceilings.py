@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -228,7 +229,7 @@ class Charged:
     dimensions = 2
     scripts = frozenset({"Latin"})
     capabilities = frozenset({memstrata.ports.Capability.CHARGED})
-    unrelated: dict[str, float] = {}
+    unrelated = MappingProxyType[str, float]({})
 
     def __init__(self) -> None:
         self.texts = 0
@@ -309,9 +310,9 @@ def test_nothing_but_an_account_asks_the_model_of_an_open_store() -> None:
     asking, holding = set(), set()
     for file in source.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if node.func.attr == "complete_json":
-                    asking.add(file.relative_to(source).as_posix())
+            called = node.func if isinstance(node, ast.Call) else None
+            if isinstance(called, ast.Attribute) and called.attr == "complete_json":
+                asking.add(file.relative_to(source).as_posix())
             if isinstance(node, ast.Name) and node.id in ("Meter", "Account"):
                 holding.add(file.relative_to(source).as_posix())
     # Who asks is handed a model by somebody who opens an account: rooms, and the agent.

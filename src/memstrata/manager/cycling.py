@@ -38,6 +38,7 @@ from memstrata.manager.screening import findings_of
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
+from memstrata.ports import LanguageModel
 from memstrata.retrieval.index_view import IndexView
 from memstrata.retrieval.nearness import shape_in
 from memstrata.retrieval.owner_index import OwnerIndex
@@ -102,13 +103,24 @@ class Cycle:
         self._services = services
         self._principal = principal
 
-    async def run(self, owner: Scope, *, dry_run: bool, recent: bool = False) -> HygieneReport:
+    async def run(
+        self,
+        owner: Scope,
+        *,
+        dry_run: bool,
+        recent: bool = False,
+        among: Sequence[str] | None = None,
+        model: LanguageModel | None = None,
+    ) -> HygieneReport:
         """Look through one owner's memories.
 
         Args:
             owner: Whose.
             dry_run: Only say what would be done.
             recent: Only at what was said in the last days, against all that was said before it.
+            among: Only at memories of these ids, against all that was said before them; reviews
+                and what waits are then left alone.
+            model: The account to ask through; None opens one of its own.
 
         Raises:
             StoreError: If the store could not; what was done until then stays.
@@ -126,10 +138,11 @@ class Cycle:
             kept=_kept_both(reviews),
             has_model=services.model is not None and policy.hygiene.model_pairs > 0,
             # Half of the work, of which the daily cycle would tell nobody.
-            minded_by=None if recent else policy,
+            minded_by=None if recent or among is not None else policy,
         )
         report = HygieneReport(dry_run=dry_run, owners=1)
-        rows = [row for row in await self._rows(owner) if index.holds(row.id)]
+        stored = await (self._rows(owner) if among is None else services.store.get(owner, among))
+        rows = [row for row in stored if index.holds(row.id)]
         found: list[Found] = []
         pairs: list[Pair] = []
         for first in range(0, len(rows), PAGE):
@@ -138,20 +151,22 @@ class Cycle:
             report = report.plus(**seen.counts).seen(seen.marks)
             found += seen.found
             pairs += seen.pairs
-        report = await self._asked(owner, policy, report, found, pairs)
+        asked = model or account_of(services, owner)
+        report = await self._asked(asked, policy, report, found, pairs)
+        if among is not None:
+            return await self._applied(owner, index, policy, report, found, None)
         late = [each for each in reviews if each.is_overdue(self._now, policy.review_days)]
         return await self._applied(owner, index, policy, report, found, late)
 
     async def _asked(
         self,
-        owner: Scope,
+        model: LanguageModel | None,
         policy: Policy,
         report: HygieneReport,
         found: list[Found],
         pairs: Sequence[Pair],
     ) -> HygieneReport:
         """Add what the model finds in pairs that nothing was found of yet."""
-        model = account_of(self._services, owner)
         if model is None or not pairs:
             return report
         met = {id for each in found for id in (each.older, each.newer)}
@@ -183,10 +198,11 @@ class Cycle:
         policy: Policy,
         report: HygieneReport,
         found: Sequence[Found],
-        late: Sequence[Review],
+        late: Sequence[Review] | None,
     ) -> HygieneReport:
+        """Apply what was found; with ``late`` also let go of what nobody has decided in time."""
         services, days = self._services, policy.review_days
-        held = await services.store.held(owner)
+        held = () if late is None else await services.store.held(owner)
         waited = tuple(row.id for row in held if decode_held(row).is_overdue(self._now, days))
         for first in range(0, max(len(found), 1), TURN_FINDINGS):
             work = found[first : first + TURN_FINDINGS]
@@ -196,7 +212,7 @@ class Cycle:
                 owner,
                 index,
                 work,
-                late if first == 0 else (),
+                late if late and first == 0 else (),
                 waited if first == 0 else (),
                 policy.gates.confidence_gap,
             )
@@ -332,9 +348,12 @@ class _Turn:
         if older is None or newer is None or {older.id, newer.id} & self._states.keys():
             self._count("left")
             return
-        if found.verdict.relation is Relation.NEITHER:
+        if found.verdict.relation in (Relation.NEITHER, Relation.SAME):
+            is_models = found.verdict.relation is Relation.SAME
+            reasons = (found.verdict.reason,) if is_models else ("said_twice",)
+            details = {"model": found.model} if found.model else {}
             self._state(gone(newer, older, scribe.moment))
-            self._tell(EventType.MERGED, older, newer, ("said_twice",), scribe, "duplicates")
+            self._tell(EventType.MERGED, older, newer, reasons, scribe, "duplicates", details)
             return
         if Status.REVIEW in (older.status, newer.status):
             return

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memstrata.capture.support import UNPROVEN, gaps
 from memstrata.domain.cycle import HygieneReport
 from memstrata.domain.decision import NO_USAGE
 from memstrata.domain.errors import CeilingReached, ModelError
@@ -23,6 +24,12 @@ from memstrata.ports import LanguageModel
 
 MODEL = "model"
 """Name of the language model among what ails, for ``status``: a daily look has no other reader."""
+
+
+UNLIKE = "same_but_unlike"
+"""Diagnostic: the model called two texts the same that differ in a number, date, name or denial."""
+
+_TELLING = frozenset(UNPROVEN)
 
 
 class Opinion(NamedTuple):
@@ -73,9 +80,21 @@ async def opinion(
         return Opinion((), report.told(error.usage or NO_USAGE, failure_of(error)))
     ails(services, MODEL, None)
     said, wrong = verdicts_of(answer.value, len(asked))
+    told = {place: said[place] for place in sorted(said) if said[place] is not Relation.NEITHER}
+    unlike = [p for p, each in told.items() if each is Relation.SAME and not _may_be_one(asked[p])]
+    wrong = (*wrong, UNLIKE) if unlike else wrong
     found = tuple(
         (asked[place], Verdict(relation, RULE))
-        for place, relation in sorted(said.items())
-        if relation is not Relation.NEITHER
+        for place, relation in told.items()
+        if place not in unlike
     )
     return Opinion(found, report.told(answer.usage, *wrong))
+
+
+def _may_be_one(pair: Pair) -> bool:
+    """Whether two texts could be one statement: no number, date, name or denial is in one alone
+    (LT-2).
+    """
+    one, other = pair.older.content, pair.newer.content
+    apart = {*gaps(one, other), *gaps(other, one)}
+    return apart.isdisjoint(_TELLING)
