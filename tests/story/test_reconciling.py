@@ -102,16 +102,16 @@ def test_neither_leaves_both(homes: Any) -> None:
     assert home.standing == {WALK, BUS}
 
 
-def test_texts_that_differ_in_a_number_are_never_the_same_whatever_a_model_says(
+def test_texts_that_differ_in_a_name_are_never_the_same_whatever_a_model_says(
     homes: Any,
 ) -> None:
     home = homes(verdict("same"))
-    home.say("I take the bus to work, line 42, every morning")
+    home.say("I walk to work with Bob every morning")
 
-    report = home.reconcile(home.say("I take the bus to work, line 17, every morning"))
+    report = home.reconcile(home.say("Every morning I go to work on foot, walking with Eve"))
 
     assert len(home.standing) == 2
-    assert report.diagnostics == ("same_but_unlike",) or not home.model.asked
+    assert report.diagnostics == ("same_but_unlike",)
 
 
 def test_what_is_far_from_everything_costs_no_question(homes: Any) -> None:
