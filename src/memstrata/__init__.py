@@ -29,6 +29,7 @@ from memstrata.domain.consent import Consent, ConsentChange
 from memstrata.domain.cycle import HygieneReport
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
 from memstrata.domain.digest import Digest, DigestItem, Verification
+from memstrata.domain.dream import Dream, DreamItem, DreamStatus, DreamStep
 from memstrata.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck
 from memstrata.domain.errors import (
     CarryRefused,
@@ -209,6 +210,10 @@ __all__ = [
     "Digest",
     "DigestItem",
     "Draft",
+    "Dream",
+    "DreamItem",
+    "DreamStatus",
+    "DreamStep",
     "DryRun",
     "ErasureReceipt",
     "ErasureState",

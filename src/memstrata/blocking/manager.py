@@ -11,6 +11,7 @@ from memstrata.blocking.carrying import CarryingVerbs
 from memstrata.blocking.changing import ChangingVerbs
 from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.cycles import CycleVerbs
+from memstrata.blocking.dreams import DreamVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.echoes import EchoVerbs
 from memstrata.blocking.erasing import ErasingVerbs
@@ -38,6 +39,7 @@ class MemoryManager(
     CycleVerbs,
     HoldingVerbs,
     UsageVerbs,
+    DreamVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -46,7 +48,7 @@ class MemoryManager(
     def __init__(self, manager: AsyncMemoryManager, driver: Driver) -> None:
         super().__init__(manager, driver)
         self._manager = self._ageing = self._changing = self._consents = manager
-        self._spending = manager
+        self._spending = self._dreaming = manager
         self._hygiene = self._echoes = self._cycling = self._holding = manager
 
     @property

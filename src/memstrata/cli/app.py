@@ -19,6 +19,7 @@ from memstrata.cli import (
     consents,
     cycles,
     digests,
+    dreams,
     erasing,
     forgetting,
     holding,
@@ -89,6 +90,7 @@ app.add_typer(agent_app, name="agent")
 app.add_typer(erasing.erase_app, name="erase")
 app.add_typer(consents.app, name="consent")
 app.add_typer(keys.keys_app, name="keys")
+app.add_typer(dreams.dream_app, name="dream")
 
 
 def _version(asked: bool) -> None:

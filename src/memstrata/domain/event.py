@@ -61,6 +61,8 @@ class EventType(StrEnum):
     EXPORTED = "exported"
     BROUGHT_BACK = "brought_back"
     FLAGGED = "flagged"
+    ARCHIVED = "archived"
+    DREAMED = "dreamed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from memstrata.domain.value import from_us, to_us
 from memstrata.longterm.collecting import FORESEEN, due, restated
 from memstrata.manager.accesses import Folded, drop_old, fold, keep_only, looked_at
 from memstrata.manager.cycling import Cycle
+from memstrata.manager.evidence import settle
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.retrieval.screening import Summary, screened
@@ -314,6 +315,7 @@ class Collector:
             index = services.indexes.warm(owner)
             if index is not None:
                 index.follow(committed)
+            await settle(services, self._principal, owner, committed.rows)
         for rule in Rule:
             report = report.counted(rule, _count(turn.done, rule))
         return replace(report, left=report.left + len(work) - len(turn.done))

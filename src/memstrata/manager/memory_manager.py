@@ -22,6 +22,7 @@ from memstrata.manager.changes import Changer
 from memstrata.manager.changing_verbs import AsyncChangingVerbs
 from memstrata.manager.consent_verbs import AsyncConsentVerbs
 from memstrata.manager.cycle_verbs import AsyncCycleVerbs
+from memstrata.manager.dream_verbs import AsyncDreamVerbs
 from memstrata.manager.echo_verbs import AsyncEchoVerbs
 from memstrata.manager.erasing_verbs import AsyncErasingVerbs
 from memstrata.manager.forgetting import Forgetter
@@ -51,6 +52,7 @@ class AsyncMemoryManager(
     AsyncCycleVerbs,
     AsyncHoldingVerbs,
     AsyncUsageVerbs,
+    AsyncDreamVerbs,
 ):
     """Remembers and recalls for one principal.
 

@@ -30,6 +30,7 @@ from memstrata.domain.value import shown
 from memstrata.manager.borrowing import with_origins
 from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.echoes import REPEATED, Echoes
+from memstrata.manager.evidence import settle
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
 from memstrata.manager.metering import may_embed
 from memstrata.manager.policy_trail import note_policy
@@ -54,7 +55,7 @@ MANY_TEXTS = 30
 """Texts that are analysed and embedded in about a millisecond, measured: 30 µs for a sentence."""
 
 
-class _Prepared(NamedTuple):
+class Prepared(NamedTuple):
     """Texts of a batch as the index sees them, and why they have no vectors if they have none."""
 
     by_text: dict[str, Indexed]
@@ -298,6 +299,35 @@ class Writer:
         release: Release | None,
     ) -> tuple[Outcome, ...]:
         services = self._services
+        prepared, turn, over = await self.prepared(owner, judgements, standing, release)
+        committed = await services.store.commit(owner, turn.request, turn.decide)
+        turn.index.follow(committed)
+        await settle(services, self._principal, owner, committed.rows)
+        services.counters.wrote(turn.outcomes)
+        services.reindexing.wrote(owner, turn.index)
+        outcomes = await self._with_repeated(owner, turn)
+        embedded = 0 if prepared.lost or prepared.bare else len(prepared.by_text)
+        return _charged(outcomes, embedded, over)
+
+    async def prepared(
+        self,
+        owner: Scope,
+        judgements: Sequence[Judgement],
+        standing: frozenset[bytes] | None = None,
+        release: Release | None = None,
+    ) -> tuple[Prepared, WriteTurn, str | None]:
+        """Return a turn that is ready to be taken: analysed, embedded, with what it must know.
+
+        Args:
+            owner: As for :meth:`write_turn`, like the others.
+            judgements: See there.
+            standing: See there.
+            release: See there.
+
+        Returns:
+            Its texts, the turn, and the ceiling that was in the way of vectors, or None.
+        """
+        services = self._services
         policy = self.policy(owner)
         await note_policy(services, owner, policy)
         judgements = await with_origins(services, self._principal, owner, judgements)
@@ -324,13 +354,7 @@ class Writer:
             told=await self._told(owner),
             release=release,
         )
-        committed = await services.store.commit(owner, turn.request, turn.decide)
-        index.follow(committed)
-        services.counters.wrote(turn.outcomes)
-        services.reindexing.wrote(owner, index)
-        outcomes = await self._with_repeated(owner, turn)
-        embedded = 0 if prepared.lost or prepared.bare else len(prepared.by_text)
-        return _charged(outcomes, embedded, over)
+        return prepared, turn, over
 
     async def _told(self, owner: Scope) -> Refusals:
         """Return what the principal refused, where it writes for others; its own comes with the
@@ -341,15 +365,15 @@ class Writer:
             return NO_REFUSALS
         return refusals_of(await self._services.store.consents(home))
 
-    def _prepare(self, texts: Sequence[str], *, bare: bool) -> _Prepared:
+    def _prepare(self, texts: Sequence[str], *, bare: bool) -> Prepared:
         distinct = list(dict.fromkeys(texts))
         if bare:
             entries = self._services.indexes.indexer.bare(distinct)
-            return _Prepared(dict(zip(distinct, entries, strict=True)), None, bare=True)
+            return Prepared(dict(zip(distinct, entries, strict=True)), None, bare=True)
         entries, lost = self._services.indexes.indexer.prepare_anyway(distinct)
         if distinct:
             ails(self._services, EMBEDDER, lost)
-        return _Prepared(dict(zip(distinct, entries, strict=True)), lost)
+        return Prepared(dict(zip(distinct, entries, strict=True)), lost)
 
     async def _with_repeated(self, owner: Scope, turn: WriteTurn) -> tuple[Outcome, ...]:
         if not turn.repeated:

@@ -93,6 +93,8 @@ DEFAULT_CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "task_learning": Category(soft_ttl_days=None, hard_ttl_days=30),  # LT-5
         "tool_result": Category(soft_ttl_days=None, hard_ttl_days=7),  # LT-5
         "session_summary": _lasting(30, kinds=(Kind.EPISODIC,), directive=False),  # LT-5
+        # CO-9: an inference of the agent's, which falls with its evidence.
+        "insight": Category(kinds=(Kind.SEMANTIC,), sources=(Source.AGENT_INFERRED,)),
         "session_note": Category(durability=Durability.SESSION_ONLY),  # CO-3
         # LT-4: never stored.
         "reasoning": _NEVER,
