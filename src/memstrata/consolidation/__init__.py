@@ -1,1 +1,1 @@
-"""Held candidates, promotion, summaries, reflection, dream transactions (CO). Empty so far."""
+"""What becomes of memories after the talk: judging, summaries, reflection (CO)."""
