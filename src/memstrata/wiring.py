@@ -136,7 +136,13 @@ def assemble(
     # one, which a model that takes its time must not stop.
     waits_himself = inline and not (models.are_slow and shares_a_loop)
     time, aside = clock or SystemClock(), on_the_spot if waits_himself else on_a_thread
-    remaker = Remaker(store, indexes, time, aside)
+    remaker = Remaker(
+        store,
+        indexes,
+        time,
+        aside,
+        lambda owner: policies.policy_for(owner.org).ceilings,
+    )
     found, problems = (None, ()) if hidden or model is not None else _model(chosen)
     asked, counter = None if hidden else model or found, tokens or TokenEstimate()
     services = Services(

@@ -253,7 +253,27 @@ def test_texts_for_a_charged_embedder_are_counted_and_past_the_ceiling_stored_wi
     assert [outcome.usage.embedded_texts for outcome in outcomes] == [1, 1, 0]
     assert "ceiling:embedded_per_owner_day" in outcomes[2].reasons
     assert home.ana.usage().today.embedded == embedder.texts == 2
+    found = home.ana.recall("Bob")
+    assert "Bob is tall" in [hit.memory.content for hit in found]
+    # The query itself is embedded and not counted.
+    assert home.ana.usage().today.embedded == 2
+    assert embedder.texts == 3
     assert {memory.status for memory in home.ana.list()} == {Status.ACTIVE}
+
+
+def test_what_waits_for_its_vector_gets_it_on_another_day(at_home: Any) -> None:
+    embedder = Charged()
+    home = at_home("owner_day: {embedded: 2}", None, embedder=embedder)
+    for text in ("I like tea", "I own a boat", "Bob is tall"):
+        home.ana.remember(text)
+
+    report = home.strata.reindex()
+    assert (report.remade, report.problem) == (0, "CeilingReached")
+    home.clock.advance(days=1)
+    home.strata.reindex()
+
+    assert embedder.texts == 3
+    assert [day.embedded for day in home.ana.usage().days] == [1, 2]
 
 
 def test_an_embedder_of_the_process_costs_nothing(at_home: Any) -> None:

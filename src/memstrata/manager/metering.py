@@ -268,19 +268,28 @@ def account_of(services: Services, owner: Scope) -> Account | None:
 
 
 async def may_embed(services: Services, owner: Scope, texts: int) -> str | None:
-    """Book texts for an embedder outside the process.
+    """Book texts for an embedder outside the process; see :func:`booked`.
 
-    Returns:
-        The ceiling that is in the way, or None: they may be embedded. One that is part of the
-        process costs nobody anything and is not booked.
-
-    Raises:
-        StoreError: If the store could not.
+    One that is part of the process costs nobody anything and is not booked.
     """
     if not texts or not services.indexes.indexer.is_charged:
         return None
     ceilings = services.policies.policy_for(owner.org).ceilings
-    booking = Booking(services.store, services.clock, owner, ceilings)
+    return await booked(services.store, services.clock, owner, ceilings, texts)
+
+
+async def booked(
+    store: MemoryStore, clock: Clock, owner: Scope, ceilings: Ceilings, texts: int
+) -> str | None:
+    """Book texts for an embedder outside the process.
+
+    Returns:
+        The ceiling that is in the way, or None: they may be embedded.
+
+    Raises:
+        StoreError: If the store could not.
+    """
+    booking = Booking(store, clock, owner, ceilings)
     try:
         await booking.reserve({EMBEDDED: texts})
     except CeilingReached as refused:
