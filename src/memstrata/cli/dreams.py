@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memstrata.cli.options import Options, refuse_if
-from memstrata.domain.dream import Dream, DreamItem, DreamStep
+from memstrata.domain.dream import Dream, DreamItem, DreamStatus, DreamStep
 
 SIGNS = {
     DreamStep.MERGE: ("-", "="),
@@ -19,6 +19,13 @@ SIGNS = {
     DreamStep.WITHDRAW: ("-", " "),
 }
 """What stands before the memories of an item, those that give way and those that stand then."""
+
+DONE = {
+    DreamStatus.PROPOSED: "would be done",
+    DreamStatus.APPLIED: "done",
+    DreamStatus.UNDONE: "taken back",
+}
+"""What has become of the items that were not left."""
 
 dream_app = typer.Typer(
     help="Consolidate what is stored, as a diff that can be undone.",
@@ -65,7 +72,7 @@ def listed(
 def diff(dream: Dream) -> str:
     """Return a dream as people read it: what gives way, what stands, and why."""
     head = f"dream {dream.id or '(proposed)'} of {dream.owner}: {dream.status}"
-    counted = f"{len(dream.done)} done, {len(dream.left)} left, {dream.memories:,} looked at"
+    counted = f"{len(dream.done)} {DONE[dream.status]}, {len(dream.left)} left"
     lines = [head, counted, *(line for item in dream.items for line in _item(item))]
     if dream.more:
         lines.append(f"{dream.more:,} more are left to the next dream")
