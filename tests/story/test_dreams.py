@@ -13,6 +13,7 @@ from memstrata.domain.dream import Dream, DreamStatus, DreamStep
 from memstrata.domain.errors import ModelTimeout, UndoRefused
 from memstrata.domain.memory import Memory
 from memstrata.domain.trust import Trust
+from memstrata.manager.housekeeping import FIRST_S
 from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
@@ -28,7 +29,9 @@ PORTO = {"home_city": "porto", "deploy_region": "porto", "favorite_town": "porto
 class Home:
     """A user whose memstrata has a policy, perhaps a model, and a clock that is moved."""
 
-    def __init__(self, model: Any, policy: Path | None, target: str | Path) -> None:
+    def __init__(
+        self, model: Any, policy: Path | None, target: str | Path, *, sweeps: bool
+    ) -> None:
         self.clock = ManualClock()
         self.strata = Strata(
             assemble(
@@ -39,6 +42,7 @@ class Home:
                 clock=self.clock,
                 ids=CountingIds(),
                 alarm=self.clock,
+                sweeps=self.clock if sweeps else None,
             )
         )
         self.ana: MemoryManager = self.strata.manager(user="ana")
@@ -73,10 +77,12 @@ class Home:
 def at_home(tmp_path: Path) -> Iterator[Callable[..., Home]]:
     made: list[Home] = []
 
-    def make(model: Any = None, rules: str = "", target: str | Path = IN_MEMORY) -> Home:
+    def make(
+        model: Any = None, rules: str = "", target: str | Path = IN_MEMORY, *, sweeps: bool = False
+    ) -> Home:
         path = tmp_path / f"{len(made)}.yaml"
         path.write_text(rules or "version: plain\n", encoding="utf-8")
-        made.append(Home(model, path, target))
+        made.append(Home(model, path, target, sweeps=sweeps))
         return made[-1]
 
     yield make
@@ -493,6 +499,20 @@ def test_an_insight_never_displaces_nor_doubts_what_was_stated(at_home: Any) -> 
 
     assert {k: v for k, v in home.standing.items() if k in before} == before
     assert all(item.left or item.step is DreamStep.INSIGHT for item in dream.items)
+
+
+def test_a_process_that_lives_long_reflects_once_a_day(at_home: Any) -> None:
+    home = at_home(rules=EASY, sweeps=True)
+    home.keyed(**PORTO)
+
+    home.clock.advance(seconds=FIRST_S + 1)
+
+    (made,) = home.insights
+    assert made.content.endswith(": porto")
+    told = [event for event in home.events() if event["type"] == "dreamed"]
+    assert len(told) == 1
+    home.clock.advance(days=3)
+    assert len([event for event in home.events() if event["type"] == "dreamed"]) == 1
 
 
 def test_a_task_reflects_on_nothing_of_its_users(at_home: Any) -> None:

@@ -31,6 +31,7 @@ from memstrata.domain.value import from_us, to_us
 from memstrata.longterm.collecting import FORESEEN, due, restated
 from memstrata.manager.accesses import Folded, drop_old, fold, keep_only, looked_at
 from memstrata.manager.cycling import Cycle
+from memstrata.manager.dreaming import Dreamer
 from memstrata.manager.evidence import settle
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -388,12 +389,15 @@ def _count(work: Sequence[Due], rule: Rule) -> int:
 
 
 def keep_house(services: Services) -> None:
-    """Have the owners that are warm in this process collected, and looked through, once a day."""
+    """Have the owners that are warm in this process collected, looked through and reflected on,
+    once a day.
+    """
     collector = Collector(services, SYSTEM)
 
     async def collect(owner: Scope, tell: Tell) -> GcReport:
         report = await collector.collect(owner, dry_run=False, tell=tell)
         await Cycle(services, SYSTEM).run(owner, dry_run=False, recent=True)
+        await Dreamer(services, SYSTEM, owner).reflect()
         return report
 
     services.housekeeping.serve(

@@ -43,20 +43,46 @@ _REFUSED = (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
 
 
 class Dreamer:
-    """Dreams for one principal, about its owner."""
+    """Dreams for somebody, about one owner."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
+    def __init__(
+        self, services: Services, principal: Principal, owner: Scope | None = None
+    ) -> None:
+        """Build it.
+
+        Args:
+            services: The open memstrata.
+            principal: Who has it done.
+            owner: Whose memories; None for the principal's own.
+        """
         self._services = services
         self._principal = principal
-        self._owner = principal.home.owner
+        self._owner = principal.home.owner if owner is None else owner
         self._writer = Writer(services, principal)
         self._reader = Reader(services, principal)
 
     async def dream(self, *, dry_run: bool) -> Dream:
         """See :meth:`memstrata.manager.AsyncMemoryManager.dream`."""
+        return await self._dreamt(await self._planner().plan(), dry_run=dry_run)
+
+    async def reflect(self) -> Dream:
+        """Only make insights, if enough is new, and withdraw those that have fallen (CO-9).
+
+        For the end of a session and once a day, when repetitions and contradictions are looked for
+        anyway. Without enough that is new it reads the owner's memories and does nothing.
+
+        Raises:
+            StoreError: If the store could not; nothing was changed.
+        """
+        return await self._dreamt(await self._planner().reflection(), dry_run=False)
+
+    def _planner(self) -> Planner:
+        policy = self._services.policies.policy_for(self._owner.org)
+        return Planner(self._services, self._principal, self._owner, policy)
+
+    async def _dreamt(self, plan: Plan, *, dry_run: bool) -> Dream:
         services, owner = self._services, self._owner
         policy = services.policies.policy_for(owner.org)
-        plan = await Planner(services, self._principal, owner, policy).plan()
         judged = [self._writer.judge(candidate) for candidate in plan.insights]
         fit: list[Judgement] = [each for each in judged if isinstance(each, Commit)]
         _, write, _ = await self._writer.prepared(owner, fit)

@@ -22,7 +22,6 @@ from memstrata.consolidation.reflection import (
     weight_since,
 )
 from memstrata.domain.codec import decode_all, status_of
-from memstrata.domain.cycle import HygieneReport
 from memstrata.domain.decision import NO_USAGE, Candidate, Proposer, Usage
 from memstrata.domain.errors import ModelError
 from memstrata.domain.event import EventType
@@ -104,7 +103,19 @@ class Planner:
             usage=report.usage,
             diagnostics=report.diagnostics,
         )
-        return await self._reflected(plan, free, report)
+        return await self._reflected(plan, free)
+
+    async def reflection(self) -> Plan:
+        """Only look for insights to make and to withdraw: one question at the most.
+
+        Raises:
+            StoreError: If the store cannot be read.
+        """
+        index = self.services.indexes.of(self.owner)
+        index.refresh(await self.services.store.snapshot(self.owner, since=index.head))
+        memories = await self._memories()
+        standing = tuple(memory for memory in memories if memory.category == INSIGHT)
+        return await self._reflected(Plan(standing=standing, memories=len(memories)), memories)
 
     @property
     def now(self) -> datetime:
@@ -118,13 +129,10 @@ class Planner:
         refusals = index.refusals
         return [memory for memory in decode_all(live) if not refusals.against(memory)]
 
-    async def _reflected(
-        self, plan: Plan, memories: Sequence[Memory], report: HygieneReport
-    ) -> Plan:
+    async def _reflected(self, plan: Plan, memories: Sequence[Memory]) -> Plan:
         """Add insights, if policy wants any and enough is new."""
-        del report
         rules = self.policy.reflection
-        at_home = self.principal.home == self.owner
+        at_home = self.principal.home == self.owner or self.principal.by is not None
         if rules.threshold is None or not rules.insights or not at_home:
             return plan
         if weight_since(memories, None) < rules.threshold:
