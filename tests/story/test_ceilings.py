@@ -174,6 +174,17 @@ def test_one_operation_has_a_ceiling_of_its_own(at_home: Any) -> None:
     assert home.ana.usage().days == ()
 
 
+def test_no_limit_is_none_however_often_one_operation_asks(at_home: Any) -> None:
+    model = Endless(NOTHING)
+    free = "{calls: null, tokens: null, embedded: null}"
+    home = at_home(f"write: {free}, owner_day: {free}, org_day: {free}", model)
+
+    run = home.strata.agent(home.ana).run(SAID, "Where do I live?")
+
+    assert not [note for note in run.history if note.action.startswith("ceiling")]
+    assert len(model.asked) > 1
+
+
 def test_questions_asked_side_by_side_count_each_other(at_home: Any) -> None:
     async def both() -> list[Any]:
         meter = Meter(Endless(NOTHING), home.strata.services.store, home.clock, tokens)

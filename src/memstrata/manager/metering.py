@@ -9,7 +9,7 @@ reserved for the day: a ceiling errs on the side of who pays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memstrata.domain.ceilings import CALLS, EMBEDDED, TOKENS, Ceilings, Limits, day_of
@@ -213,7 +213,7 @@ class Booking:
         """
         most = self._ceilings.write.most
         for name, count in counts.items():
-            if self._written.get(name, 0) + count > most.get(name, count):
+            if name in most and self._written.get(name, 0) + count > most[name]:
                 raise CeilingReached(f"{name}_per_write")
         # Before the first wait, so that questions asked side by side count each other.
         self._count(counts)
@@ -246,7 +246,9 @@ class Booking:
         )
         return f"{next(over, CALLS)}_per_{level.name}_day"
 
-    async def _corrected(self, day: int, levels: Any, change: Mapping[str, int]) -> None:
+    async def _corrected(
+        self, day: int, levels: Sequence[_Level], change: Mapping[str, int]
+    ) -> None:
         for level in levels:
             try:
                 await self._store.spend(level.owner, day, change)
