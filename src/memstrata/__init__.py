@@ -23,15 +23,18 @@ from memstrata._version import __version__
 from memstrata.domain.ageing import Access, Ageing
 from memstrata.domain.backups import BackupReport, RestoredStore
 from memstrata.domain.carried import CarryProgress, ExportReport, RestoreReport
+from memstrata.domain.ceilings import Ceilings, DayUsage, Limits, UsageReport
 from memstrata.domain.coding import KeysReport
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.consent import Consent, ConsentChange
 from memstrata.domain.cycle import HygieneReport
 from memstrata.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
 from memstrata.domain.digest import Digest, DigestItem, Verification
+from memstrata.domain.dream import Dream, DreamItem, DreamStatus, DreamStep
 from memstrata.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck
 from memstrata.domain.errors import (
     CarryRefused,
+    CeilingReached,
     ConfigurationError,
     IdempotencyMismatch,
     InvalidInput,
@@ -272,14 +275,21 @@ __all__ = [
     "CaptureReport",
     "CarryProgress",
     "CarryRefused",
+    "CeilingReached",
+    "Ceilings",
     "Concern",
     "ConfigurationError",
     "Consent",
     "ConsentChange",
     "Constraint",
+    "DayUsage",
     "Digest",
     "DigestItem",
     "Draft",
+    "Dream",
+    "DreamItem",
+    "DreamStatus",
+    "DreamStep",
     "DryRun",
     "EndedBy",
     "Entry",
@@ -312,6 +322,7 @@ __all__ = [
     "KeysReport",
     "Kind",
     "Layer",
+    "Limits",
     "LoggedEntry",
     "Made",
     "Memory",
@@ -394,6 +405,7 @@ __all__ = [
     "Trust",
     "UndoRefused",
     "Usage",
+    "UsageReport",
     "Verification",
     "WrappedMemory",
     "__version__",

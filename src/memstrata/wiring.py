@@ -46,7 +46,7 @@ from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.idling import end_when_idle
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.library import Library
-from memstrata.manager.metering import MeteredModel
+from memstrata.manager.metering import Meter
 from memstrata.manager.reindexing import Remaker
 from memstrata.manager.replica import Replica
 from memstrata.manager.rounds import idle_rounds
@@ -174,7 +174,13 @@ def assemble(
     time, aside = clock or SystemClock(), on_the_spot if waits_himself else on_a_thread
     # Records are asked by calls that block, over a network too.
     beside = on_the_spot if inline and not shares_a_loop else on_a_thread
-    remaker = Remaker(store, indexes, time, aside)
+    remaker = Remaker(
+        store,
+        indexes,
+        time,
+        aside,
+        lambda owner: policies.policy_for(owner.org).ceilings,
+    )
     counters = Counters(time)
     language = choose_model(chosen, model, time.monotonic, hidden=hidden)
     replica = None
@@ -182,6 +188,7 @@ def assemble(
         how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
         opens = partial(assemble, embedder=models.embedder, **how)
         replica = _replica(remote, store, chosen, opens, alarm, clock)
+    counter = choose_tokens(chosen, tokens)
     services = Services(
         store=store,
         indexes=indexes,
@@ -196,7 +203,9 @@ def assemble(
             chosen, indexes, policies, time, hidden=hidden, waits=inline and not shares_a_loop
         ),
         aside=aside,
-        model=None if language.model is None else MeteredModel(language.model, counters),
+        model=None
+        if language.model is None
+        else Meter(language.model, store, time, counter, counters),
         counters=counters,
         thresholds=thresholds,
         sessions=open_sessions(store),
@@ -208,11 +217,12 @@ def assemble(
             hybrid_weight=chosen.hybrid_weight,
             rrf_k=chosen.rrf_k,
         ),
-        tokens=choose_tokens(chosen, tokens),
+        tokens=counter,
         mode="incognito" if hidden else mode,
         problems=models.problems,
         language=language,
-        classifier=None if hidden else classifier or _second_look(chosen, language.model),
+        classifier=None if hidden else classifier,
+        second_look=ModelClassifier if chosen.second_look == "model" else None,
         finder=finder,
         reranker=models.reranker,
         rerank_candidates=chosen.rerank_candidates,
@@ -245,13 +255,6 @@ def _working_rules(settings: Settings) -> WorkingRules:
         kept_chars=settings.task_kept_chars,
         task_days=settings.task_days,
     )
-
-
-def _second_look(settings: Settings, model: LanguageModel | None) -> Classifier | None:
-    """Return what looks a second time at what is suspicious, if the settings want it (HY-2)."""
-    if settings.second_look == "none" or model is None:
-        return None
-    return ModelClassifier(model)
 
 
 def _library(

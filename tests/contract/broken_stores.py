@@ -265,6 +265,20 @@ class SharedLeases(DictStore):
         return True
 
 
+class GenerousSpending(DictStore):
+    """Lets more be spent than a ceiling says."""
+
+    async def spend(self, owner, day, counts, *, most=None):
+        return await super().spend(owner, day, counts, most=None if most is None else {})
+
+
+class RevivingSettlements(DictStore):
+    """Begins a day for what is settled late."""
+
+    async def spend(self, owner, day, counts, *, most=None):
+        return await super().spend(owner, day, counts, most=most or {})
+
+
 class ErasesWithoutReaders(DictStore):
     """Keeps what the readers of an erased owner did."""
 
@@ -333,6 +347,8 @@ BROKEN = (
     DeafToStates,
     EternalLeases,
     ForgetfulCondensing,
+    GenerousSpending,
+    RevivingSettlements,
     SharedLeases,
     ChildlessSettling,
     DeafToForgetting,

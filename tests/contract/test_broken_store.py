@@ -29,6 +29,8 @@ SEEN_BY = {
     "ForeignEdges": "test_a_memory_is_kept_with_its_parents_of_the_same_owner",
     "ForeverPresent": "test_the_past_is_shown_as_it_stood",
     "StaleEntries": "test_a_restated_memory_may_get_another_index_entry",
+    "GenerousSpending": "test_nothing_is_spent_past_a_ceiling",
+    "RevivingSettlements": "test_who_is_erased_leaves_no_counts_and_settling_brings_none_back",
     "HalfWritten": "test_an_unfit_change_is_refused_and_nothing_is_written",
     "Immortal": "test_a_closed_store_refuses_every_call",
     "LeakingGets": "test_nothing_of_an_owner_is_shown_to_another",

@@ -277,8 +277,8 @@ def test_a_host_notes_phases_and_sessions(world: World, ana: MemoryManager) -> N
     counters.moved(None, "startup")
     counters.moved(None, "startup")
     counters.moved("startup", "executing")
-    counters.session(ended=False)
-    counters.session(ended=True)
+    counters.began_session()
+    counters.ended("call", {"entries": 3})
     metrics = ana.get_metrics()
 
     assert metrics["phase"] == {
@@ -288,7 +288,9 @@ def test_a_host_notes_phases_and_sessions(world: World, ana: MemoryManager) -> N
         "turn_end": 0,
         "complete": 0,
     }
-    assert metrics["sessions"] == {"started": 1, "ended": 1}
+    assert metrics["sessions"]["started"] == 1
+    assert metrics["sessions"]["ended"]["call"] == 1
+    assert metrics["sessions"]["entries"] == 3
     with pytest.raises(ValueError, match="no phase"):
         counters.moved("executing", "napping")
 

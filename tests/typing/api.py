@@ -244,6 +244,12 @@ def blocking() -> None:
         report = strata.reindex(scopes=["/org/acme/"], adopt=False, progress=print)
         assert_type(report, memstrata.ReindexReport)
         assert_type(report.remade, int)
+        dream = memory.dream(dry_run=True)
+        assert_type(dream, memstrata.Dream)
+        assert_type(dream.left, tuple[memstrata.DreamItem, ...])
+        assert_type(memory.undo_dream(dream.id), memstrata.Dream)
+        assert_type(memory.dreams(limit=3), tuple[memstrata.Dream, ...])
+        assert_type(memory.usage(days=7).today, memstrata.DayUsage)
 
 
 async def awaited() -> None:

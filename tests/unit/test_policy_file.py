@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memstrata.domain.errors import PolicyInvalid
 from memstrata.domain.proposal import ScopeName
-from memstrata.policy import file, yamltree
+from memstrata.policy import sections, yamltree
 from memstrata.policy.file import load_policy, problems_of
 from memstrata.policy.rules import DEFAULT_POLICY, Category, OnViolation, Policy
 
@@ -68,14 +68,18 @@ def test_the_schema_mirrors_the_policy_field_by_field() -> None:
     def names(value: object) -> set[str]:
         return {each.name for each in dataclasses.fields(value) if each.init}  # type: ignore[arg-type]
 
-    assert set(file._Policy.model_fields) == names(Policy())
-    assert set(file._Proposals.model_fields) == names(Policy().proposals)
-    assert set(file._Callers.model_fields) == names(Policy().callers)
-    assert set(file._Execution.model_fields) == names(Policy().execution)
-    assert set(file._Budgets.model_fields) == names(Policy().budgets)
-    assert set(file._Recall.model_fields) == names(Policy().recall)
-    assert set(file._Hygiene.model_fields) == names(Policy().hygiene)
-    assert set(file._Category.model_fields) == names(Category())
+    assert set(sections.PolicySection.model_fields) == names(Policy())
+    assert set(sections.ProposalsSection.model_fields) == names(Policy().proposals)
+    assert set(sections.CallersSection.model_fields) == names(Policy().callers)
+    assert set(sections.ExecutionSection.model_fields) == names(Policy().execution)
+    assert set(sections.BudgetsSection.model_fields) == names(Policy().budgets)
+    assert set(sections.RecallSection.model_fields) == names(Policy().recall)
+    assert set(sections.HygieneSection.model_fields) == names(Policy().hygiene)
+    assert set(sections.LanesSection.model_fields) == names(Policy().lanes)
+    assert set(sections.ReflectionSection.model_fields) == names(Policy().reflection)
+    assert set(sections.CeilingsSection.model_fields) == names(Policy().ceilings)
+    assert set(sections.LimitsSection.model_fields) == names(Policy().ceilings.write)
+    assert set(sections.CategorySection.model_fields) == names(Category())
 
 
 def test_a_file_overrides_only_what_it_names(path: Path) -> None:

@@ -50,11 +50,11 @@ class OpenAIEmbedder:
         model_id: Model, endpoint, dimensions and whatever else decides of a vector.
         dimensions: As configured.
         scripts: Likewise.
-        capabilities: ``queries``.
+        capabilities: ``queries`` and ``charged``.
         unrelated: As configured, or as :data:`PROBES` tell with the first query.
     """
 
-    capabilities: frozenset[Capability] = frozenset({Capability.QUERIES})
+    capabilities: frozenset[Capability] = frozenset({Capability.QUERIES, Capability.CHARGED})
 
     def __init__(
         self,

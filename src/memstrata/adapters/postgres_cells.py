@@ -123,6 +123,8 @@ def _reads() -> dict[str, Reading]:
         **dict.fromkeys(("session_steps", "session_step"), _one(3, "session_ends.body", 0)),
         "reviews": _one(3, "reviews.body", 0, 1, 2),
         "consents": _one(1, "consents.body", 0),
+        "spent": _one(1, "usage.body", 0),
+        "spent_on": _one(0, "usage.body", "day"),
     }
     for part in PARTS:
         at = {column: place for place, column in enumerate(part.columns)}
@@ -174,6 +176,7 @@ def _writes() -> dict[str, tuple[Writing, ...]]:
         "put_consents": (Writing("bodies", "consents.body", ("times",)),),
         "put_session_steps": (Writing("bodies", "session_ends.body", ("tags",)),),
         "put_reviews": (Writing("bodies", "reviews.body", ("ids", "statuses", "times")),),
+        "put_usage": (Writing("body", "usage.body", ("day",)),),
         "add_policy": (Writing("body", "policies.body", ("hash", "at")),),
         "add_outbox": (work, Writing("targets", "outbox.target", ("ids",))),
         "code_work": (work,),

@@ -132,6 +132,8 @@ _READS: dict[str, Reading] = {
     **dict.fromkeys(("session_steps", "session_step"), _one(3, "session_ends.body", 0)),
     "reviews": _one(3, "reviews.body", 0, 1, 2),
     "consents": _one(1, "consents.body", 0),
+    "spent": _one(1, "usage.body", 0),
+    "spent_on": _one(0, "usage.body", "day"),
 }
 # By statement: the table, the columns that it writes, and what parameters are called otherwise.
 _WRITES: dict[str, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
@@ -153,6 +155,7 @@ _WRITES: dict[str, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
     "put_consent": ("consents", ("body",), {}),
     "put_session_step": ("session_ends", ("body",), {}),
     "put_review": ("reviews", ("body",), {}),
+    "put_usage": ("usage", ("body",), {}),
     "add_policy": ("policies", ("body",), {}),
     "add_outbox": ("outbox", ("target", "body"), {}),
     "code_work": ("outbox", ("body",), {}),

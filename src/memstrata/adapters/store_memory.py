@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
+from typing import cast
 
 from memstrata.adapters.fifo import FifoLock
 from memstrata.adapters.memory_backups import DictBackups
@@ -23,6 +24,7 @@ from memstrata.adapters.store_rules import (
     owner_digest,
 )
 from memstrata.adapters.store_tags import tagger
+from memstrata.domain.ceilings import Spent, decode_counts, encode_counts, spent_after
 from memstrata.domain.change import (
     Change,
     Committed,
@@ -44,12 +46,14 @@ from memstrata.domain.erasure import Purged
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.event import Link
 from memstrata.domain.memory import Memory, Status
-from memstrata.domain.moving import PARTS
+from memstrata.domain.moving import PARTS, Row
 from memstrata.domain.scope import Grant, Scope
 from memstrata.domain.session_end import SessionStep
 from memstrata.ports import Capability
 
 LOCATION = ":memory:"
+
+_USAGE = "usage"
 
 
 class DictStore(DictBackups):
@@ -286,6 +290,34 @@ class DictStore(DictBackups):
             if self._leases.get(key, ("", 0))[0] == holder:
                 del self._leases[key]
 
+    async def spend(
+        self,
+        owner: Scope,
+        day: int,
+        counts: Mapping[str, int],
+        *,
+        most: Mapping[str, int] | None = None,
+    ) -> bool:
+        """See the port."""
+        with self._open():
+            days = self._days(owner)
+            row = days.get((day,))
+            if row is None and most is None:
+                return False
+            stood = decode_counts(b"" if row is None else cast("bytes", row[1]))
+            after = spent_after(stood, counts, most or {})
+            if after is None:
+                return False
+            kept = self._unshelved.setdefault(owner_digest(self._salt, owner), {})
+            kept[_USAGE] = {**days, (day,): (day, encode_counts(after))}
+            return True
+
+    async def spent(self, owner: Scope, *, since: int = 0) -> tuple[Spent, ...]:
+        """See the port."""
+        with self._open():
+            rows = sorted(cast("tuple[int, bytes]", row) for row in self._days(owner).values())
+        return tuple(Spent(day, decode_counts(body)) for day, body in rows if day >= since)
+
     async def outbox(
         self, *, source: Scope | None = None, limit: int = 100
     ) -> tuple[PendingOutbox, ...]:
@@ -380,6 +412,10 @@ class DictStore(DictBackups):
     def _shelf(self, owner: Scope) -> Shelf | None:
         digest = owner_digest(self._salt, owner)
         return self._shelves.get(owner) or self._nameless.get(digest)
+
+    def _days(self, owner: Scope) -> dict[Row, Row]:
+        """Return the rows of what an owner used, by day; they are kept as they move."""
+        return self._unshelved.get(owner_digest(self._salt, owner), {}).get(_USAGE, {})
 
     def _kept(self, owner: Scope) -> Iterable[Kept]:
         shelf = self._shelf(owner)

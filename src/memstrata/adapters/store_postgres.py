@@ -21,6 +21,7 @@ from memstrata.adapters.store_columns import (
 )
 from memstrata.adapters.store_rules import check_edges, owner_digest
 from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag
+from memstrata.domain.ceilings import Spent, decode_counts, encode_counts, spent_after
 from memstrata.domain.change import (
     Head,
     HeldCandidate,
@@ -219,6 +220,36 @@ class PostgresStore(PostgresBackups):
     async def release(self, owner: Scope, name: str, holder: str) -> None:
         """See the port."""
         await self._write_of(owner, "drop_lease", name=name, holder=holder)
+
+    async def spend(
+        self,
+        owner: Scope,
+        day: int,
+        counts: Mapping[str, int],
+        *,
+        most: Mapping[str, int] | None = None,
+    ) -> bool:
+        """See the port."""
+        self._check_usable()
+        name, wait_s = self._owners.of(owner).name, self._pool.timeout_s
+        begun = bind([name], writable=[name], timeout_s=wait_s)
+        place = {"owner": name, "day": day}
+        sent = (("begin", None), begun, ("lock_usage", {"owner": name}), ("spent_on", place))
+        async with self._pool.line() as line:
+            *_, found = await line.run(*sent, timeout_s=wait_s)
+            stood = found[0][0] if found else b""
+            after = spent_after(decode_counts(stood), counts, most or {})
+            if after is None or (not found and most is None):
+                await line.run(("rollback", None), timeout_s=wait_s)
+                return False
+            put: Statement = ("put_usage", {**place, "body": encode_counts(after)})
+            await line.run(put, ("commit", None), timeout_s=wait_s)
+            return True
+
+    async def spent(self, owner: Scope, *, since: int = 0) -> tuple[Spent, ...]:
+        """See the port."""
+        found = await self._ask_of(owner, "spent", since=since)
+        return tuple(Spent(day, decode_counts(body)) for day, body in found)
 
     async def outbox(
         self, *, source: Scope | None = None, limit: int = 100

@@ -15,6 +15,7 @@ from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import check_edges, is_storable, owner_digest
 from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag
+from memstrata.domain.ceilings import Spent, decode_counts, encode_counts, spent_after
 from memstrata.domain.change import (
     Committed,
     Decide,
@@ -219,6 +220,25 @@ class SqliteStore(SqliteBackups):
         bound = {"owner": self._owners.of(owner).digest, "name": name, "holder": holder}
         await self._writing(lambda: self._changes("drop_lease", bound))
 
+    async def spend(
+        self,
+        owner: Scope,
+        day: int,
+        counts: Mapping[str, int],
+        *,
+        most: Mapping[str, int] | None = None,
+    ) -> bool:
+        """See the port."""
+        digest = self._owners.of(owner).digest
+        return await self._writing(lambda: self._spend(digest, day, counts, most))
+
+    async def spent(self, owner: Scope, *, since: int = 0) -> tuple[Spent, ...]:
+        """See the port."""
+        bound = {"owner": self._owners.of(owner).digest, "since": since}
+        with self._reading() as connection:
+            found: list[tuple[Any, ...]] = connection.execute(SQL["spent"], bound).fetchall()
+        return tuple(Spent(day, decode_counts(body)) for day, body in found)
+
     async def outbox(
         self, *, source: Scope | None = None, limit: int = 100
     ) -> tuple[PendingOutbox, ...]:
@@ -360,6 +380,19 @@ class SqliteStore(SqliteBackups):
         with self._turn() as connection, self._translating_writer:
             connection.execute(SQL[statement], bound)
             return connection.changes() > 0
+
+    def _spend(
+        self, owner: bytes, day: int, counts: Mapping[str, int], most: Mapping[str, int] | None
+    ) -> bool:
+        with self._turn() as connection, self._translating_writer:
+            place = {"owner": owner, "day": day}
+            row = connection.execute(SQL["spent_on"], place).fetchone()
+            if row is None and most is None:
+                return False
+            after = spent_after(decode_counts(row[0] if row else b""), counts, most or {})
+            if after is not None:
+                connection.execute(SQL["put_usage"], {**place, "body": encode_counts(after)})
+            return after is not None
 
     def _settle(
         self, owner: bytes, ids: Sequence[str], edges: Sequence[tuple[str, Scope, str]]

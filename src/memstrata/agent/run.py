@@ -17,13 +17,14 @@ from memstrata.agent.answer import (
     cited_as,
     draft_answer,
 )
+from memstrata.agent.reasons import stop_reason
 from memstrata.agent.result import AgentResult, AppliedMemory, MemoryState, TraceStep, TurnNote
 from memstrata.capture.intent import model_intent, rule_intent
 from memstrata.digest.applying import Effect
 from memstrata.digest.text import visible
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Outcome, OutcomeKind, Usage
-from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
+from memstrata.domain.errors import CeilingReached, ModelError
 from memstrata.domain.memory import Memory
 from memstrata.domain.proposal import Intent, Violation
 from memstrata.domain.recall import Hit
@@ -41,6 +42,7 @@ from memstrata.manager.capturing import (
     turns_before,
 )
 from memstrata.manager.floors import Floors
+from memstrata.manager.metering import account_of
 from memstrata.manager.reading import Reader
 from memstrata.manager.services import Services
 from memstrata.policy.boundary import check_intent
@@ -146,6 +148,7 @@ class _Run:
         self._before = before
         self._needs_model = needs_model
         home = manager.principal.home
+        self._model = account_of(services, home.owner)
         self._policy: Policy = services.policies.policy_for(home.org)
         self._ends_at = services.clock.monotonic() + self._policy.budgets.seconds
         self._id = services.ids.new(services.clock.now_us())
@@ -204,7 +207,8 @@ class _Run:
                 model, turn, principal, self._policy, OnViolation.STOP, left_s, before
             )
         except ModelError as error:
-            self._fail(error, "invalid_memory_candidates:not_object", "capture")
+            self._yield(error, "invalid_memory_candidates:not_object", "capture")
+            return propose_by_rules(turn, principal, before)
         self._usage += proposed.usage
         if proposed.violation is not None:
             self._stop(proposed.violation, "capture", raw_capture=proposed.raw)
@@ -253,16 +257,15 @@ class _Run:
 
     async def _plan(self, request: str) -> tuple[Intent, Any]:
         model, left_s = self._spend("retrieve_plan")
-        if model is None:
-            raw: Any = rule_intent(request, max_chars=self._policy.proposals.max_query_chars)
-        else:
+        raw: Any = rule_intent(request, max_chars=self._policy.proposals.max_query_chars)
+        if model is not None:
             names = tuple(scope.value for scope in allowed_scopes(self._policy))
             try:
                 planned = await model_intent(model, request, scopes=names, deadline_s=left_s)
+                raw = planned.value
+                self._usage += planned.usage
             except ModelError as error:
-                self._fail(error, "invalid_retrieval_intent:not_object", "retrieve_plan")
-            raw = planned.value
-            self._usage += planned.usage
+                self._yield(error, "invalid_retrieval_intent:not_object", "retrieve_plan")
         intent = check_intent(raw, self._policy)
         if isinstance(intent, Violation):
             self._stop(intent.reason, "retrieve_plan", raw_intent=raw)
@@ -272,10 +275,9 @@ class _Run:
         facts: dict[str, Any] = {"intent": intent.to_dict(), "retrieved_keys": retrieved}
         model, left_s = self._spend("apply", **facts)
         limit = self._policy.budgets.answer_chars
-        if model is None:
-            raw: Any = draft_answer(request, self._hits, limit)
-        else:
-            raw = await self._ask(model, request, left_s, facts)
+        raw: Any = draft_answer(request, self._hits, limit)
+        if model is not None:
+            raw = await self._ask(model, request, left_s, facts, raw)
         answer = check_answer(raw, self._hits, max_chars=limit, checks=self._checks)
         if isinstance(answer, Violation):
             if answer.reason.endswith("out_of_context"):
@@ -303,7 +305,12 @@ class _Run:
             await Floors(self._services, self._manager.principal).learn(self._receipt, used)
 
     async def _ask(
-        self, model: LanguageModel, request: str, left_s: float, facts: Mapping[str, Any]
+        self,
+        model: LanguageModel,
+        request: str,
+        left_s: float,
+        facts: Mapping[str, Any],
+        rules: Any,
     ) -> Any:
         memories = [
             {
@@ -325,7 +332,8 @@ class _Run:
                 deadline_s=left_s,
             )
         except ModelError as error:
-            self._fail(error, "llm_invalid_json", "apply", **facts)
+            self._yield(error, "llm_invalid_json", "apply", **facts)
+            return rules
         self._usage += given.usage
         return given.value
 
@@ -336,7 +344,7 @@ class _Run:
         left_s = self._ends_at - self._services.clock.monotonic()
         if left_s <= 0:
             self._stop("max_seconds", phase, **facts)
-        model = self._services.model
+        model = self._model
         if model is None and self._needs_model and phase != "retrieve":
             self._stop("llm_unavailable", phase, **facts)
         return model, left_s
@@ -347,10 +355,16 @@ class _Run:
         self._note(f"stopped:{reason}")
         raise _Stopped(reason, phase, **facts)
 
+    def _yield(self, error: ModelError, unusable: str, phase: str, **facts: Any) -> None:
+        """Let the rules take over where a ceiling was in the way (FX-11); else stop."""
+        if not isinstance(error, CeilingReached) or self._needs_model:
+            self._fail(error, unusable, phase, **facts)
+        self._note(error.reason)
+
     def _fail(self, error: ModelError, unusable: str, phase: str, **facts: Any) -> Never:
         """Stop because the model did; what it cost until then counts."""
         self._usage += error.usage or Usage()
-        self._stop(_reason(error, unusable), phase, **facts)
+        self._stop(stop_reason(error, unusable), phase, **facts)
 
     def _note(self, action: str, **fields: Any) -> None:
         session = self._manager.principal.session
@@ -398,18 +412,6 @@ def _state(memory: Memory, now: datetime) -> MemoryState:
         memory.confidence,
         None if left is None else left // timedelta(days=1),
     )
-
-
-def _reason(error: ModelError, unusable: str) -> str:
-    if isinstance(error, ModelTimeout):
-        return "llm_timeout"
-    if not isinstance(error, ModelGarbled):
-        return "llm_unavailable"
-    if error.reason == "empty":
-        return "llm_empty"
-    if error.reason == "invalid_schema" and unusable.startswith("llm_"):
-        return "llm_invalid_schema"
-    return unusable
 
 
 def _keys(

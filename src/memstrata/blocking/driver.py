@@ -26,8 +26,9 @@ class Driver:
         model, replica = services.model, services.replica
         # An erasure goes on at the remote of a replica, so any verb may have to wait for that.
         waits = replica is not None and not replica.is_inline
-        looks_twice = services.classifier
-        # Whatever writes may ask it.
+        # Whatever writes may ask who looks twice.
+        by_model = model if services.second_look is not None else None
+        looks_twice = services.classifier or by_model
         waits |= looks_twice is not None and Capability.INLINE not in looks_twice.capabilities
         self._store_inline = Capability.INLINE in services.store.capabilities and not waits
         self._model_inline = model is None or Capability.INLINE in model.capabilities

@@ -11,6 +11,7 @@ from memstrata.blocking.carrying import CarryingVerbs
 from memstrata.blocking.changing import ChangingVerbs
 from memstrata.blocking.consents import ConsentVerbs
 from memstrata.blocking.cycles import CycleVerbs
+from memstrata.blocking.dreams import DreamVerbs
 from memstrata.blocking.driver import Driver
 from memstrata.blocking.echoes import EchoVerbs
 from memstrata.blocking.ending import EndingVerbs
@@ -22,6 +23,7 @@ from memstrata.blocking.prompt import PromptVerbs
 from memstrata.blocking.recording import RecordingVerbs
 from memstrata.blocking.session import SessionVerbs
 from memstrata.blocking.task import TaskVerbs
+from memstrata.blocking.usage import UsageVerbs
 from memstrata.domain.decision import Candidate, CaptureReport, Outcome
 from memstrata.domain.memory import Draft, Kind, Memory
 from memstrata.domain.recall import Explanation, Recall
@@ -46,6 +48,8 @@ class MemoryManager(
     RecordingVerbs,
     SessionVerbs,
     EndingVerbs,
+    UsageVerbs,
+    DreamVerbs,
 ):
     """Remembers and recalls for one principal; see :class:`memstrata.AsyncMemoryManager`."""
 
@@ -57,6 +61,7 @@ class MemoryManager(
         self._hygiene = self._echoes = self._cycling = self._holding = self._tasks = manager
         self._hygiene = self._echoes = self._cycling = self._holding = self._knowing = manager
         self._hygiene = self._echoes = self._cycling = self._holding = self._recording = manager
+        self._spending = self._dreaming = manager
         self._hygiene = self._echoes = self._cycling = self._holding = manager
         self._talking = manager
         self._ending = manager

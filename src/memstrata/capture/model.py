@@ -82,11 +82,11 @@ async def propose(
     Raises:
         ModelError: As the port says.
     """
-    if turn.role is not Role.USER or _is_controlled(turn):
+    if turn.role is not Role.USER or is_controlled(turn):
         return ModelAnswer({"items": []}, Usage(), model.model_id)
-    shown = {"role": turn.role.value, "speaker": turn.speaker, "text": _shown(turn.text)}
-    earlier = [_shown(one.text) for one in before if not _is_controlled(one)]
-    material = {"turn": shown} | ({"earlier": earlier} if earlier else {})
+    said = {"role": turn.role.value, "speaker": turn.speaker, "text": shown(turn.text)}
+    earlier = [shown(one.text) for one in before if not is_controlled(one)]
+    material = {"turn": said} | ({"earlier": earlier} if earlier else {})
     return await model.complete_json(
         system=PROPOSE_SYSTEM,
         user=canonical_json(material).decode(),
@@ -96,7 +96,8 @@ async def propose(
     )
 
 
-def _is_controlled(turn: Turn) -> bool:
+def is_controlled(turn: Turn) -> bool:
+    """Whether a turn asks not to be remembered, so that no model is shown it (CO-5)."""
     return clauses.MEMORY_CONTROL in clauses.read(turn.text).notes
 
 
@@ -218,7 +219,8 @@ def _place(name: ScopeName, home: Scope) -> Scope | None:
     return next((scope for scope in home.lineage if scope.level in wanted), None)
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """Return as much of a text as a model is shown of one, without lone surrogates."""
     plain = "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
     if len(plain) <= MAX_TURN_CHARS:
         return plain

@@ -19,6 +19,7 @@ from memstrata.cli import (
     consents,
     cycles,
     digests,
+    dreams,
     ending,
     erasing,
     forgetting,
@@ -30,6 +31,7 @@ from memstrata.cli import (
     render,
     scanning,
     sessions,
+    spending,
     syncing,
 )
 from memstrata.cli.options import (
@@ -94,6 +96,7 @@ app.add_typer(consents.app, name="consent")
 app.add_typer(keys.keys_app, name="keys")
 app.add_typer(knowing.knowledge_app, name="knowledge")
 app.add_typer(syncing.sync_app, name="sync")
+app.add_typer(dreams.dream_app, name="dream")
 
 
 def _version(asked: bool) -> None:
@@ -231,6 +234,7 @@ app.command()(benching.bench)
 app.command()(reindexing.reindex)
 app.command()(collecting.gc)
 app.command()(cycles.hygiene)
+app.command()(spending.usage)
 carrying.register(app)
 recording.register(app)
 scanning.register(app)

@@ -1,1 +1,1 @@
-"""What becomes of sessions: support, promotion of what was held back, summary arcs (CO)."""
+"""What becomes of memories after the talk: support, promotion, arcs, judging, reflection (CO)."""

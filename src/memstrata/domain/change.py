@@ -8,10 +8,10 @@ owner's write turn, to one :class:`Change`; the store writes all of it or nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from memstrata.domain.consent import Consent
 from memstrata.domain.event import Event
@@ -316,11 +316,29 @@ class Change:
         """Whether readers must read anew what they have: rows went, or are seen otherwise."""
         return bool(self.forgotten or self.consents or self.erased)
 
+    def plus(self, other: Change) -> Change:
+        """Return one change that is both, what this one brings first.
+
+        Raises:
+            ValueError: If they are of two system times, or either erases or records a policy.
+        """
+        apart = self.known_at != other.known_at
+        if apart or any((self.erased, other.erased, self.policy, other.policy)):
+            raise ValueError("these changes are not one")
+        joined: dict[str, Any] = {
+            each.name: (*getattr(self, each.name), *getattr(other, each.name))
+            for each in fields(self)
+            if each.name not in _SINGLE
+        }
+        return replace(self, **joined)
+
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to write."""
         return not any(_WRITTEN(self))
 
+
+_SINGLE = frozenset({"known_at", "erased", "policy"})
 
 BESIDE_ERASURE = frozenset({"known_at", "erased", "events", "tombstones", "outbox"})
 """What a change may bring that erases its owner."""

@@ -29,6 +29,7 @@ MemstrataError
 ├── SourceUnavailable       retry later, or look at what the source of documents says
 └── ModelError              the language model did not give a usable answer
     ├── ModelUnavailable    configure a model or its credentials
+    │   └── CeilingReached  wait for tomorrow, or raise the ceiling that is named
     ├── ModelTimeout        retry later: time-out, connection, 429, 5xx
     └── ModelGarbled        the answer was empty, not JSON, or off its schema
 ```
@@ -337,6 +338,25 @@ class ModelError(MemstrataError):
 
 class ModelUnavailable(ModelError):
     """No model is configured, or its credentials were refused."""
+
+
+class CeilingReached(ModelUnavailable):
+    """Policy allows no more questions for now; rules decide instead (FX-11).
+
+    Attributes:
+        ceiling: Which, ``calls_per_owner_day``.
+    """
+
+    def __init__(self, ceiling: str) -> None:
+        from memstrata.domain.decision import NO_USAGE
+
+        self.ceiling = ceiling
+        super().__init__(f"the ceiling {ceiling} of the policy is reached", usage=NO_USAGE)
+
+    @property
+    def reason(self) -> str:
+        """What diagnostics and outcomes say, ``ceiling:calls_per_owner_day``."""
+        return f"ceiling:{self.ceiling}"
 
 
 class ModelTimeout(ModelError):

@@ -66,6 +66,7 @@ class EventType(StrEnum):
     SYNCED = "synced"
     ARCHIVED = "archived"
     SESSION_ENDED = "session_ended"
+    DREAMED = "dreamed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,14 @@ class Relation(StrEnum):
     """What the newer of two statements does to the older one.
 
     ``contradiction``: both cannot be true, and nothing says that anything has changed. ``update``:
-    the newer says how things stand since. ``neither``: both may hold side by side.
+    the newer says how things stand since. ``same``: it only says the older again, in other words;
+    rules that know so call it a repetition, only a model says it. ``neither``: both may hold side
+    by side.
     """
 
     CONTRADICTION = "contradiction"
     UPDATE = "update"
+    SAME = "same"
     NEITHER = "neither"
 
 

@@ -20,6 +20,15 @@ class ScopeName(StrEnum):
     TASK = "task"
 
 
+class Advice(StrEnum):
+    """What a model says is to become of a candidate (CO-2); policy says how far that goes."""
+
+    COMMIT = "commit"
+    HOLD = "hold"
+    REPEAT = "repeat"
+    DROP = "drop"
+
+
 @dataclass(frozen=True, slots=True)
 class ProposedItem(Value):
     """One fact that a model proposes to remember.

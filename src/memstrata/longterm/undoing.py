@@ -38,6 +38,7 @@ _ADVICE = {
     EventType.REVIEW: "decide the review instead",
     EventType.TOUCHED: "correct the memory instead: what stood was kept",
     EventType.FORGOTTEN: "what was forgotten is gone; say it anew",
+    EventType.DREAMED: "take it back with undo_dream",
     EventType.UNDONE: "correct the memory instead",
     EventType.SYNCED: "correct the memory instead: both stores said it",
 }

@@ -20,7 +20,7 @@ from memstrata.domain.decision import (
     Outcome,
     Usage,
 )
-from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout
+from memstrata.domain.errors import CeilingReached, ModelError, ModelGarbled, ModelTimeout
 from memstrata.domain.given import enum_member, moment
 from memstrata.domain.proposal import Violation
 from memstrata.domain.scope import Principal
@@ -237,4 +237,6 @@ def failure_of(error: ModelError) -> str:
     """Return what a diagnostic calls the failure of a model."""
     if isinstance(error, ModelTimeout):
         return "llm_timeout"
+    if isinstance(error, CeilingReached):
+        return error.reason
     return f"llm_{error.reason}" if isinstance(error, ModelGarbled) else "llm_unavailable"

@@ -32,6 +32,8 @@ from memstrata.domain.value import from_us, to_us
 from memstrata.longterm.collecting import FORESEEN, due, restated
 from memstrata.manager.accesses import Folded, drop_old, fold, keep_only, looked_at
 from memstrata.manager.cycling import Cycle
+from memstrata.manager.dreaming import Dreamer
+from memstrata.manager.evidence import settle
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.retrieval.screening import Summary, screened
@@ -328,6 +330,7 @@ class Collector:
             if index is not None:
                 index.follow(committed)
             services.counters.decided(EVENTS[each.rule] for each in turn.done)
+            await settle(services, self._principal, owner, committed.rows)
         for rule in Rule:
             report = report.counted(rule, _count(turn.done, rule))
         return replace(report, left=report.left + len(work) - len(turn.done))
@@ -400,12 +403,15 @@ def _count(work: Sequence[Due], rule: Rule) -> int:
 
 
 def keep_house(services: Services) -> None:
-    """Have the owners that are warm in this process collected, and looked through, once a day."""
+    """Have the owners that are warm in this process collected, looked through and reflected on,
+    once a day.
+    """
     collector = Collector(services, SYSTEM)
 
     async def collect(owner: Scope, tell: Tell) -> GcReport:
         report = await collector.due_today(owner, tell) or GcReport(owners=1, busy=1)
         await Cycle(services, SYSTEM).run(owner, dry_run=False, recent=True)
+        await Dreamer(services, SYSTEM, owner).reflect()
         return report
 
     services.housekeeping.serve(

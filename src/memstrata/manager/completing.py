@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from memstrata.domain.change import StoredRow
+from memstrata.domain.codec import decode
+from memstrata.manager.metering import may_embed
 from memstrata.manager.services import Services
 from memstrata.retrieval.indexer import FAILURES
 from memstrata.retrieval.owner_index import OwnerIndex
@@ -67,6 +69,9 @@ class Completer:
         return [done[row.id] for row in rows], True
 
     async def _entries(self, rows: Sequence[StoredRow]) -> list[bytes] | None:
+        owner = decode(rows[0]).scope.owner
+        if await may_embed(self._services, owner, len(rows)) is not None:
+            return None
         make = partial(self._indexer.renewed, rows)
         try:
             made = await self._services.aside(make)

@@ -25,6 +25,7 @@ from memstrata.domain.event import Event, EventType
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Principal
 from memstrata.language.normalise import check_text
+from memstrata.manager.evidence import withdraw
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -78,6 +79,7 @@ class Consenter:
         await store.commit(self._owner, TurnRequest(), word.decide)
         if word.said.changed:
             self._services.indexes.of(self._owner).refresh(await store.snapshot(self._owner))
+            await withdraw(self._services, self._principal, self._owner)
         return word.said
 
     async def _released(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:

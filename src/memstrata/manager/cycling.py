@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import repeat
@@ -20,25 +20,26 @@ from typing import NamedTuple, TypeAlias
 
 from memstrata.domain.ageing import seen_at
 from memstrata.domain.candidate_codec import decode_held
-from memstrata.domain.change import Change, Snapshot, StoredRow, TurnRequest
+from memstrata.domain.change import Snapshot, StoredRow, TurnRequest
 from memstrata.domain.codec import decode
 from memstrata.domain.cycle import HygieneReport
 from memstrata.domain.event import EventType
 from memstrata.domain.hygiene import Action
 from memstrata.domain.memory import Kind, Memory, Status
-from memstrata.domain.opposition import NEITHER, Pair, Relation, Verdict
-from memstrata.domain.review import Keep, Review, decode_review, encode_review
+from memstrata.domain.opposition import NEITHER, Pair
+from memstrata.domain.review import Keep, Review, decode_review
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.value import from_us
 from memstrata.hygiene.rivals import against, undecided
-from memstrata.longterm.deciding import gone, settled
 from memstrata.longterm.near import repeated
-from memstrata.longterm.versions import under_review
+from memstrata.manager.applying import FindingsTurn, Found
+from memstrata.manager.evidence import settle
+from memstrata.manager.metering import account_of
 from memstrata.manager.opinions import opinion
 from memstrata.manager.screening import findings_of
-from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
+from memstrata.ports import LanguageModel
 from memstrata.retrieval.index_view import IndexView
 from memstrata.retrieval.nearness import shape_in
 from memstrata.retrieval.owner_index import OwnerIndex
@@ -56,12 +57,6 @@ owner at its own time, and one may be missed."""
 KeptBoth: TypeAlias = Mapping[frozenset[str], datetime]
 """By the roots of two memories, when a person last decided that both may stand."""
 
-REVIEW_EXPIRED = "review_expired"
-"""Reason: nobody has decided a review in time."""
-
-HELD_EXPIRED = "held_expired"
-"""Reason: nobody has decided in time about what waited because of what hygiene found."""
-
 _DECISIONS: Mapping[str, EventType] = MappingProxyType(
     {
         "duplicates": EventType.MERGED,
@@ -70,22 +65,6 @@ _DECISIONS: Mapping[str, EventType] = MappingProxyType(
     }
 )
 """What was decided about a memory, by the count that it is in."""
-
-
-class Found(NamedTuple):
-    """Two memories that one of them is to give way for, or that a person is asked about.
-
-    Attributes:
-        older: Id of what was said first.
-        newer: Id of what was said later.
-        verdict: What the newer does to the older; neither for a repetition.
-        model: Name of the language model that said so; empty for the rules.
-    """
-
-    older: str
-    newer: str
-    verdict: Verdict
-    model: str = ""
 
 
 class Looked(NamedTuple):
@@ -119,6 +98,8 @@ class Cycle:
         dry_run: bool,
         recent: bool = False,
         since: datetime | None = None,
+        among: Sequence[str] | None = None,
+        model: LanguageModel | None = None,
     ) -> HygieneReport:
         """Look through one owner's memories.
 
@@ -127,9 +108,52 @@ class Cycle:
             dry_run: Only say what would be done.
             recent: Only at what was said in the last days, against all that was said before it.
             since: Likewise of what was said since a time, by the rules alone: no model is asked.
+            among: Only at memories of these ids, against all that was said before them; reviews
+                and what waits are then left alone.
+            model: The account to ask through; None opens one of its own.
 
         Raises:
             StoreError: If the store could not; what was done until then stays.
+        """
+        services = self._services
+        found, report = await self.found(
+            owner,
+            recent=recent,
+            since=since,
+            among=among,
+            model=model,
+            minds=not recent and since is None and among is None,
+        )
+        report = replace(report, dry_run=dry_run)
+        index, policy = services.indexes.of(owner), services.policies.policy_for(owner.org)
+        late = None
+        if among is None:
+            reviews = map(decode_review, await services.store.reviews(owner))
+            late = [each for each in reviews if each.is_overdue(self._now, policy.review_days)]
+        return await self._applied(owner, index, policy, report, found, late)
+
+    async def found(
+        self,
+        owner: Scope,
+        *,
+        recent: bool = False,
+        since: datetime | None = None,
+        among: Sequence[str] | None = None,
+        model: LanguageModel | None = None,
+        minds: bool = False,
+    ) -> tuple[list[Found], HygieneReport]:
+        """Look through one owner's memories and change nothing.
+
+        Args:
+            owner: As for :meth:`run`, like the next four.
+            recent: See there.
+            since: See there.
+            among: See there.
+            model: See there.
+            minds: Whether to count what policy would do something about, which is half of the work.
+
+        Returns:
+            What is to be done, and a report that counts what was looked at.
         """
         services = self._services
         index = services.indexes.of(owner)
@@ -143,11 +167,11 @@ class Cycle:
             since=self._now - RECENT if recent else since,
             kept=_kept_both(reviews),
             has_model=bool(since is None and services.model and policy.hygiene.model_pairs > 0),
-            # Half of the work, of which the daily cycle would tell nobody.
-            minded_by=None if recent or since else policy,
+            minded_by=policy if minds else None,
         )
-        report = HygieneReport(dry_run=dry_run, owners=1)
-        rows = [row for row in await self._rows(owner) if index.holds(row.id)]
+        report = HygieneReport(owners=1)
+        stored = await (self._rows(owner) if among is None else services.store.get(owner, among))
+        rows = [row for row in stored if index.holds(row.id)]
         found: list[Found] = []
         pairs: list[Pair] = []
         for first in range(0, len(rows), PAGE):
@@ -156,20 +180,24 @@ class Cycle:
             report = report.plus(**seen.counts).seen(seen.marks)
             found += seen.found
             pairs += seen.pairs
-        report = await self._asked(policy, report, found, pairs)
-        late = [each for each in reviews if each.is_overdue(self._now, policy.review_days)]
-        return await self._applied(owner, index, policy, report, found, late)
+        asked = model or account_of(services, owner)
+        report = await self._asked(asked, policy, report, found, pairs)
+        return found, report
 
     async def _asked(
-        self, policy: Policy, report: HygieneReport, found: list[Found], pairs: Sequence[Pair]
+        self,
+        model: LanguageModel | None,
+        policy: Policy,
+        report: HygieneReport,
+        found: list[Found],
+        pairs: Sequence[Pair],
     ) -> HygieneReport:
         """Add what the model finds in pairs that nothing was found of yet."""
-        model = self._services.model
         if model is None or not pairs:
             return report
         met = {id for each in found for id in (each.older, each.newer)}
         left = [pair for pair in pairs if met.isdisjoint({pair.older.id, pair.newer.id})]
-        said = await opinion(self._services, policy, left, report)
+        said = await opinion(self._services, policy, left, report, model)
         found += [
             Found(pair.older.id, pair.newer.id, verdict, model.model_id)
             for pair, verdict in said.found
@@ -196,23 +224,24 @@ class Cycle:
         policy: Policy,
         report: HygieneReport,
         found: Sequence[Found],
-        late: Sequence[Review],
+        late: Sequence[Review] | None,
     ) -> HygieneReport:
+        """Apply what was found; with ``late`` also let go of what nobody has decided in time."""
         services, days = self._services, policy.review_days
         kept_days = policy.consolidation.held_days
-        held = await services.store.held(owner)
+        held = () if late is None else await services.store.held(owner)
         waited = tuple(
             row.id for row in held if decode_held(row).is_overdue(self._now, days, kept_days)
         )
         for first in range(0, max(len(found), 1), TURN_FINDINGS):
             work = found[first : first + TURN_FINDINGS]
-            turn = _Turn(
+            turn = FindingsTurn(
                 services,
                 self._principal,
                 owner,
                 index,
                 work,
-                late if first == 0 else (),
+                late if late and first == 0 else (),
                 waited if first == 0 else (),
                 policy.gates.confidence_gap,
             )
@@ -222,7 +251,9 @@ class Cycle:
                     turn.decide(Snapshot(head=head, complete=False, rows=()))
             elif work or turn.late or turn.waited:
                 request = TurnRequest(since=index.head)
-                index.follow(await services.store.commit(owner, request, turn.decide))
+                committed = await services.store.commit(owner, request, turn.decide)
+                index.follow(committed)
+                await settle(services, self._principal, owner, committed.rows)
                 many = sum(turn.counts.get(name, 0) for name in ("contradictions", "resolved"))
                 services.counters.decided(_decisions(turn.counts), contradictions=many)
             report = report.plus(**turn.counts)
@@ -307,113 +338,3 @@ def _is_kept(older: Memory, newer: Memory, kept: KeptBoth) -> bool:
     """Whether a person let both stand as they are, not another version of one of them."""
     at = kept.get(frozenset((older.root, newer.root)))
     return at is not None and max(older.created_at, newer.created_at) <= at
-
-
-@dataclass(slots=True)
-class _Turn:
-    """A few findings, to be applied under the owner's turn as far as both memories still stand."""
-
-    services: Services
-    principal: Principal
-    owner: Scope
-    index: OwnerIndex
-    work: Sequence[Found]
-    late: Sequence[Review]
-    waited: tuple[str, ...]
-    gap: float
-    counts: dict[str, int] = field(default_factory=dict)
-    _states: dict[str, Memory] = field(default_factory=dict)
-    _reviews: list[Review] = field(default_factory=list)
-
-    def decide(self, snapshot: Snapshot) -> Change | None:
-        self.counts, self._states, self._reviews = {}, {}, []
-        self.index.refresh(snapshot)
-        scribe = Scribe(self.services, self.principal, snapshot)
-        for found in self.work:
-            self._apply(found, scribe)
-        for review in self.late:
-            self._expire(review, scribe)
-        if self.waited:
-            scribe.record(
-                EventType.FORGOTTEN, self.owner, subjects=self.waited, reasons=(HELD_EXPIRED,)
-            )
-            self.counts["held_expired"] = len(self.waited)
-        if not scribe.events:
-            return None
-        return Change(
-            known_at=scribe.moment.known_at,
-            restated=tuple(self._states.values()),
-            reviews=tuple(map(encode_review, self._reviews)),
-            released=self.waited,
-            events=scribe.events,
-        )
-
-    def _apply(self, found: Found, scribe: Scribe) -> None:
-        now = scribe.moment.now
-        sides = [self.index.by_id(id, now) for id in (found.older, found.newer)]
-        older, newer = sides
-        # What this very turn has changed is looked at by the next cycle.
-        if older is None or newer is None or {older.id, newer.id} & self._states.keys():
-            self._count("left")
-            return
-        if found.verdict.relation is Relation.NEITHER:
-            self._state(gone(newer, older, scribe.moment))
-            self._tell(EventType.MERGED, older, newer, ("said_twice",), scribe, "duplicates")
-            return
-        if Status.REVIEW in (older.status, newer.status):
-            return
-        reasons = (found.verdict.reason,)
-        details = {"model": found.model} if found.model else {}
-        outcome = settled(older, newer, found.verdict.relation, self.gap, scribe.moment)
-        if outcome is not None:
-            is_update = found.verdict.relation is Relation.UPDATE
-            self._state(outcome[1])
-            counted = "updates" if is_update else "resolved"
-            ends = (outcome[0], outcome[1], reasons)
-            self._tell(EventType.SUPERSEDED, *ends, scribe, counted, details)
-            return
-        review = Review(
-            id=scribe.moment.new_id(),
-            scope=newer.scope,
-            reason="small_gap",
-            opened_at=now,
-            a=older.root,
-            b=newer.root,
-            proposed_by=self.principal.acting,
-        )
-        for side in (older, newer):
-            self._state(under_review(side, scribe.moment))
-        self._reviews.append(review)
-        details |= {"review": review.id}
-        self._tell(EventType.REVIEW, newer, older, reasons, scribe, "contradictions", details)
-
-    def _expire(self, review: Review, scribe: Scribe) -> None:
-        self._reviews.append(replace(review, expired_at=scribe.moment.now))
-        scribe.record(
-            EventType.REVIEW,
-            review.scope,
-            reasons=(REVIEW_EXPIRED,),
-            details={"review": review.id},
-        )
-        self._count("reviews_expired")
-
-    def _state(self, memory: Memory) -> None:
-        self._states[memory.id] = memory
-
-    def _tell(
-        self,
-        type: EventType,
-        one: Memory,
-        other: Memory,
-        reasons: tuple[str, ...],
-        scribe: Scribe,
-        counted: str,
-        details: dict[str, str] | None = None,
-    ) -> None:
-        scribe.record(
-            type, one.scope, subjects=(one.id, other.id), reasons=reasons, details=details or {}
-        )
-        self._count(counted)
-
-    def _count(self, name: str) -> None:
-        self.counts[name] = self.counts.get(name, 0) + 1

@@ -22,7 +22,9 @@ from memstrata.domain.session_progress import Progress
 from memstrata.domain.trust import Trust
 from memstrata.domain.turn import Turn
 from memstrata.manager.beside import Also, Finish
+from memstrata.manager.dreaming import Dreamer
 from memstrata.manager.extracting import Extractor, Lanes
+from memstrata.manager.metering import account_of
 from memstrata.manager.promoting import Promotion, SessionPromoter
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -31,6 +33,7 @@ from memstrata.manager.session_turns import SessionTurns, Standing
 from memstrata.manager.summarising import summarise
 from memstrata.manager.tasks import TaskEnder
 from memstrata.manager.writing import Writer
+from memstrata.ports import LanguageModel
 
 MOST_PARENTS = 64
 """Memories of a session from which its summary is derived; chosen: it has few sentences."""
@@ -71,6 +74,7 @@ class SessionEnder:
         self._principal = principal
         self._writer = Writer(services, principal)
         self._extractor = Extractor(services, principal, lanes=lanes)
+        self._account: LanguageModel | None = None
         self._promoter = SessionPromoter(services, principal)
         self._steps: Mapping[EndStep, _Take] = {
             EndStep.OPEN: self._extract,
@@ -90,6 +94,7 @@ class SessionEnder:
         """
         turns = SessionTurns(self._services, self._principal, session)
         done = _Done()
+        self._account = account_of(self._services, turns.owner)
         standing = await turns.standing()
         if standing.progress.step not in (EndStep.OPEN, EndStep.DONE):
             done.resumed_after = standing.progress.step.value
@@ -102,6 +107,8 @@ class SessionEnder:
             done.acted = True
             standing = await turns.standing()
         await self._drop(turns, standing)
+        if done.acted:
+            await Dreamer(self._services, self._principal, turns.owner).reflect()
         return self._report(standing.progress, done, ended_by)
 
     async def checkpoint(self, session: str) -> SessionEndReport:
@@ -139,7 +146,7 @@ class SessionEnder:
         self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
     ) -> None:
         del by
-        report = await self._extractor.catch_up(turns.session)
+        report = await self._extractor.catch_up(turns.session, model=self._account)
         done.usage += report.usage
         done.diagnostics += report.diagnostics
         standing = await turns.standing()
@@ -159,7 +166,14 @@ class SessionEnder:
             await turns.take(standing, after)
             return
         chars = policy.consolidation.arc_chars
-        summary = await summarise(self._services, policy, told, max_chars=chars)
+        summary = await summarise(
+            self._services,
+            policy,
+            told,
+            max_chars=chars,
+            owner=turns.owner,
+            model=self._account,
+        )
         done.usage += summary.usage
         done.diagnostics += summary.diagnostics
         if not summary.text.strip():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeAlias
 
 from memstrata.capture.clauses import MEMORY_CONTROL
@@ -30,9 +31,13 @@ from memstrata.domain.scope import Principal
 from memstrata.domain.session import Logged
 from memstrata.domain.session_progress import Progress
 from memstrata.domain.turn import Role, Turn
+from memstrata.manager.advising import advised_by_model
 from memstrata.manager.beside import Also
 from memstrata.manager.capturing import EARLIER_TURNS, Proposed, propose_by_rules
 from memstrata.manager.forgetting import Forgetter
+from memstrata.manager.lanes import propose_lanes
+from memstrata.manager.metering import account_of
+from memstrata.manager.reconciling import reconcile
 from memstrata.manager.screening import screened
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -41,6 +46,7 @@ from memstrata.manager.session_turns import SessionTurns, Standing
 from memstrata.manager.write_names import marks_of
 from memstrata.manager.writing import Writer
 from memstrata.policy.rules import Policy
+from memstrata.ports import LanguageModel
 
 BATCH = 50
 """Entries whose outcomes are one turn. Chosen: some 20 ms in which no other writer goes on."""
@@ -78,16 +84,19 @@ class Extractor:
         Args:
             services: The open memstrata.
             principal: Whose sessions.
-            lanes: Asks the model; None: the rules alone look at what is said.
+            lanes: Asks the model; None: as :mod:`memstrata.manager.lanes` does, where there is one.
         """
         self._services = services
         self._principal = principal
         self._lanes = lanes
+        self._account: LanguageModel | None = None
         self._writer = Writer(services, principal)
         self._forgetter = Forgetter(services, principal)
         self._known: dict[tuple[str | None, int | None], tuple[Candidate, ...]] = {}
 
-    async def catch_up(self, session: str, *, rules_only: bool = False) -> CaptureReport:
+    async def catch_up(
+        self, session: str, *, rules_only: bool = False, model: LanguageModel | None = None
+    ) -> CaptureReport:
         """Extract from all entries after the last one that was looked at, each once.
 
         How far it has come is committed with what came of it, so that it is neither lost nor done
@@ -97,6 +106,7 @@ class Extractor:
             session: Its name.
             rules_only: Ask no model now; where there is one its lanes look at the same entries
                 later.
+            model: The account to ask through; None opens one of its own.
 
         Raises:
             StoreError: If a store could not; called again it goes on from there.
@@ -105,9 +115,10 @@ class Extractor:
         turns = SessionTurns(self._services, self._principal, session)
         while (standing := await turns.standing()).has_more:
             await self._batch(turns, standing, found)
-        if not rules_only and self._lanes is not None:
+        self._account = model or account_of(self._services, turns.owner)
+        if not rules_only and (self._lanes or self._account) is not None:
             while (standing := await turns.standing()).progress.asked < standing.progress.extracted:
-                await self._ask(self._lanes, turns, standing, found)
+                await self._ask(turns, standing, found)
         return self._report(found)
 
     def _report(self, found: _Found) -> CaptureReport:
@@ -275,9 +286,7 @@ class Extractor:
 
     # -- by a model ------------------------------------------------------------------------
 
-    async def _ask(
-        self, lanes: Lanes, turns: SessionTurns, standing: Standing, found: _Found
-    ) -> None:
+    async def _ask(self, turns: SessionTurns, standing: Standing, found: _Found) -> None:
         """Have a model look at what the rules have looked at, once for all of it."""
         progress = standing.progress
         first = max(progress.asked - LOOK_BACK, -1)
@@ -289,8 +298,14 @@ class Extractor:
         proposed = Proposed()
         if asked:
             before = said(heard, progress, upto=progress.asked)
+            lanes = self._lanes or partial(propose_lanes, model=self._account)
             proposed = await lanes(self._services, self._principal, policy, asked, before)
-        judged = await self._writer.judged(proposed.candidates)
+        by_rules = await self._writer.judged(proposed.candidates)
+        about = (self._services, self._principal, policy)
+        advice = await advised_by_model(*about, by_rules, model=self._account)
+        judged = advice.judgements
+        found.usage += advice.usage
+        found.diagnostics += advice.diagnostics
         after = replace(progress, asked=progress.extracted)
         outcomes = await self._written(turns, standing, judged, (), after)
         found.usage += proposed.usage
@@ -298,6 +313,9 @@ class Extractor:
         if outcomes is not None:
             found.judged += judged
             found.outcomes += outcomes
+            report = await reconcile(*about, outcomes, model=self._account)
+            found.usage += report.usage
+            found.diagnostics += report.diagnostics
 
 
 class _Support:

@@ -21,6 +21,7 @@ from memstrata.manager.changes import Changer
 from memstrata.manager.changing_verbs import AsyncChangingVerbs
 from memstrata.manager.consent_verbs import AsyncConsentVerbs
 from memstrata.manager.cycle_verbs import AsyncCycleVerbs
+from memstrata.manager.dream_verbs import AsyncDreamVerbs
 from memstrata.manager.echo_verbs import AsyncEchoVerbs
 from memstrata.manager.ending_verbs import AsyncEndingVerbs
 from memstrata.manager.erasing_verbs import AsyncErasingVerbs
@@ -29,6 +30,7 @@ from memstrata.manager.granting import Granter
 from memstrata.manager.holding_verbs import AsyncHoldingVerbs
 from memstrata.manager.hygiene_verbs import AsyncHygieneVerbs
 from memstrata.manager.knowledge_verbs import AsyncKnowledgeVerbs
+from memstrata.manager.metering import account_of
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.manager.reading import unlimited
@@ -39,6 +41,7 @@ from memstrata.manager.services import Services
 from memstrata.manager.session_rows import NOT_STORED
 from memstrata.manager.session_verbs import AsyncSessionVerbs
 from memstrata.manager.task_verbs import AsyncTaskVerbs
+from memstrata.manager.usage_verbs import AsyncUsageVerbs
 from memstrata.manager.writing import Writer
 
 
@@ -58,6 +61,8 @@ class AsyncMemoryManager(
     AsyncRecordingVerbs,
     AsyncSessionVerbs,
     AsyncEndingVerbs,
+    AsyncUsageVerbs,
+    AsyncDreamVerbs,
 ):
     """Remembers and recalls for one principal.
 
@@ -188,8 +193,9 @@ class AsyncMemoryManager(
         await self._services.journal.flush(self._principal.home.owner)
         said = turn_of(text, self._principal, role=role, speaker=speaker, at=at, number=turn)
         earlier = turns_before(before, self._principal)
+        model = account_of(self._services, self._principal.home.owner)
         report = await captured(
-            self._services.model, said, earlier, self._principal, self._writer, self._forgetter
+            model, said, earlier, self._principal, self._writer, self._forgetter
         )
         counters.captured(began)
         return report

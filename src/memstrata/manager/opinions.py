@@ -10,18 +10,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memstrata.capture.support import UNPROVEN, gaps
 from memstrata.domain.cycle import HygieneReport
 from memstrata.domain.decision import NO_USAGE
-from memstrata.domain.errors import ModelError
+from memstrata.domain.errors import CeilingReached, ModelError
 from memstrata.domain.opposition import Pair, Relation, Verdict
 from memstrata.hygiene.model_judge import RULE, judge, may_be_shown, verdicts_of
 from memstrata.manager.capturing import failure_of
 from memstrata.manager.completing import ails
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
+from memstrata.ports import LanguageModel
 
 MODEL = "model"
 """Name of the language model among what ails, for ``status``: a daily look has no other reader."""
+
+
+UNLIKE = "same_but_unlike"
+"""Diagnostic: the model called two texts the same that differ in a number, date, name or denial."""
+
+_TELLING = frozenset(UNPROVEN)
 
 
 class Opinion(NamedTuple):
@@ -37,7 +45,11 @@ class Opinion(NamedTuple):
 
 
 async def opinion(
-    services: Services, policy: Policy, pairs: Sequence[Pair], report: HygieneReport
+    services: Services,
+    policy: Policy,
+    pairs: Sequence[Pair],
+    report: HygieneReport,
+    model: LanguageModel | None,
 ) -> Opinion:
     """Ask the model about those pairs that it may see, what was said last first.
 
@@ -49,8 +61,9 @@ async def opinion(
         policy: Of the owner's org.
         pairs: Near statements of which the rules say neither.
         report: What is known so far.
+        model: Whom to ask: an account of the owner, or None.
     """
-    model, most = services.model, policy.hygiene.model_pairs
+    most = policy.hygiene.model_pairs
     allowed = policy.digest.sensitivities
     seen = [pair for pair in pairs if all(may_be_shown(side, allowed) for side in pair)]
     if model is None or not most or not seen:
@@ -62,13 +75,26 @@ async def opinion(
     try:
         answer = await judge(model, asked, deadline_s=policy.budgets.seconds)
     except ModelError as error:
-        ails(services, MODEL, error)
+        if not isinstance(error, CeilingReached):
+            ails(services, MODEL, error)
         return Opinion((), report.told(error.usage or NO_USAGE, failure_of(error)))
     ails(services, MODEL, None)
     said, wrong = verdicts_of(answer.value, len(asked))
+    told = {place: said[place] for place in sorted(said) if said[place] is not Relation.NEITHER}
+    unlike = [p for p, each in told.items() if each is Relation.SAME and not _may_be_one(asked[p])]
+    wrong = (*wrong, UNLIKE) if unlike else wrong
     found = tuple(
         (asked[place], Verdict(relation, RULE))
-        for place, relation in sorted(said.items())
-        if relation is not Relation.NEITHER
+        for place, relation in told.items()
+        if place not in unlike
     )
     return Opinion(found, report.told(answer.usage, *wrong))
+
+
+def _may_be_one(pair: Pair) -> bool:
+    """Whether two texts could be one statement: no number, date, name or denial is in one alone
+    (LT-2).
+    """
+    one, other = pair.older.content, pair.newer.content
+    apart = {*gaps(one, other), *gaps(other, one)}
+    return apart.isdisjoint(_TELLING)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
+from memstrata.domain.ceilings import Ceilings
 from memstrata.domain.change import JournalEntry, Renewed, StoredRow
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.errors import StoreCorrupt
@@ -27,6 +28,7 @@ from memstrata.domain.reindexing import (
     may_take,
 )
 from memstrata.domain.scope import Scope
+from memstrata.manager.metering import booked
 from memstrata.ports import Aside, Clock, MemoryStore
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.indexer import FAILURES, Indexer
@@ -49,6 +51,10 @@ which one bad text stands, and that text itself, end the whole pass."""
 
 Tell: TypeAlias = Callable[[ReindexReport], None]
 """Is told how far a pass has come, after each batch."""
+
+
+TOO_DEAR = "CeilingReached"
+"""Problem: policy lets no more texts be embedded for now; the name of the error that says so."""
 
 
 class Tally(NamedTuple):
@@ -82,12 +88,14 @@ class Remaker:
         indexes: What is warm here learns of what was written.
         clock: Time of notes.
         aside: Where entries are made.
+        ceilings: By an owner, what embedders outside the process may cost it; None for no ceiling.
     """
 
     store: MemoryStore
     indexes: IndexCache
     clock: Clock
     aside: Aside
+    ceilings: Callable[[Scope], Ceilings] | None = None
 
     @property
     def recipe(self) -> Recipe:
@@ -109,6 +117,8 @@ class Remaker:
             newer = await self._newer(stale)
             if newer is not None:
                 return tally._replace(newer=newer.name)
+            if await self._is_too_dear(owner, len(stale)):
+                return tally._replace(failed=tuple(r.id for r in stale), problem=TOO_DEAR)
             made = await self.aside(partial(_made, indexer, stale))
         written = set(await self.store.renew(owner, made.entries)) if made.entries else set()
         entries = {each.id: each.entry for each in made.entries if each.id in written}
@@ -122,6 +132,13 @@ class Remaker:
             problem=made.problem,
             is_over=made.is_over,
         )
+
+    async def _is_too_dear(self, owner: Scope, texts: int) -> bool:
+        """Book texts that leave the process, or say that a ceiling is in the way (FX-11)."""
+        if self.ceilings is None or not self.indexes.indexer.is_charged:
+            return False
+        ceilings = self.ceilings(owner)
+        return await booked(self.store, self.clock, owner, ceilings, texts) is not None
 
     async def everything(
         self, owners: Sequence[Scope] | None = None, *, adopt: bool = False, tell: Tell | None

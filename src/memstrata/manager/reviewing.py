@@ -18,6 +18,7 @@ from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
 from memstrata.longterm.deciding import decided
 from memstrata.manager.changes import NOT_FOUND
+from memstrata.manager.evidence import settle
 from memstrata.manager.reading import Reader
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -91,6 +92,7 @@ class Reviewer:
             owner, TurnRequest(since=index.head), turn.decide
         )
         index.follow(committed)
+        await settle(self._services, self._principal, owner, committed.rows)
         return turn.outcome
 
     async def _refused(self, review: Review) -> Outcome:

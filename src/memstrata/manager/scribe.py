@@ -21,9 +21,24 @@ class Scribe:
             its writers do (ME-5).
     """
 
-    def __init__(self, services: Services, principal: Principal, snapshot: Snapshot) -> None:
-        last = snapshot.head.known_at if snapshot.head is not None else 0
-        known_at = max(services.clock.now_us(), last + 1)
+    def __init__(
+        self,
+        services: Services,
+        principal: Principal,
+        snapshot: Snapshot,
+        known_at: int | None = None,
+    ) -> None:
+        """Build it.
+
+        Args:
+            services: The open memstrata.
+            principal: Who acts.
+            snapshot: What stands under the turn.
+            known_at: System time of the turn, where something else of it has one already.
+        """
+        if known_at is None:
+            last = snapshot.head.known_at if snapshot.head is not None else 0
+            known_at = max(services.clock.now_us(), last + 1)
         embedder = services.indexes.indexer.embedder or None
         self.moment = Moment(known_at, services.ids, embedder)
         self._salt = services.ids.salt

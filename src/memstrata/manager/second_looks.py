@@ -17,10 +17,13 @@ from memstrata.domain.decision import NO_USAGE, Candidate, Usage
 from memstrata.domain.errors import ModelError
 from memstrata.domain.findings import Concern, Finding, Opinion, SecondLook
 from memstrata.domain.hygiene import Action
+from memstrata.domain.scope import Scope
 from memstrata.manager.completing import ails
+from memstrata.manager.metering import account_of
 from memstrata.manager.screening import findings_of
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
+from memstrata.ports import Classifier
 
 CLASSIFIER, FINDER = "classifier", "finder"
 """Names of classifier and finder among what ails, for ``status``."""
@@ -85,16 +88,24 @@ def _as_told(found: Finding, reasons: Sequence[str]) -> Finding:
     return found if told is None else replace(found, second=told)
 
 
+def looks_again(services: Services) -> bool:
+    """Whether anybody else looks at what is to be written."""
+    by_model = services.second_look is not None and services.model is not None
+    return by_model or services.classifier is not None or services.finder is not None
+
+
 class _Looker:
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._classifiers: dict[Scope, Classifier | None] = {}
         self._known: dict[str, SecondLook] = {}
         self._has_failed = self._is_blind = False
         self.usage = NO_USAGE
 
     async def findings(self, candidate: Candidate, policy: Policy) -> list[Finding]:
         found = (*findings_of(candidate), *await self._more(candidate))
-        if self._services.classifier is None or not found or _is_kept_to_itself(found, policy):
+        owner = candidate.scope.owner
+        if not found or _is_kept_to_itself(found, policy) or self._classifier(owner) is None:
             return [*found]
         return [await self._looked_at(each, candidate, policy) for each in found]
 
@@ -128,11 +139,21 @@ class _Looker:
         if text not in self._known:
             if len(self._known) >= policy.hygiene.second_looks:
                 return found
-            self._known[text] = await self._asked(text, policy)
+            self._known[text] = await self._asked(text, policy, candidate.scope.owner)
         return replace(found, second=self._known[text])
 
-    async def _asked(self, text: str, policy: Policy) -> SecondLook:
-        classifier = self._services.classifier
+    def _classifier(self, owner: Scope) -> Classifier | None:
+        """Return who looks again: whoever was handed in, or the model at the owner's expense."""
+        if owner not in self._classifiers:
+            services, found = self._services, self._services.classifier
+            account = account_of(services, owner) if services.second_look is not None else None
+            if found is None and services.second_look is not None and account is not None:
+                found = services.second_look(account)
+            self._classifiers[owner] = found
+        return self._classifiers[owner]
+
+    async def _asked(self, text: str, policy: Policy, owner: Scope) -> SecondLook:
+        classifier = self._classifier(owner)
         if classifier is None or self._has_failed:
             return SecondLook(Opinion.FAILED, classifier.classifier_id if classifier else "")
         try:

@@ -20,6 +20,7 @@ from memstrata.manager.following import Following
 from memstrata.manager.housekeeping import Housekeeping
 from memstrata.manager.journal import ReadJournal
 from memstrata.manager.library import Library
+from memstrata.manager.metering import Meter
 from memstrata.manager.rates import Rates
 from memstrata.manager.rounds import Rounds, idle_rounds
 from memstrata.manager.shelves import Shelves
@@ -69,7 +70,7 @@ class Services:
         session_rules: When a session counts as left, and how much of it is kept warm.
         hot: What of sessions is in memory.
         following: Has what sessions logged looked at while nobody waits.
-        model: Language model, or None: then rules capture and plan.
+        model: What a language model is asked through, or None: then rules decide.
         fusion: How recall ranks.
         journal: What readers did, until it is written.
         reindexing: Makes index entries of another model or analyser anew.
@@ -85,6 +86,7 @@ class Services:
             item to the name of the error. No content, no scope: everybody may see ``status``.
         noted: Hash of the policy that this process has seen on record, by org.
         classifier: Looks a second time at what is suspicious, or None (HY-2).
+        second_look: Makes a classifier of the language model where none was handed in, or None.
         finder: Finds in texts what the detectors here may not know, or None.
         reranker: Reads the best again, or None.
         rerank_candidates: How many of them.
@@ -121,13 +123,14 @@ class Services:
     session_rules: SessionRules = field(default_factory=SessionRules)
     hot: HotSessions = field(default_factory=lambda: HotSessions(SessionRules()))
     following: Following = field(default_factory=Following)
-    model: LanguageModel | None = None
+    model: Meter | None = None
     fusion: Fusion = field(default_factory=Fusion)
     tokens: TokenCounter = field(default_factory=TokenEstimate)
     mode: str = "local"
     problems: tuple[str, ...] = ()
     undelivered: dict[str, str] = field(default_factory=dict)
     noted: dict[str, str] = field(default_factory=dict)
+    second_look: Callable[[LanguageModel], Classifier] | None = None
     classifier: Classifier | None = None
     finder: Finder | None = None
     reranker: Reranker | None = None

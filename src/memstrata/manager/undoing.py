@@ -20,6 +20,7 @@ from memstrata.domain.value import to_us
 from memstrata.language.normalise import check_text
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.undoing import Deed, check_room, check_undoable, taken_back
+from memstrata.manager.evidence import settle
 from memstrata.manager.reading import Reader
 from memstrata.manager.room import Room
 from memstrata.manager.scribe import Scribe
@@ -58,6 +59,7 @@ class Undoer:
             turn.reopened = await self._review(owner, deed)
         committed = await self._services.store.commit(owner, TurnRequest(since=head), turn.decide)
         index.follow(committed)
+        await settle(self._services, self._principal, owner, committed.rows)
         return turn.outcome
 
     async def _found(self, owner: Scope, head: Head, name: str) -> Mapping[str, Any] | None:

@@ -33,12 +33,14 @@ from memstrata.manager.beside import Beside
 from memstrata.manager.borrowing import with_origins
 from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.echoes import REPEATED, Echoes
+from memstrata.manager.evidence import settle
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
+from memstrata.manager.metering import may_embed
 from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.rates import is_limited
 from memstrata.manager.room import exceeded
 from memstrata.manager.screening import screened
-from memstrata.manager.second_looks import second_looks
+from memstrata.manager.second_looks import looks_again, second_looks
 from memstrata.manager.services import Services
 from memstrata.manager.turn import WriteTurn
 from memstrata.manager.waiting import Release
@@ -58,11 +60,12 @@ MANY_TEXTS = 30
 """Texts that are analysed and embedded in about a millisecond, measured: 30 µs for a sentence."""
 
 
-class _Prepared(NamedTuple):
+class Prepared(NamedTuple):
     """Texts of a batch as the index sees them, and why they have no vectors if they have none."""
 
     by_text: dict[str, Indexed]
     lost: Exception | None
+    bare: bool = False
 
 
 class Writer:
@@ -125,7 +128,7 @@ class Writer:
         self, candidates: Sequence[Candidate], echoes: Collection[int]
     ) -> dict[int, Sequence[Finding]]:
         """Return what others find in candidates, by place; nothing where nobody else looks."""
-        if self._services.classifier is None and self._services.finder is None:
+        if not looks_again(self._services):
             return {}
         places = [
             place
@@ -339,11 +342,45 @@ class Writer:
         beside: Beside | None,
     ) -> tuple[Outcome, ...]:
         services = self._services
+        prepared, turn, over = await self.prepared(owner, judgements, standing, release, beside)
+        committed = await services.store.commit(owner, turn.request, turn.decide)
+        turn.index.follow(committed)
+        await settle(services, self._principal, owner, committed.rows)
+        services.counters.wrote(turn.outcomes, [each.candidate for each in judgements])
+        services.reindexing.wrote(owner, turn.index)
+        outcomes = await self._with_repeated(owner, turn)
+        embedded = 0 if prepared.lost or prepared.bare else len(prepared.by_text)
+        services.counters.embedded(embedded)
+        spent, self._spent = self._spent, NO_USAGE
+        return _charged(outcomes, spent + Usage(embedded_texts=embedded), over)
+
+    async def prepared(
+        self,
+        owner: Scope,
+        judgements: Sequence[Judgement],
+        standing: frozenset[bytes] | None = None,
+        release: Release | None = None,
+        beside: Beside | None = None,
+    ) -> tuple[Prepared, WriteTurn, str | None]:
+        """Return a turn that is ready to be taken: analysed, embedded, with what it must know.
+
+        Args:
+            owner: As for :meth:`write_turn`, like the others.
+            judgements: See there.
+            standing: See there.
+            release: See there.
+            beside: See there.
+
+        Returns:
+            Its texts, the turn, and the ceiling that was in the way of vectors, or None.
+        """
+        services = self._services
         policy = self.policy(owner)
         await note_policy(services, owner, policy)
         judgements = await with_origins(services, self._principal, owner, judgements)
         texts = [index_text(j.candidate) for j in judgements if isinstance(j, Commit)]
-        prepare = partial(self._prepare, texts)
+        over = await may_embed(services, owner, len(set(texts)))
+        prepare = partial(self._prepare, texts, bare=over is not None)
         is_long = len(texts) > MANY_TEXTS or (texts and services.indexes.indexer.is_slow)
         prepared = await services.aside(prepare) if is_long else prepare()
         index = services.indexes.of(owner)
@@ -365,16 +402,7 @@ class Writer:
             release=release,
             beside=beside,
         )
-        committed = await services.store.commit(owner, turn.request, turn.decide)
-        index.follow(committed)
-        services.counters.wrote(turn.outcomes, [each.candidate for each in judgements])
-        if not prepared.lost:
-            services.counters.embedded(len(prepared.by_text))
-        services.reindexing.wrote(owner, index)
-        outcomes = await self._with_repeated(owner, turn)
-        spent, self._spent = self._spent, NO_USAGE
-        embedded = Usage(embedded_texts=0 if prepared.lost else len(prepared.by_text))
-        return _charged(outcomes, spent + embedded)
+        return prepared, turn, over
 
     async def _told(self, owner: Scope) -> Refusals:
         """Return what the principal refused, where it writes for others; its own comes with the
@@ -385,12 +413,15 @@ class Writer:
             return NO_REFUSALS
         return refusals_of(await self._services.store.consents(home))
 
-    def _prepare(self, texts: Sequence[str]) -> _Prepared:
+    def _prepare(self, texts: Sequence[str], *, bare: bool) -> Prepared:
         distinct = list(dict.fromkeys(texts))
+        if bare:
+            entries = self._services.indexes.indexer.bare(distinct)
+            return Prepared(dict(zip(distinct, entries, strict=True)), None, bare=True)
         entries, lost = self._services.indexes.indexer.prepare_anyway(distinct)
         if distinct:
             ails(self._services, EMBEDDER, lost)
-        return _Prepared(dict(zip(distinct, entries, strict=True)), lost)
+        return Prepared(dict(zip(distinct, entries, strict=True)), lost)
 
     async def _with_repeated(self, owner: Scope, turn: WriteTurn) -> tuple[Outcome, ...]:
         if not turn.repeated:
@@ -415,8 +446,15 @@ def _as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
     return replace(first, kind=OutcomeKind.FORGOTTEN, reasons=reasons)
 
 
-def _charged(outcomes: tuple[Outcome, ...], usage: Usage) -> tuple[Outcome, ...]:
-    """Put what the batch has cost on the first outcome, so that the sum is right."""
+def _charged(outcomes: tuple[Outcome, ...], usage: Usage, over: str | None) -> tuple[Outcome, ...]:
+    """Put what the batch has cost on the first outcome, so that the sum is right; and say in each
+    that stores something which ceiling was in the way of its vector.
+    """
+    if over is not None:
+        told = (f"ceiling:{over}",)
+        outcomes = tuple(
+            replace(one, reasons=(*one.reasons, *told)) if one.stored else one for one in outcomes
+        )
     if not outcomes or usage == NO_USAGE:
         return outcomes
     first = outcomes[0]

@@ -15,6 +15,7 @@ is a value or a :class:`Violation` with one of the reasons of AG-2.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -38,6 +39,9 @@ _MAX_QUOTE_CHARS = 1_000
 # Chosen: the scope names of SPEC SC-1 have at most nine characters; what is longer, or no word,
 # is not repeated in a reason.
 _SCOPE_NAME = "[a-z][a-z_]{0,31}"
+
+LANE_ITEMS = 24
+"""Items of one answer about many turns; chosen: as many as rules take from one turn."""
 
 
 def check_candidates(
@@ -77,6 +81,46 @@ def check_candidates(
     if refusals and (limits.on_violation or default) is OnViolation.STOP:
         return Violation(refusals[0].reason)
     return Checked(tuple(items), tuple(refusals))
+
+
+def check_lane(
+    raw: object, policy: Policy, *, turns: int, keyed: bool
+) -> tuple[tuple[tuple[int, ProposedItem], ...], tuple[str, ...]]:
+    """Check what a model gave for several turns at once (CO-1).
+
+    Args:
+        raw: Parsed JSON of any shape.
+        policy: Limits, lists and defaults.
+        turns: How many were shown, numbered from 0.
+        keyed: Whether items stand under keys; else they have none, and theirs is empty.
+
+    Returns:
+        The items with their turns, in the order proposed, and why others were refused, each reason
+        once. A bad item never stops the others. Of one turn no more are taken than of a proposal,
+        and :data:`LANE_ITEMS` in all.
+    """
+    proposed = raw.get("items") if isinstance(raw, Mapping) else None
+    if not isinstance(proposed, (list, tuple)):
+        return (), (f"{_CANDIDATES}:{'items' if isinstance(raw, Mapping) else 'not_object'}",)
+    items: list[tuple[int, ProposedItem]] = []
+    refusals: list[str] = []
+    taken = Counter[int]()
+    for item in proposed[:LANE_ITEMS]:
+        place: Any = item.get("turn") if isinstance(item, Mapping) else None
+        if not isinstance(item, Mapping):
+            refusals.append(f"{_CANDIDATES}:item")
+        elif not _is_whole(place) or not 0 <= place < turns:
+            refusals.append(f"{_CANDIDATES}:turn")
+        elif taken[place] >= policy.proposals.max_items:
+            refusals.append(f"{_CANDIDATES}:too_many_items")
+        elif isinstance(checked := _check_laned(item, policy, keyed=keyed), ProposedItem):
+            taken[place] += 1
+            items.append((place, checked))
+        else:
+            refusals.append(checked)
+    if len(proposed) > LANE_ITEMS:
+        refusals.append(f"{_CANDIDATES}:too_many_items")
+    return tuple(items), tuple(dict.fromkeys(refusals))
 
 
 def check_intent(raw: object, policy: Policy) -> Intent | Violation:
@@ -126,6 +170,17 @@ def _check_item(item: object, policy: Policy) -> ProposedItem | str:
     if len(value) > limits.max_value_chars:
         return f"{_CANDIDATES}:value_too_long"
     return _check_terms(item, key, value, limits)
+
+
+def _check_laned(item: Mapping[Any, Any], policy: Policy, *, keyed: bool) -> ProposedItem | str:
+    if keyed:
+        return _check_item(item, policy)
+    value = _text(item.get("value"))
+    if value is None:
+        return f"{_CANDIDATES}:value"
+    if len(value) > policy.proposals.max_value_chars:
+        return f"{_CANDIDATES}:value_too_long"
+    return _check_terms(item, "", value, policy.proposals)
 
 
 def _check_terms(

@@ -16,33 +16,27 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from memstrata.domain.budgets import (
-    MIN_CHARS,
-    MIN_ITEM_CHARS,
-    MIN_TOKENS,
     Budget,
     DigestRules,
     PullRules,
     PushRules,
 )
+from memstrata.domain.ceilings import Ceilings, Limits
+from memstrata.domain.consolidating import LaneRules, ReflectionRules
 from memstrata.domain.consolidation import ConsolidationRules
 from memstrata.domain.errors import PolicyInvalid
-from memstrata.domain.findings import Severity
 from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.gates import GateRules
 from memstrata.domain.hygiene import CLASSES, Action, HygieneRules
-from memstrata.domain.memory import Kind
-from memstrata.domain.proposal import ScopeName
-from memstrata.domain.retaining import Eviction, Quotas
+from memstrata.domain.retaining import Quotas
 from memstrata.domain.secrecy import told
-from memstrata.domain.trust import Sensitivity, Source
 from memstrata.domain.value import shown
-from memstrata.language import patterns
 from memstrata.language.normalise import normalise
 from memstrata.policy import yamltree
 from memstrata.policy.rules import (
@@ -50,193 +44,20 @@ from memstrata.policy.rules import (
     Budgets,
     CallerLimits,
     Category,
-    Durability,
     ExecutionLimits,
-    OnViolation,
     Policy,
     ProposalLimits,
     RecallRules,
 )
-from memstrata.policy.section import ConsolidationSection, Days
-from memstrata.policy.section import Section as _Section
-
-
-def _pattern(text: str) -> str:
-    patterns.compile(text)
-    return text
-
-
-Name = Annotated[str, Field(pattern=r"^[^\s]{1,128}$")]
-Pattern = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_pattern)]
-Count = Annotated[int, Field(ge=1, le=1_000)]
-Chars = Annotated[int, Field(ge=1, le=100_000)]
-Bytes = Annotated[int, Field(ge=1, le=16 * 1024 * 1024)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
-
-class _Proposals(_Section):
-    keys: dict[Name, Name]
-    scopes: tuple[ScopeName, ...]
-    max_items: Count
-    max_value_chars: Chars
-    max_query_chars: Chars
-    max_top_k: Count
-    min_ttl_days: Days
-    max_ttl_days: Days
-    default_ttl_days: Days
-    default_confidence: Share
-    default_scope: ScopeName
-    default_top_k: Count
-    intent_kinds: Annotated[tuple[Name, ...], Field(min_length=1)]
-    on_violation: OnViolation | None
-
-
-class _Callers(_Section):
-    max_content_bytes: Bytes
-    max_metadata_bytes: Bytes
-    key_pattern: Pattern
-
-
-class _Category(_Section):
-    durability: Durability = Durability.STABLE
-    admit: bool = True
-    soft_ttl_days: Days | None = Category().soft_ttl_days
-    hard_ttl_days: Days | None = Category().hard_ttl_days
-    kinds: tuple[Kind, ...] = ()
-    sources: tuple[Source, ...] = ()
-    directive: bool = False
-
-
-class _Execution(_Section):
-    allowed_keys: tuple[Name, ...] | None
-    denied_keys: tuple[Name, ...]
-    allowed_scopes: tuple[ScopeName, ...]
-    trust_declared_tier: bool
-    workspace_memory: bool
-
-
-class _Budgets(_Section):
-    capture_items: Count
-    top_k: Count
-    answer_chars: Chars
-    seconds: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
-
-
-class _Recall(_Section):
-    preference_bonus: Share
-    preference_keys: tuple[Name, ...] | None
-
-
-class _Budget(_Section):
-    items: Annotated[int, Field(ge=0, le=1_000)]
-    chars: Annotated[int, Field(ge=0, le=100_000)]
-    tokens: Annotated[int, Field(ge=0, le=100_000)] | None
-
-
-class _Total(_Budget):
-    # The frame and the sentence of an empty digest always fit.
-    chars: Annotated[int, Field(ge=MIN_CHARS, le=100_000)]
-    tokens: Annotated[int, Field(ge=MIN_TOKENS, le=100_000)] | None
-
-
-class _Digest(_Section):
-    enabled: bool
-    floor: Share
-    sensitivities: tuple[Sensitivity, ...]
-    fact_keys: tuple[Name, ...]
-    fact_tags: tuple[Name, ...]
-    by_keyword: bool
-    by_meaning: bool
-    candidates: Count
-    item_chars: Annotated[int, Field(ge=MIN_ITEM_CHARS, le=100_000)]
-    total: _Total
-    facts: _Budget
-    semantic: _Budget
-    procedural: _Budget
-    episodic: _Budget
-    turns: _Budget
-    documents: _Budget
-    passage_chars: Annotated[int, Field(ge=MIN_ITEM_CHARS, le=100_000)]
-
-
-class _Push(_Section):
-    floor: Share
-    items: Count
-    tokens: Annotated[int, Field(ge=MIN_TOKENS, le=100_000)]
-    chars: Annotated[int, Field(ge=MIN_CHARS, le=100_000)]
-    item_chars: Annotated[int, Field(ge=MIN_ITEM_CHARS, le=100_000)]
-    kinds: tuple[Kind, ...]
-    refresh_turns: Count
-
-
-class _Pull(_Section):
-    items: Count
-    tool_items: Count
-    input_chars: Chars
-
-
-class _Feedback(_Section):
-    enabled: bool
-    reads: Count
-    min_hit_rate: Share
-    max_false_positives: Share
-    step: Share
-    least: Share
-    most: Share
-
-
-class _Gates(_Section):
-    near_text: Share
-    near_meaning: Share
-    no_news: Share
-    confidence_gap: Share
-
-
-Quota = Annotated[int, Field(ge=0, le=10**15)]
-
-
-class _Quotas(_Section):
-    memories: Quota | None
-    turns: Quota | None
-    eviction: Eviction
-    writes_per_minute: Annotated[int, Field(ge=1, le=10**9)] | None
-    org_bytes: Quota | None
-
-
-class _Hygiene(_Section):
-    high: Action
-    suspicious: Action
-    classes: dict[Name, Action]
-    # More would be judged worse, and takes longer than a question may.
-    model_pairs: Annotated[int, Field(ge=0, le=200)]
-    second_look: tuple[Severity, ...]
-    second_looks: Annotated[int, Field(ge=0, le=100)]
-    confirmed: Action
-    cleared: Action
-
-
-class _Policy(_Section):
-    version: Annotated[str, Field(min_length=1, max_length=100)]
-    proposals: _Proposals
-    callers: _Callers
-    categories: dict[Name, _Category]
-    category_of_kind: dict[Kind, Name]
-    confidence_floor: Share
-    functional_predicates: tuple[Name, ...]
-    multi_valued_predicates: tuple[Name, ...]
-    gates: _Gates
-    review_days: Days | None
-    execution: _Execution
-    budgets: _Budgets
-    recall: _Recall
-    digest: _Digest
-    push: _Push
-    pull: _Pull
-    feedback: _Feedback
-    quotas: _Quotas
-    hygiene: _Hygiene
-    consolidation: ConsolidationSection
-
+from memstrata.policy.sections import (
+    BudgetSection,
+    CategorySection,
+    CeilingsSection,
+    DigestSection,
+    HygieneSection,
+    PolicySection,
+    Section,
+)
 
 # Mappings that are one list of their own: naming one replaces it, as naming a list does.
 _REPLACED = frozenset({("proposals", "keys")})
@@ -291,7 +112,7 @@ def _read(
     try:
         # As JSON, because strictly read JSON still makes tuples and enumerations.
         merged = json.dumps(_laid_over(defaults, document.content))
-        checked = _Policy.model_validate_json(merged, strict=True)
+        checked = PolicySection.model_validate_json(merged, strict=True)
         problems += _contradictions(checked)
         problems += _unknown_hygiene(checked.hygiene, seals=seals)
     except ValidationError as error:
@@ -340,14 +161,14 @@ def _described(details: ErrorDetails, defaults: Mapping[str, Any]) -> tuple[yaml
 
 def _names_at(path: yamltree.Path, defaults: Mapping[str, Any]) -> list[str]:
     if path[:1] == ("categories",) and len(path) > 1:
-        return list(_Category.model_fields)
+        return list(CategorySection.model_fields)
     names: Any = defaults
     for part in path:
         names = names.get(part, {})
     return list(names)
 
 
-def _contradictions(policy: _Policy) -> Iterator[tuple[yamltree.Path, str]]:
+def _contradictions(policy: PolicySection) -> Iterator[tuple[yamltree.Path, str]]:
     """Yield what is wrong between values that are each in order."""
     limits = policy.proposals
     if not limits.min_ttl_days <= limits.default_ttl_days <= limits.max_ttl_days:
@@ -373,7 +194,7 @@ def _contradictions(policy: _Policy) -> Iterator[tuple[yamltree.Path, str]]:
             yield _at(f"category_of_kind.{kind}", _no_category(category, policy.categories))
 
 
-def _unknown_hygiene(rules: _Hygiene, *, seals: bool) -> Iterator[tuple[yamltree.Path, str]]:
+def _unknown_hygiene(rules: HygieneSection, *, seals: bool) -> Iterator[tuple[yamltree.Path, str]]:
     """Yield classes that nobody knows, and actions that the store cannot do (HY-1)."""
     named = ("high", "suspicious", "confirmed", "cleared")
     actions: dict[yamltree.Path, Action] = {("hygiene", n): getattr(rules, n) for n in named}
@@ -405,7 +226,7 @@ def _advice(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _policy(checked: _Policy) -> Policy:
+def _policy(checked: PolicySection) -> Policy:
     """Turn validated data into the policy's own values."""
     proposals, hygiene = _fields(checked.proposals), _fields(checked.hygiene)
     proposals["keys"] = MappingProxyType(proposals["keys"])
@@ -432,18 +253,29 @@ def _policy(checked: _Policy) -> Policy:
         quotas=Quotas(**_fields(checked.quotas)),
         hygiene=HygieneRules(**hygiene | {"classes": MappingProxyType(hygiene["classes"])}),
         consolidation=ConsolidationRules(**_fields(checked.consolidation)),
+        ceilings=_ceilings(checked.ceilings),
+        lanes=LaneRules(**_fields(checked.lanes)),
+        reflection=ReflectionRules(**_fields(checked.reflection)),
     )
 
 
-def _digest(checked: _Digest) -> DigestRules:
+def _ceilings(checked: CeilingsSection) -> Ceilings:
+    return Ceilings(
+        write=Limits(**_fields(checked.write)),
+        owner_day=Limits(**_fields(checked.owner_day)),
+        org_day=Limits(**_fields(checked.org_day)),
+    )
+
+
+def _digest(checked: DigestSection) -> DigestRules:
     named = _fields(checked)
     budgets = {
         name: Budget(**_fields(value))
         for name, value in named.items()
-        if isinstance(value, _Budget)
+        if isinstance(value, BudgetSection)
     }
     return DigestRules(**{**named, **budgets})
 
 
-def _fields(section: _Section) -> dict[str, Any]:
+def _fields(section: Section) -> dict[str, Any]:
     return {name: getattr(section, name) for name in type(section).model_fields}

@@ -15,7 +15,9 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.domain.budgets import DigestRules, PullRules, PushRules
+from memstrata.domain.ceilings import Ceilings
 from memstrata.domain.codec import canonical_json
+from memstrata.domain.consolidating import LaneRules, ReflectionRules
 from memstrata.domain.consolidation import ConsolidationRules
 from memstrata.domain.floors import FeedbackRules
 from memstrata.domain.gates import GateRules, LongTermRules, SlotRules
@@ -92,6 +94,8 @@ DEFAULT_CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "task_learning": Category(soft_ttl_days=None, hard_ttl_days=30),  # LT-5
         "tool_result": Category(soft_ttl_days=None, hard_ttl_days=7),  # LT-5
         "session_summary": _lasting(30, kinds=(Kind.EPISODIC,), directive=False),  # LT-5
+        # CO-9: an inference of the agent's, which falls with its evidence.
+        "insight": Category(kinds=(Kind.SEMANTIC,), sources=(Source.AGENT_INFERRED,)),
         "session_note": Category(durability=Durability.SESSION_ONLY),  # CO-3
         # LT-4: never stored.
         "reasoning": _NEVER,
@@ -270,6 +274,9 @@ class Policy(Value):
         quotas: How much may be written.
         hygiene: What is done about secrets, personal data and poison (HY-1).
         consolidation: How sessions become memories when they end.
+        ceilings: What models may cost (FX-11).
+        lanes: How a model reads sessions (CO-1).
+        reflection: When insights are made, and of what (CO-9).
         hash: SHA-256 of all of the above as canonical JSON, hexadecimal.
     """
 
@@ -293,6 +300,9 @@ class Policy(Value):
     quotas: Quotas = field(default_factory=Quotas)
     hygiene: HygieneRules = field(default_factory=HygieneRules)
     consolidation: ConsolidationRules = field(default_factory=ConsolidationRules)
+    ceilings: Ceilings = field(default_factory=Ceilings)
+    lanes: LaneRules = field(default_factory=LaneRules)
+    reflection: ReflectionRules = field(default_factory=ReflectionRules)
     hash: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

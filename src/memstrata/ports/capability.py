@@ -15,7 +15,8 @@ class Capability(StrEnum):
     :class:`RevertibleStore`. ``coded``: the store is a :class:`CodedStore`; ``sealed``: what it
     keeps is encrypted (FX-13), so that a policy may say ``encrypt``. ``queries``: the
     embedder is a :class:`QueryEmbedder`. ``catalogue``: a source of documents gives all that it has
-    whatever is asked; ``remote``: it asks others over a network.
+    whatever is asked; ``remote``: it asks others over a network. ``charged``: an embedder's texts
+    leave the process and may cost something, so that ceilings count them (FX-11).
     """
 
     INLINE = "inline"
@@ -29,3 +30,4 @@ class Capability(StrEnum):
     SEALED = "sealed"
     CATALOGUE = "catalogue"
     REMOTE = "remote"
+    CHARGED = "charged"

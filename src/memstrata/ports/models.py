@@ -105,7 +105,15 @@ class ModelAnswer:
 
 
 class LanguageModel(Protocol):
-    """One question, one structured answer."""
+    """One question, one structured answer.
+
+    Attributes:
+        capabilities: What it can do beyond this port.
+        model_id: Its name.
+
+    A model that may send several requests for one question, to retry or to repair, says how many
+    at the most in an attribute ``most_requests``, by which ceilings reserve (FX-11); without it, 1.
+    """
 
     capabilities: frozenset[Capability]
     model_id: str

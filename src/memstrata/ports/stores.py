@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from memstrata.domain.ceilings import Spent
 from memstrata.domain.change import (
     Committed,
     Decide,
@@ -225,6 +226,36 @@ class MemoryStore(Protocol):
 
     async def release(self, owner: Scope, name: str, holder: str) -> None:
         """Give a lease back; nothing happens if it is not this holder's (any more)."""
+
+    async def spend(
+        self,
+        owner: Scope,
+        day: int,
+        counts: Mapping[str, int],
+        *,
+        most: Mapping[str, int] | None = None,
+    ) -> bool:
+        """Add to what an owner used on a day; all of it or nothing (FX-11).
+
+        With ``most`` nothing is written if one of the counts would then be more than it says
+        there; of several who ask at once, in whatever process, no two get the same room. Without,
+        the counts of a day that has any are put right, by negative numbers too but never below 0;
+        of another day nothing is written, so that what is settled late never brings back an owner
+        who was erased. No revision is raised, no event linked, no owner created; it is as durable
+        as a commit.
+
+        Args:
+            owner: Whose.
+            day: Days since 1970 UTC.
+            counts: By name.
+            most: By name the most that there may be then; names that it does not have are free.
+
+        Returns:
+            Whether it was written.
+        """
+
+    async def spent(self, owner: Scope, *, since: int = 0) -> tuple[Spent, ...]:
+        """Return what an owner used on each day from ``since`` on that has counts; order: day."""
 
     async def outbox(
         self, *, source: Scope | None = None, limit: int = 100

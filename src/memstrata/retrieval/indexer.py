@@ -62,6 +62,7 @@ class Indexer:
         analyser: Version of the analyser.
         is_slow: Whether the embedder may take its time. It is then asked neither on an event loop
             nor under an owner's turn, and an entry may have to wait for its vector.
+        is_charged: Whether texts that are embedded leave the process and may cost something.
     """
 
     def __init__(self, embedder: Embedder | None) -> None:
@@ -73,6 +74,7 @@ class Indexer:
         self.bare_recipe = recipe(self.analyser, "")
         self._prefix = self.recipe.to_bytes(8, "little")
         able: frozenset[Capability] = getattr(embedder, "capabilities", _NOTHING)
+        self.is_charged = Capability.CHARGED in able
         self.is_slow = embedder is not None and Capability.INLINE not in able
         asks: Any = embedder
         self._encode_queries = None

@@ -19,6 +19,7 @@ from memstrata.testing.contract_journal import JournalContract
 from memstrata.testing.contract_renewal import RenewalContract
 from memstrata.testing.contract_rows import RowsContract
 from memstrata.testing.contract_turns import TurnsContract
+from memstrata.testing.contract_usage import UsageContract
 from memstrata.testing.contract_work import WorkContract
 
 __all__ = ["MemoryStoreContract", "drive", "verify_chain"]
@@ -33,5 +34,6 @@ class MemoryStoreContract(
     JournalContract,
     WorkContract,
     ConsentsContract,
+    UsageContract,
 ):
     """Every sentence of :class:`memstrata.ports.MemoryStore`, as tests."""

@@ -609,6 +609,21 @@ RETURNING holder;
 DELETE FROM memstrata.leases
 WHERE owner = %(owner)s AND name = %(name)s AND holder = %(holder)s;
 
+-- name: lock_usage
+-- Until the transaction ends: of a day that has no row yet there is nothing else to lock.
+SELECT pg_advisory_xact_lock(hashtextextended('usage ' || %(owner)s, 0));
+
+-- name: spent
+SELECT day, body FROM memstrata.usage
+WHERE owner = %(owner)s AND day >= %(since)s ORDER BY day;
+
+-- name: spent_on
+SELECT body FROM memstrata.usage WHERE owner = %(owner)s AND day = %(day)s;
+
+-- name: put_usage
+INSERT INTO memstrata.usage (owner, day, body) VALUES (%(owner)s, %(day)s, %(body)s)
+ON CONFLICT (owner, day) DO UPDATE SET body = excluded.body;
+
 -- name: derived_of_all
 SELECT DISTINCT child_owner, child FROM memstrata.derivations WHERE owner = %(owner)s;
 

@@ -404,6 +404,15 @@ WHERE leases.holder = excluded.holder OR leases.until <= :now;
 -- name: drop_lease
 DELETE FROM leases WHERE owner = :owner AND name = :name AND holder = :holder;
 
+-- name: spent
+SELECT day, body FROM usage WHERE owner = :owner AND day >= :since ORDER BY day;
+
+-- name: spent_on
+SELECT body FROM usage WHERE owner = :owner AND day = :day;
+
+-- name: put_usage
+INSERT OR REPLACE INTO usage (owner, day, body) VALUES (:owner, :day, :body);
+
 -- name: put_owner_key
 -- With which key an owner's life after an erasure began; those before it are to be destroyed in the
 -- vault, where the keys themselves are.

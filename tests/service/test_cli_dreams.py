@@ -1,0 +1,69 @@
+"""Dreams and usage from the command line: a diff, a list, an undo, and what models have cost."""
+
+import json
+import subprocess
+from collections.abc import Callable
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def lived(cli: Run) -> None:
+    """Have something to dream of: rules beyond the cap."""
+    for n in range(21):
+        rule = f"Always start report number {n} with a summary of chapter {n}"
+        told = cli("remember", rule, "--kind", "procedural", "--category", "rule")
+        assert told.returncode == 0, told.stderr
+
+
+def test_a_dream_is_shown_applied_listed_and_undone(cli: Run) -> None:
+    lived(cli)
+
+    dry = cli("dream", "--dry-run")
+    done = json.loads(cli("--json", "dream").stdout)
+    listed = cli("dream", "list")
+    undone = cli("dream", "undo", done["id"])
+    again = cli("dream", "undo", done["id"])
+
+    assert dry.returncode == 0, dry.stderr
+    assert "dream (proposed) of /global/org/default/user/ana/: proposed" in dry.stdout
+    assert "1 would be done, 0 left" in dry.stdout
+    assert "archive  beyond_rules_cap" in dry.stdout
+    assert "chapter 0" in dry.stdout
+    assert (done["status"], len(done["items"])) == ("applied", 1)
+    assert done["id"] in listed.stdout
+    assert "1 archive" in listed.stdout
+    assert undone.returncode == 0
+    assert "undone" in undone.stdout
+    assert again.returncode == 1
+    assert "took it back already" in again.stderr
+
+
+def test_an_undo_that_leaves_something_tells_so_by_its_exit_code(cli: Run) -> None:
+    lived(cli)
+    cli("remember", "always say hello in report 0", "--kind", "procedural", "--category", "rule")
+    done = json.loads(cli("--json", "dream").stdout)
+    cli("forget", "--id", done["items"][0]["before"][0])
+
+    undone = cli("dream", "undo", done["id"])
+
+    assert undone.returncode == 1
+    assert "left: forgotten" in undone.stdout
+
+
+def test_without_dreams_the_list_says_so(cli: Run) -> None:
+    assert "no dreams yet" in cli("dream", "list").stdout
+
+
+def test_usage_shows_the_ceilings_and_what_was_used(cli: Run) -> None:
+    shown = cli("usage", "--days", "7")
+    told = json.loads(cli("--json", "usage").stdout)
+
+    assert shown.returncode == 0, shown.stderr
+    assert "ceiling of an owner's day" in shown.stdout
+    assert "2,000" in shown.stdout
+    assert told["today"]["calls"] == 0
+    assert told["ceilings"]["write"]["calls"] == 100
+
+
+def test_usage_of_no_days_is_bad_usage(cli: Run) -> None:
+    assert cli("usage", "--days", "0").returncode == 2

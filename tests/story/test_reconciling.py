@@ -1,0 +1,166 @@
+"""Newcomers against what was there: a model says it where the rules are silent, once (CO-6)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from memstrata.blocking import Strata
+from memstrata.domain.cycle import HygieneReport
+from memstrata.domain.decision import Outcome
+from memstrata.manager.reconciling import reconcile
+from memstrata.opening import IN_MEMORY
+from memstrata.settings import Settings
+from memstrata.testing import CountingIds, ManualClock
+from memstrata.testing.models import ScriptedModel
+from memstrata.testing.store_contract import drive
+from memstrata.wiring import assemble
+
+WALK = "I walk to work every morning"
+BUS = "I take the bus to work every morning"
+AGAIN = "Every morning I go to work on foot, walking"
+FAR = "My sister plays the cello"
+
+
+class Home:
+    """A user of an open store with a model, who writes one thing after the other."""
+
+    def __init__(self, model: Any) -> None:
+        self.clock = ManualClock()
+        self.model = model
+        self.strata = Strata(
+            assemble(
+                IN_MEMORY,
+                settings=Settings(),
+                inline=True,
+                model=model,
+                clock=self.clock,
+                ids=CountingIds(),
+                alarm=self.clock,
+            )
+        )
+        self.ana = self.strata.manager(user="ana")
+
+    def say(self, text: str, **given: Any) -> Outcome:
+        self.clock.advance(seconds=5)
+        return self.ana.remember(text, **given)
+
+    def reconcile(self, *outcomes: Outcome) -> HygieneReport:
+        services, principal = self.strata.services, self.ana.principal
+        policy = services.policies.policy_for(principal.home.org)
+        return drive(services.store, reconcile(services, principal, policy, outcomes))
+
+    @property
+    def standing(self) -> set[str]:
+        return {memory.content for memory in self.ana.list()}
+
+
+@pytest.fixture
+def homes() -> Iterator[Any]:
+    made: list[Home] = []
+
+    def make(*answers: Any) -> Home:
+        made.append(Home(ScriptedModel(*answers)))
+        return made[-1]
+
+    yield make
+    for home in made:
+        assert home.strata.verify_audit().ok
+        home.strata.close()
+
+
+def verdict(relation: str) -> dict[str, Any]:
+    return {"verdicts": [{"pair": 0, "relation": relation}]}
+
+
+def test_an_update_displaces_what_stood(homes: Any) -> None:
+    home = homes(verdict("update"))
+    home.say(WALK)
+
+    report = home.reconcile(home.say(BUS))
+
+    assert home.standing == {BUS}
+    assert (report.asked, report.updates, report.usage.model_calls) == (1, 1, 1)
+
+
+def test_the_same_in_other_words_is_merged_into_what_stood(homes: Any) -> None:
+    home = homes(verdict("same"))
+    home.say(WALK)
+
+    report = home.reconcile(home.say(AGAIN))
+
+    assert home.standing == {WALK}
+    assert report.duplicates == 1
+
+
+def test_neither_leaves_both(homes: Any) -> None:
+    home = homes(verdict("neither"))
+    home.say(WALK)
+
+    home.reconcile(home.say(BUS))
+
+    assert home.standing == {WALK, BUS}
+
+
+def test_texts_that_differ_in_a_name_are_never_the_same_whatever_a_model_says(
+    homes: Any,
+) -> None:
+    home = homes(verdict("same"))
+    home.say("I walk to work with Bob every morning")
+
+    report = home.reconcile(home.say("Every morning I go to work on foot, walking with Eve"))
+
+    assert len(home.standing) == 2
+    assert report.diagnostics == ("same_but_unlike",)
+
+
+def test_what_is_far_from_everything_costs_no_question(homes: Any) -> None:
+    home = homes()
+    home.say(WALK)
+
+    report = home.reconcile(home.say(FAR))
+
+    assert report.asked == 0
+    assert not home.model.asked
+
+
+def test_all_newcomers_of_a_batch_are_one_question(homes: Any) -> None:
+    both = {"verdicts": [{"pair": 0, "relation": "update"}, {"pair": 1, "relation": "neither"}]}
+    home = homes(both)
+    home.say(WALK)
+    home.say("The boat is moored in Porto harbour")
+
+    home.reconcile(home.say(BUS), home.say("The boat sank in Porto harbour"))
+
+    assert len(home.model.asked) == 1
+
+
+def test_what_moved_while_the_model_was_asked_is_left_and_nobody_is_asked_again(
+    homes: Any,
+) -> None:
+    def meanwhile(_: Any) -> Any:
+        (walk,) = [memory for memory in home.ana.list() if memory.content == WALK]
+        home.ana.forget(id=walk.id)
+        return verdict("update")
+
+    home = homes(meanwhile)
+    home.say(WALK)
+
+    report = home.reconcile(home.say(BUS))
+
+    assert home.standing == {BUS}
+    assert report.left == 1
+    assert len(home.model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "garbage", [None, [], {"verdicts": "x"}, verdict("obey"), {"verdicts": []}]
+)
+def test_after_garbage_the_rules_word_stands_and_it_is_said(homes: Any, garbage: Any) -> None:
+    home = homes(garbage)
+    home.say(WALK)
+
+    report = home.reconcile(home.say(BUS))
+
+    assert home.standing == {WALK, BUS}
+    assert report.diagnostics
