@@ -154,7 +154,7 @@ def assemble(
     hidden, closers = _is_hidden(mode), list[Callable[[], None]]()
     if hidden:
         chosen, alarm = _hidden(chosen, clock, alarm, closers)
-    thresholds = thresholds_with(chosen.alerts)
+    rules = _rules_of(chosen)
     policies = PolicyBook(chosen.policy)
     models = choose_models(chosen, embedder, reranker, hidden=hidden)
     indexes = IndexCache(Indexer(models.embedder), budget_bytes=chosen.index_budget_mb * _MIB)
@@ -166,7 +166,6 @@ def assemble(
     with closing_if_it_fails(store):
         hold_to_store(policies, store)
         records = open_records(target, chosen, store, keys=keys)
-    rules = RecordRules(chosen.safety_days, chosen.feedback_days)
     shares_a_loop = Capability.INLINE not in store.capabilities
     # A caller without a loop of his own waits himself. Over a server's store all of them share
     # one, which a model that takes its time must not stop.
@@ -175,20 +174,13 @@ def assemble(
     # Records are asked by calls that block, over a network too.
     beside = on_the_spot if inline and not shares_a_loop else on_a_thread
     remaker = Remaker(
-        store,
-        indexes,
-        time,
-        aside,
-        lambda owner: policies.policy_for(owner.org).ceilings,
+        store, indexes, time, aside, lambda owner: policies.policy_for(owner.org).ceilings
     )
-    counters = Counters(time)
+    counters, counter = Counters(time), choose_tokens(chosen, tokens)
     language = choose_model(chosen, model, time.monotonic, hidden=hidden)
-    replica = None
-    if mode == "synced":
-        how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
-        opens = partial(assemble, embedder=models.embedder, **how)
-        replica = _replica(remote, store, chosen, opens, alarm, clock)
-    counter = choose_tokens(chosen, tokens)
+    asked = language.model
+    how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
+    opens = partial(assemble, embedder=models.embedder, **how)
     services = Services(
         store=store,
         indexes=indexes,
@@ -197,50 +189,63 @@ def assemble(
         ids=ids or SystemIds(),
         journal=ReadJournal(store, rings),
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
-        records=Shelves(records, beside, rules),
+        records=Shelves(records, beside, RecordRules(chosen.safety_days, chosen.feedback_days)),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
         library=_library(
             chosen, indexes, policies, time, hidden=hidden, waits=inline and not shares_a_loop
         ),
         aside=aside,
-        model=None
-        if language.model is None
-        else Meter(language.model, store, time, counter, counters),
+        model=None if asked is None else Meter(asked, store, time, counter, counters),
         counters=counters,
-        thresholds=thresholds,
         sessions=open_sessions(store),
-        session_rules=(session_rules := _session_rules(chosen)),
-        hot=HotSessions(session_rules),
         following=Following(_following(chosen, clock, alarm)),
-        fusion=Fusion(
-            mode=FusionMode(chosen.fusion),
-            hybrid_weight=chosen.hybrid_weight,
-            rrf_k=chosen.rrf_k,
-        ),
         tokens=counter,
         mode="incognito" if hidden else mode,
         problems=models.problems,
         language=language,
         classifier=None if hidden else classifier,
-        second_look=ModelClassifier if chosen.second_look == "model" else None,
         finder=finder,
         reranker=models.reranker,
-        rerank_candidates=chosen.rerank_candidates,
         closers=(*models.closers, *closers),
         housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
         idling=idle_rounds(idling or _patient_without(clock, alarm)),
-        gc_rules=GcRules(history_days=chosen.history_days),
-        working_rules=_working_rules(chosen),
-        collects=chosen.gc == "daily",
         coded=cast("CodedStore", store) if Capability.CODED in store.capabilities else None,
-        replica=replica,
+        replica=_replica(remote, store, chosen, opens, _patient_beside(clock, alarm))
+        if mode == "synced"
+        else None,
+        **rules,
     )
+    return AsyncStrata(_at_work(services))
+
+
+def _at_work(services: Services) -> Services:
+    """Tell those who work of themselves what there is to do; they begin when somebody enters."""
     keep_house(services)
-    if replica is not None:
-        replica.serve(services)
+    if services.replica is not None:
+        services.replica.serve(services)
     follow_sessions(services)
     end_when_idle(services, services.idling)
-    return AsyncStrata(services)
+    return services
+
+
+def _rules_of(settings: Settings) -> dict[str, Any]:
+    """Return those parts of the services that settings say all about."""
+    session_rules = _session_rules(settings)
+    return {
+        "collects": settings.gc == "daily",
+        "fusion": Fusion(
+            mode=FusionMode(settings.fusion),
+            hybrid_weight=settings.hybrid_weight,
+            rrf_k=settings.rrf_k,
+        ),
+        "gc_rules": GcRules(history_days=settings.history_days),
+        "hot": HotSessions(session_rules),
+        "rerank_candidates": settings.rerank_candidates,
+        "second_look": ModelClassifier if settings.second_look == "model" else None,
+        "session_rules": session_rules,
+        "thresholds": thresholds_with(settings.alerts),
+        "working_rules": _working_rules(settings),
+    }
 
 
 def _working_rules(settings: Settings) -> WorkingRules:
@@ -285,12 +290,10 @@ def _replica(
     store: MemoryStore,
     settings: Settings,
     opens: Callable[..., AsyncStrata],
-    alarm: Alarm | None,
-    clock: Clock | None,
+    rounds: Alarm | None,
 ) -> Replica:
     """Return what exchanges a store with its remote, of itself where time comes round."""
     named = remote if remote is not None else settings.remote
-    rounds = alarm or (PatientAlarm() if clock is None else None)
     return choose_remote(named, store, settings, opens, rounds)
 
 
@@ -326,14 +329,14 @@ def _patient(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Al
     """Return what wakes those who take long, or None where nothing is to be done of itself."""
     if settings.reindex == "manual":
         return None
-    return alarm or (PatientAlarm() if clock is None else None)
+    return _patient_beside(clock, alarm)
 
 
 def _following(settings: Settings, clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
     """Return what wakes those who follow sessions, or None where that is left to their ends."""
     if settings.session_extraction == "manual":
         return None
-    return alarm or (PatientAlarm() if clock is None else None)
+    return _patient_beside(clock, alarm)
 
 
 def _session_rules(settings: Settings) -> SessionRules:
@@ -345,6 +348,11 @@ def _session_rules(settings: Settings) -> SessionRules:
         eviction=Eviction(settings.session_eviction),
         hot_sessions=settings.session_hot_sessions,
     )
+
+
+def _patient_beside(clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
+    """Return the alarm that was handed in, else the machine's, or none beside another clock."""
+    return alarm or (PatientAlarm() if clock is None else None)
 
 
 def _patient_without(clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
@@ -393,7 +401,7 @@ def _backups(
         directory=None if directory is None else directory.absolute(),
         every_s=settings.backup_every_minutes * 60 if on_time else None,
         keep=settings.backup_keep,
-        alarm=alarm or (PatientAlarm() if clock is None else None),
+        alarm=_patient_beside(clock, alarm),
     )
 
 

@@ -436,16 +436,14 @@ class DictStore(DictBackups):
 
     def _later(self, owner: Scope, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         """Return entries but those of before the owner was erased."""
-        shelf = self._shelf(owner)
-        erased_at = None if shelf is None else shelf.erased_at
+        erased_at = None if (shelf := self._shelf(owner)) is None else shelf.erased_at
         return [each for each in entries if erased_at is None or each.at > erased_at]
 
     def _unjournal(self, digest: bytes, change: Change) -> None:
-        self._journals[digest] = [
-            entry
-            for entry in self._journals.get(digest, [])
-            if entry.kind not in change.unjournaled or not names_one(entry.body, change.forgotten)
-        ]
+        kinds, gone = change.unjournaled, change.forgotten
+        entries = self._journals.get(digest, [])
+        left = [e for e in entries if e.kind not in kinds or not names_one(e.body, gone)]
+        self._journals[digest] = left
 
 
 def _by_id(rows: Iterable[StoredRow]) -> tuple[StoredRow, ...]:

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 import memstrata
 from memstrata.cli import (
+    acting,
     benching,
     carrying,
     changing,
@@ -20,7 +21,6 @@ from memstrata.cli import (
     cycles,
     digests,
     dreams,
-    ending,
     erasing,
     forgetting,
     holding,
@@ -80,17 +80,14 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-session_app = typer.Typer(help="Conversations.", no_args_is_help=True, rich_markup_mode=None)
 audit_app = typer.Typer(help="The audit trail.", no_args_is_help=True, rich_markup_mode=None)
 policy_app = typer.Typer(help="The policy file.", no_args_is_help=True, rich_markup_mode=None)
-agent_app = typer.Typer(help="The reference agent.", no_args_is_help=True, rich_markup_mode=None)
 db_app = typer.Typer(help="The database.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(db_app, name="db")
-app.add_typer(session_app, name="session")
-sessions.register(session_app)
+app.add_typer(sessions.session_app, name="session")
 app.add_typer(audit_app, name="audit")
 app.add_typer(policy_app, name="policy")
-app.add_typer(agent_app, name="agent")
+app.add_typer(acting.agent_app, name="agent")
 app.add_typer(erasing.erase_app, name="erase")
 app.add_typer(consents.app, name="consent")
 app.add_typer(keys.keys_app, name="keys")
@@ -332,33 +329,6 @@ def status(context: typer.Context) -> None:
     chosen.show(report, render.fields)
 
 
-@session_app.command("import")
-def import_session(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="JSON Lines, one turn a line; - reads stdin.")],
-    end: Annotated[
-        bool, typer.Option("--end", help="Take what is new through the end of its session, too.")
-    ] = False,
-) -> None:
-    """Keep a transcript's turns as verbatim memories; importing twice adds nothing."""
-    from memstrata.cli.importing import import_turns, read_turns
-
-    chosen: Options = context.obj
-    with chosen.open() as strata:
-        manager = chosen.manager(strata)
-        read = read_turns(manager, file)
-        turns = import_turns(manager, read)
-        reports = manager.end_transcript([draft for _, draft in read]) if end else ()
-    if end:
-        chosen.show({"turns": turns, "sessions": reports}, render.imported_and_ended)
-    else:
-        chosen.show(turns, render.imported)
-    refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
-
-
-session_app.command("end")(ending.end)
-
-
 @audit_app.command("verify")
 def verify_audit(context: typer.Context) -> None:
     """Recompute the audit chain of every owner."""
@@ -411,26 +381,6 @@ def dry_run(
     with chosen.open() as strata:
         report = strata.admin(by="policy dry-run").dry_run(file, org=org)
     chosen.show(report, partial(render.dry_run, every=every))
-
-
-@agent_app.command("capture")
-def agent_capture(context: typer.Context, message: Annotated[str, typer.Argument()]) -> None:
-    """Let the reference agent store what a message gives to remember."""
-    chosen: Options = context.obj
-    with chosen.open() as strata:
-        result = strata.agent(chosen.manager(strata)).capture(message)
-    chosen.show(result, render.agent)
-    refuse_if(result.status != "ok")
-
-
-@agent_app.command("answer")
-def agent_answer(context: typer.Context, request: Annotated[str, typer.Argument()]) -> None:
-    """Let the reference agent answer a request with what is remembered."""
-    chosen: Options = context.obj
-    with chosen.open() as strata:
-        result = strata.agent(chosen.manager(strata)).answer(request)
-    chosen.show(result, render.agent)
-    refuse_if(result.status != "ok")
 
 
 @app.command()

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memstrata.cli import render
-from memstrata.cli.options import Options
+from memstrata.cli.options import Options, refuse_if
 from memstrata.digest.text import visible
+from memstrata.domain.decision import OutcomeKind
 from memstrata.domain.session import EntryKind
 
 if TYPE_CHECKING:
     from memstrata.domain.session import LoggedEntry, OpenSession
     from memstrata.domain.session_end import SessionEndReport
+
+session_app = typer.Typer(help="Conversations.", no_args_is_help=True, rich_markup_mode=None)
 
 Name = Annotated[
     str | None, typer.Argument(help="Of the session; default: that of --session before the verb.")
@@ -63,21 +67,54 @@ def search(
     chosen.show(found, render.recall)
 
 
-def end(context: typer.Context, name: Name = None) -> None:
-    """End a session: store what it leaves, and drop its log."""
+def end(
+    context: typer.Context,
+    name: Name = None,
+    due: Annotated[
+        bool, typer.Option("--due", help="All that nobody has gone on with, of every owner.")
+    ] = False,
+) -> None:
+    """End a session: store what it leaves, and drop its log. For cron: --due."""
+    chosen: Options = context.obj
+    if due and name is not None:
+        raise typer.BadParameter("--due ends those of every owner; leave out the name")
+    with chosen.open() as strata:
+        if due:
+            reports = strata.end_due_sessions()
+            chosen.show(reports, render.sessions_ended)
+        else:
+            reports = (chosen.manager(strata).session(name).end(),)
+            chosen.show(reports[0], _ended)
+    refuse_if(any(note.startswith("failed:") for one in reports for note in one.diagnostics))
+
+
+def import_session(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="JSON Lines, one turn a line; - reads stdin.")],
+    end: Annotated[
+        bool, typer.Option("--end", help="Take what is new through the end of its session, too.")
+    ] = False,
+) -> None:
+    """Keep a transcript's turns as verbatim memories; importing twice adds nothing."""
+    from memstrata.cli.importing import import_turns, read_turns
+
     chosen: Options = context.obj
     with chosen.open() as strata:
-        report = chosen.manager(strata).session(name).end()
-    chosen.show(report, _ended)
+        manager = chosen.manager(strata)
+        read = read_turns(manager, file)
+        turns = import_turns(manager, read)
+        reports = manager.end_transcript([draft for _, draft in read]) if end else ()
+    if end:
+        chosen.show({"turns": turns, "sessions": reports}, render.imported_and_ended)
+    else:
+        chosen.show(turns, render.imported)
+    refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("list")(list_sessions)
-    app.command()(show)
-    app.command()(add)
-    app.command()(search)
-    app.command()(end)
+session_app.command("list")(list_sessions)
+for _command in (show, add, search, end):
+    session_app.command()(_command)
+session_app.command("import")(import_session)
 
 
 def _sessions(values: Sequence[OpenSession]) -> str:

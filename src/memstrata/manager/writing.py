@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -26,7 +25,7 @@ from memstrata.domain.decision import (
 )
 from memstrata.domain.errors import InvalidInput, ScopeDenied
 from memstrata.domain.findings import Finding
-from memstrata.domain.memory import Draft, Memory
+from memstrata.domain.memory import Draft
 from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.value import shown
 from memstrata.manager.beside import Beside
@@ -36,6 +35,7 @@ from memstrata.manager.echoes import REPEATED, Echoes
 from memstrata.manager.evidence import settle
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
 from memstrata.manager.metering import may_embed
+from memstrata.manager.outcomes import as_it_is, charged
 from memstrata.manager.policy_trail import note_policy
 from memstrata.manager.rates import is_limited
 from memstrata.manager.room import exceeded
@@ -48,9 +48,6 @@ from memstrata.manager.write_names import marks_of
 from memstrata.policy.guards import governing, may_write
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.entry import Indexed, index_text
-
-FORGOTTEN_SINCE = "forgotten_since"
-"""Reason: the write was done under this idempotency key, and what it left was forgotten later."""
 
 MAX_BATCH = 10_000
 """Most drafts of one transaction; chosen: larger imports come in several."""
@@ -352,7 +349,7 @@ class Writer:
         embedded = 0 if prepared.lost or prepared.bare else len(prepared.by_text)
         services.counters.embedded(embedded)
         spent, self._spent = self._spent, NO_USAGE
-        return _charged(outcomes, spent + Usage(embedded_texts=embedded), over)
+        return charged(outcomes, spent + Usage(embedded_texts=embedded), over)
 
     async def prepared(
         self,
@@ -429,37 +426,11 @@ class Writer:
         rows = await self._services.store.get(owner, list(turn.repeated.values()))
         found = {row.id: decode(row) for row in rows}
         return tuple(
-            _as_it_is(outcome, found.get(turn.repeated[place]))
+            as_it_is(outcome, found.get(turn.repeated[place]))
             if place in turn.repeated
             else outcome
             for place, outcome in enumerate(turn.outcomes)
         )
-
-
-def _as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
-    """Return what a write that was done before has come to: its first answer with the memory as it
-    is now, or that the memory was forgotten since, for "created" would say that it is there.
-    """
-    if memory is not None:
-        return replace(first, memory=memory)
-    reasons = (FORGOTTEN_SINCE, f"was:{first.kind}", *first.reasons)
-    return replace(first, kind=OutcomeKind.FORGOTTEN, reasons=reasons)
-
-
-def _charged(outcomes: tuple[Outcome, ...], usage: Usage, over: str | None) -> tuple[Outcome, ...]:
-    """Put what the batch has cost on the first outcome, so that the sum is right; and say in each
-    that stores something which ceiling was in the way of its vector.
-    """
-    if over is not None:
-        told = (f"ceiling:{over}",)
-        outcomes = tuple(
-            replace(one, reasons=(*one.reasons, *told)) if one.stored else one for one in outcomes
-        )
-    if not outcomes or usage == NO_USAGE:
-        return outcomes
-    first = outcomes[0]
-    charged = Outcome(first.kind, first.memory, first.reasons, first.events, first.usage + usage)
-    return (charged, *outcomes[1:])
 
 
 def _check_size(candidates: Sequence[Candidate]) -> None:
