@@ -22,6 +22,7 @@ from memstrata.adapters.system import (
     on_the_spot,
 )
 from memstrata.choosing import (
+    Models,
     add_folders,
     beside_store,
     choose_models,
@@ -57,6 +58,7 @@ from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Alarm,
     Anchor,
+    Aside,
     Capability,
     Classifier,
     Clock,
@@ -166,19 +168,10 @@ def assemble(
     with closing_if_it_fails(store):
         hold_to_store(policies, store)
         records = open_records(target, chosen, store, keys=keys)
-    shares_a_loop = Capability.INLINE not in store.capabilities
-    # A caller without a loop of his own waits himself. Over a server's store all of them share
-    # one, which a model that takes its time must not stop.
-    waits_himself = inline and not (models.are_slow and shares_a_loop)
-    time, aside = clock or SystemClock(), on_the_spot if waits_himself else on_a_thread
-    # Records are asked by calls that block, over a network too.
-    beside = on_the_spot if inline and not shares_a_loop else on_a_thread
-    remaker = Remaker(
-        store, indexes, time, aside, lambda owner: policies.policy_for(owner.org).ceilings
-    )
+    time, (aside, beside) = clock or SystemClock(), _asides(store, models, inline=inline)
+    remaker = Remaker(store, indexes, time, aside, policies.ceilings_of)
     counters, counter = Counters(time), choose_tokens(chosen, tokens)
     language = choose_model(chosen, model, time.monotonic, hidden=hidden)
-    asked = language.model
     how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
     opens = partial(assemble, embedder=models.embedder, **how)
     services = Services(
@@ -191,11 +184,9 @@ def assemble(
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
         records=Shelves(records, beside, RecordRules(chosen.safety_days, chosen.feedback_days)),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
-        library=_library(
-            chosen, indexes, policies, time, hidden=hidden, waits=inline and not shares_a_loop
-        ),
+        library=_library(chosen, indexes, policies, time, beside, hidden=hidden),
         aside=aside,
-        model=None if asked is None else Meter(asked, store, time, counter, counters),
+        model=Meter.of(language.model, store, time, counter, counters),
         counters=counters,
         sessions=open_sessions(store),
         following=Following(_following(chosen, clock, alarm)),
@@ -210,12 +201,22 @@ def assemble(
         housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
         idling=idle_rounds(idling or _patient_without(clock, alarm)),
         coded=cast("CodedStore", store) if Capability.CODED in store.capabilities else None,
-        replica=_replica(remote, store, chosen, opens, _patient_beside(clock, alarm))
-        if mode == "synced"
-        else None,
+        replica=_replica(mode, remote, store, chosen, opens, _patient_beside(clock, alarm)),
         **rules,
     )
     return AsyncStrata(_at_work(services))
+
+
+def _asides(store: MemoryStore, models: Models, *, inline: bool) -> tuple[Aside, Aside]:
+    """Return where work is done that takes longer than a caller's loop should wait: with memories,
+    and with records and documents, which are asked by calls that block.
+    """
+    shares_a_loop = Capability.INLINE not in store.capabilities
+    beside = on_the_spot if inline and not shares_a_loop else on_a_thread
+    # A caller without a loop of his own waits himself. Over a server's store all of them share
+    # one, which a model that takes its time must not stop.
+    waits_himself = inline and not (models.are_slow and shares_a_loop)
+    return on_the_spot if waits_himself else on_a_thread, beside
 
 
 def _at_work(services: Services) -> Services:
@@ -267,16 +268,16 @@ def _library(
     indexes: IndexCache,
     policies: PolicyBook,
     clock: Clock,
+    aside: Aside,
     *,
     hidden: bool,
-    waits: bool,
 ) -> Library:
     """Return the library, with the folders of the settings."""
     library = Library(
         indexes,
         policies,
         clock,
-        on_the_spot if waits else on_a_thread,
+        aside,
         on_its_own,
         timeout_s=settings.knowledge_timeout_seconds,
         is_hidden=hidden,
@@ -286,13 +287,18 @@ def _library(
 
 
 def _replica(
+    mode: str,
     remote: str | os.PathLike[str] | None,
     store: MemoryStore,
     settings: Settings,
     opens: Callable[..., AsyncStrata],
     rounds: Alarm | None,
-) -> Replica:
-    """Return what exchanges a store with its remote, of itself where time comes round."""
+) -> Replica | None:
+    """Return what exchanges a store with its remote, of itself where time comes round; None in
+    other modes.
+    """
+    if mode != "synced":
+        return None
     named = remote if remote is not None else settings.remote
     return choose_remote(named, store, settings, opens, rounds)
 

@@ -97,6 +97,18 @@ class Meter:
         """Release the model's connections."""
         await self._model.close()
 
+    @classmethod
+    def of(
+        cls,
+        model: LanguageModel | None,
+        store: MemoryStore,
+        clock: Clock,
+        tokens: TokenCounter,
+        counters: Counters,
+    ) -> Meter | None:
+        """Return the meter of a model, or None where there is none."""
+        return None if model is None else cls(model, store, clock, tokens, counters)
+
     def account(self, owner: Scope, ceilings: Ceilings) -> Account:
         """Open an account for one operation.
 

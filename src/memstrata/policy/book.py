@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from memstrata.domain.ceilings import Ceilings
 from memstrata.domain.errors import PolicyInvalid
-from memstrata.domain.scope import DEFAULT_ORG, checked_id
+from memstrata.domain.scope import DEFAULT_ORG, Scope, checked_id
 from memstrata.policy.rules import DEFAULT_POLICY, Policy
 
 DEFAULT_FILE = "default"
@@ -85,6 +86,10 @@ class PolicyBook:
             if not seals and any(e.policy.hygiene.encrypts for e in self._entries.values()):
                 self._entries.clear()
         self.policy_for(DEFAULT_ORG)
+
+    def ceilings_of(self, owner: Scope) -> Ceilings:
+        """Return what models may cost for an owner (FX-11)."""
+        return self.policy_for(owner.org).ceilings
 
     def policy_for(self, org: str | None = None) -> Policy:
         """Return the policy in force for an org; None means the default org.
