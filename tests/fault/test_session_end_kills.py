@@ -13,10 +13,8 @@ from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.session import Entry, EntryKind
 from memstrata.domain.session_end import EndStep
 from memstrata.domain.turn import Role
-from memstrata.manager import ending
 from memstrata.manager.ending import SessionEnder
 from memstrata.manager.session_log import SessionLog
-from memstrata.manager.summarising import Summary
 from memstrata.settings import Settings
 from memstrata.testing import ManualClock
 from memstrata.wiring import assemble
@@ -33,14 +31,6 @@ SAID = (
 MOST = 60
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-
-
-@pytest.fixture(autouse=True)
-def _summaries(monkeypatch):
-    async def summarise(services, policy, turns, *, max_chars):
-        return Summary(" ".join(turn.text for turn in turns)[:max_chars], "rules")
-
-    monkeypatch.setattr(ending, "summarise", summarise)
 
 
 def opened(target):

@@ -3,21 +3,28 @@
 import json
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def lived(cli: Run) -> None:
-    """Have something to dream of: rules beyond the cap."""
+@pytest.fixture
+def lived(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something to dream of: rules beyond the cap, which a policy of before let stand."""
+    generous = tmp_path / "generous.yaml"
+    generous.write_text("version: generous\nconsolidation:\n  procedural_rules: 30\n")
+    monkeypatch.setenv("MEMSTRATA_POLICY", str(generous))
     for n in range(21):
         rule = f"Always start report number {n} with a summary of chapter {n}"
         told = cli("remember", rule, "--kind", "procedural", "--category", "rule")
         assert told.returncode == 0, told.stderr
+    cli("remember", "always say hello in report 0", "--kind", "procedural", "--category", "rule")
+    monkeypatch.delenv("MEMSTRATA_POLICY")
 
 
-def test_a_dream_is_shown_applied_listed_and_undone(cli: Run) -> None:
-    lived(cli)
-
+def test_a_dream_is_shown_applied_listed_and_undone(cli: Run, lived: None) -> None:
     dry = cli("dream", "--dry-run")
     done = json.loads(cli("--json", "dream").stdout)
     listed = cli("dream", "list")
@@ -26,21 +33,19 @@ def test_a_dream_is_shown_applied_listed_and_undone(cli: Run) -> None:
 
     assert dry.returncode == 0, dry.stderr
     assert "dream (proposed) of /global/org/default/user/ana/: proposed" in dry.stdout
-    assert "1 would be done, 0 left" in dry.stdout
+    assert "2 would be done, 0 left" in dry.stdout
     assert "archive  beyond_rules_cap" in dry.stdout
     assert "chapter 0" in dry.stdout
-    assert (done["status"], len(done["items"])) == ("applied", 1)
+    assert (done["status"], len(done["items"])) == ("applied", 2)
     assert done["id"] in listed.stdout
-    assert "1 archive" in listed.stdout
+    assert "2 archive" in listed.stdout
     assert undone.returncode == 0
     assert "undone" in undone.stdout
     assert again.returncode == 1
     assert "took it back already" in again.stderr
 
 
-def test_an_undo_that_leaves_something_tells_so_by_its_exit_code(cli: Run) -> None:
-    lived(cli)
-    cli("remember", "always say hello in report 0", "--kind", "procedural", "--category", "rule")
+def test_an_undo_that_leaves_something_tells_so_by_its_exit_code(cli: Run, lived: None) -> None:
     done = json.loads(cli("--json", "dream").stdout)
     cli("forget", "--id", done["items"][0]["before"][0])
 

@@ -12,22 +12,20 @@ from memstrata.manager import ending
 from memstrata.manager.ending import SessionEnder
 from memstrata.manager.extracting import Extractor
 from memstrata.manager.session_log import SessionLog
-from memstrata.manager.summarising import Summary
 
 ALICE = Scope.of_user("default", "alice")
 
 
 @pytest.fixture
 def summaries(monkeypatch):
-    """Summaries of what users said, word for word; the list tells how many were asked for."""
-    asked = []
+    """The turns of which summaries are asked for, as they are."""
+    asked, summarise = [], ending.summarise
 
-    async def summarise(services, policy, turns, *, max_chars):
+    async def noted(services, policy, turns, **how):
         asked.append(tuple(turns))
-        said = " ".join(turn.text for turn in turns if turn.role is Role.USER)
-        return Summary(said[:max_chars], "rules")
+        return await summarise(services, policy, turns, **how)
 
-    monkeypatch.setattr(ending, "summarise", summarise)
+    monkeypatch.setattr(ending, "summarise", noted)
     return asked
 
 

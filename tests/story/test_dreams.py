@@ -33,6 +33,7 @@ class Home:
         self, model: Any, policy: Path | None, target: str | Path, *, sweeps: bool
     ) -> None:
         self.clock = ManualClock()
+        self.policy = policy
         self.strata = Strata(
             assemble(
                 target,
@@ -300,9 +301,11 @@ def test_the_model_is_asked_two_questions_at_the_most(at_home: Any) -> None:
 
 
 def test_rules_beyond_the_cap_are_archived_the_oldest_first_and_come_back(at_home: Any) -> None:
-    home = at_home()
+    home = at_home(rules="version: generous\nconsolidation:\n  procedural_rules: 30\n")
     rules = [f"Always start report number {n} with a summary of chapter {n}" for n in range(23)]
     made = home.say(*rules, kind="procedural", category="rule")
+    home.policy.write_text("version: as shipped\n", encoding="utf-8")
+    home.clock.advance(minutes=1)
 
     dream = home.ana.dream()
 

@@ -195,7 +195,7 @@ def test_without_a_source_there_is_nothing_and_that_is_no_fault(ana: MemoryManag
     assert (ana.recall(GARAGE, layer="l3").hits, ana.knowledge()) == ((), ())
 
 
-@pytest.mark.parametrize("layer", ["l1", "", "L3", "l2,l3", [], ["l2", 3], None, 7])
+@pytest.mark.parametrize("layer", ["l9", "", "L3", "l2,l3", [], ["l2", 3], None, 7])
 def test_a_layer_that_is_none_is_refused(ana: MemoryManager, layer: Any) -> None:
     for verb in (ana.recall, ana.digest):
         with pytest.raises(InvalidInput, match="layer"):
@@ -389,9 +389,9 @@ def test_a_model_may_search_documents_where_there_are_any(
 
     reply = ana.call_search_tool(json.dumps({"query": GARAGE, "layer": "l3", "top_k": 1}))
 
-    assert alone == ["l2"]
+    assert alone == ["l2", "l1"]
     assert refused.refused == "invalid_retrieval_intent:layer"
-    assert ana.search_tool().parameters["properties"]["layer"]["enum"] == ["l2", "l3"]
+    assert ana.search_tool().parameters["properties"]["layer"]["enum"] == ["l2", "l1", "l3"]
     assert "G007" in reply.text
     assert ana.call_search_tool({"query": "x", "layer": "l4"}).refused
     assert ana.call_search_tool({"query": "x", "layer": ["l3"]}).refused

@@ -16,6 +16,7 @@ from memstrata.domain.session import Entry, EntryKind
 from memstrata.domain.session_end import EndedBy, EndStep
 from memstrata.domain.turn import Role
 from memstrata.manager import rounds
+from memstrata.manager.ending import SessionEnder
 from memstrata.manager.session_log import SessionLog
 from memstrata.settings import Settings
 
@@ -151,14 +152,7 @@ def test_a_transcript_that_has_grown_adds_what_is_new(talk, world):
     assert memory.origin.turn == 4
 
 
-def test_the_command_line_ends_imported_sessions_and_those_that_are_due(cli, tmp_path, monkeypatch):
-    from memstrata.manager import ending
-    from memstrata.manager.summarising import Summary
-
-    async def summarise(services, policy, turns, *, max_chars):
-        return Summary(turns[0].text[:max_chars], "rules")
-
-    monkeypatch.setattr(ending, "summarise", summarise)
+def test_the_command_line_ends_imported_sessions_and_those_that_are_due(cli, tmp_path):
     file = tmp_path / "talk.jsonl"
     lines = [{"session_id": "t", "role": "user", "text": text} for text in STORY]
     file.write_text("\n".join(map(json.dumps, lines)))
@@ -254,17 +248,10 @@ def test_where_a_session_stands_moves_with_its_user(talk, world, new_world, tmp_
 
 
 def _ending(target, begin, told):
-    from memstrata.manager import ending
-    from memstrata.manager.summarising import Summary
-
-    async def summarise(services, policy, turns, *, max_chars):
-        return Summary(turns[0].text[:max_chars], "rules")
-
-    ending.summarise = summarise
     settings = Settings(embedder="none", synchronous="normal")
     with memstrata.open(target, settings=settings) as strata:
         begin.wait()
-        ender = ending.SessionEnder(strata.services, Principal(ALICE, session="thread-1"))
+        ender = SessionEnder(strata.services, Principal(ALICE, session="thread-1"))
         told.put(strata._driver.run(ender.end("thread-1")).already)
 
 

@@ -181,7 +181,10 @@ def test_from_the_command_line(cli: Run) -> None:
     counted = cli("forget", "--origin", PAGE, "--dry-run")
     done = cli("--json", "forget", "--origin", PAGE)
 
-    assert (counted.returncode, counted.stdout) == (0, "dropped  (dry_run, count:1)\n")
+    assert (counted.returncode, counted.stdout) == (
+        0,
+        "would be forgotten: 1 memory, all versions counted; nothing was changed\n",
+    )
     assert json.loads(done.stdout)["reasons"] == ["count:1"]
     assert cli("forget", "--origin", PAGE).returncode == 1
     assert "Ana likes tea" in cli("list").stdout

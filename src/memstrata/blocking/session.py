@@ -24,9 +24,9 @@ class SessionVerbs:
     _driver: Driver
     _talking: AsyncSessionVerbs
 
-    def session(self, name: str | None = None) -> Session:
+    def session(self, name: str | None = None, *, ends_on_close: bool = False) -> Session:
         """See :meth:`memstrata.AsyncMemoryManager.session`."""
-        return Session(self._talking.session(name), self._driver)
+        return Session(self._talking.session(name, ends_on_close=ends_on_close), self._driver)
 
     def sessions(self) -> tuple[OpenSession, ...]:
         """See :meth:`memstrata.AsyncMemoryManager.sessions`."""

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from memstrata.domain.given import enum_member, moment
 from memstrata.domain.memory import Draft
 from memstrata.domain.scope import Principal
-from memstrata.domain.session import Entry, EntryKind, Observation
+from memstrata.domain.session import Entry, EntryKind
 from memstrata.domain.session_codec import encode_entry
 from memstrata.domain.session_end import EndedBy, SessionEndReport
 from memstrata.domain.turn import Role
 from memstrata.domain.value import to_us
 from memstrata.manager.ending import SessionEnder
 from memstrata.manager.services import Services
+from memstrata.manager.session_log import cleaned
 from memstrata.manager.session_turns import SessionTurns
 
 PAGE = 500
@@ -64,7 +65,9 @@ class AsyncEndingVerbs:
         standing = await turns.standing()
         is_new = standing.record is None
         known = standing.progress.next_turn if is_new else standing.progress.base + standing.entries
-        said = [_observed(draft, services.clock.now_us()) for draft in drafts[known:]]
+        policy = services.policies.policy_for(turns.owner.org)
+        new = [_observed(draft, services.clock.now_us()) for draft in drafts[known:]]
+        said = [encode_entry(cleaned(entry, turns.owner, policy).entry, at) for entry, at in new]
         for first in range(0, len(said), PAGE):
             now = services.clock.now_us()
             page = said[first : first + PAGE]
@@ -72,7 +75,7 @@ class AsyncEndingVerbs:
             await services.sessions.append(turns.owner, session, page, now=now, due_at=due_at)
 
 
-def _observed(draft: Draft, now: int) -> Observation:
+def _observed(draft: Draft, now: int) -> tuple[Entry, int]:
     role = (draft.metadata or {}).get("role", Role.OTHER)
     entry = Entry(
         kind=EntryKind.TURN,
@@ -81,4 +84,4 @@ def _observed(draft: Draft, now: int) -> Observation:
         speaker=draft.speaker,
     )
     at = moment("at", draft.at)
-    return encode_entry(entry, now if at is None else to_us(at))
+    return entry, now if at is None else to_us(at)

@@ -42,9 +42,6 @@ from memstrata.ports import LanguageModel
 PAGE = 1_000
 """Links of the trail read at a time, from the newest back."""
 
-RULES_MOST = 20
-"""Procedural rules that stand at once, CO-7."""
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -98,7 +95,7 @@ class Planner:
         plan = Plan(
             found=tuple(found),
             standing=tuple(memory for memory in memories if memory.category == INSIGHT),
-            surplus=_surplus(free),
+            surplus=_surplus(free, self.policy.consolidation.procedural_rules),
             memories=len(memories),
             usage=report.usage,
             diagnostics=report.diagnostics,
@@ -207,11 +204,16 @@ class Planner:
         )
 
 
-def _surplus(memories: Sequence[Memory]) -> tuple[Memory, ...]:
-    """Return the rules beyond the cap: pinned ones stay, then those said or confirmed last."""
+def _surplus(memories: Sequence[Memory], most: int | None) -> tuple[Memory, ...]:
+    """Return the rules beyond the cap: pinned ones stay, then those said or confirmed last.
+
+    No write leaves more than the cap (CO-7); a policy of today may want fewer than yesterday's.
+    """
+    if most is None:
+        return ()
     rules = [memory for memory in memories if memory.kind is Kind.PROCEDURAL]
     rules.sort(key=lambda each: (each.pinned, each.updated_at, each.id), reverse=True)
-    return tuple(memory for memory in rules[RULES_MOST:] if not memory.pinned)
+    return tuple(memory for memory in rules[most:] if not memory.pinned)
 
 
 def _commands(text: str) -> bool:

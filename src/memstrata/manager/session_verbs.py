@@ -20,13 +20,15 @@ class AsyncSessionVerbs:
     _services: Services
     _principal: Principal
 
-    def session(self, name: str | None = None) -> AsyncSession:
+    def session(self, name: str | None = None, *, ends_on_close: bool = False) -> AsyncSession:
         """Return a session of this principal, to be begun or gone on with (SE).
 
         A user may have any number at a time: each has a log of its own, and all have one memory.
 
         Args:
             name: What it is called; None for the session that this manager is within.
+            ends_on_close: Whether it ends with this memstrata, if it was gone on with here and is
+                open then: for a process whose talks do not outlive it (SE-4).
 
         Raises:
             InvalidInput: If none is named, or another than that by which alone the principal is
@@ -35,7 +37,8 @@ class AsyncSessionVerbs:
         """
         bound = within(self._principal, name)
         memory = type(self)(self._services, bound)  # type: ignore[call-arg]
-        return AsyncSession(self._services, cast("AsyncMemoryManager", memory), str(bound.session))
+        talks = cast("AsyncMemoryManager", memory)
+        return AsyncSession(self._services, talks, str(bound.session), ends_on_close=ends_on_close)
 
     async def sessions(self) -> tuple[OpenSession, ...]:
         """Return the sessions that are open, by when they began, then by name.

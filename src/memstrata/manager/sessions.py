@@ -52,12 +52,20 @@ class AsyncSession:
     exception in the block leaves it open, to be gone on with, or to end when it was idle.
     """
 
-    def __init__(self, services: Services, memory: AsyncMemoryManager, name: str) -> None:
+    def __init__(
+        self,
+        services: Services,
+        memory: AsyncMemoryManager,
+        name: str,
+        *,
+        ends_on_close: bool = False,
+    ) -> None:
         self._services = services
         self._memory = memory
         self._name = name
         self._log = SessionLog(services, memory.principal.home.owner, name)
         self._ender = SessionEnder(services, memory.principal)
+        self._ends_on_close = ends_on_close
         self._has_ended = False
 
     @property
@@ -223,6 +231,7 @@ class AsyncSession:
         """
         self._services.following.forget(self._memory.principal, self._name)
         report = await self._ender.end(self._name)
+        self._services.departing.discard(self._memory.principal, self._name)
         self._log.forget()
         self._has_ended = True
         return report
@@ -252,6 +261,10 @@ class AsyncSession:
         except ValueError as error:
             # The port's own word for a number that leaves a gap, or is another entry's.
             raise InvalidInput("number", str(error)) from error
+        if added.number == 0:
+            self._services.counters.began_session()
+        if self._ends_on_close:
+            self._services.departing.add(self._memory.principal, self._name)
         self._services.following.noticed(self._memory.principal, self._name)
         return added
 

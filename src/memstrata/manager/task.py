@@ -54,6 +54,7 @@ class AsyncTask:
         self._log = log
         self._given = given
         self._run = TaskRun(services, log)
+        self._counters = services.counters
         self._phase = TaskPhase.STARTUP
         self._open: list[tuple[str, str]] = []
         self._report: TaskReport | None = None
@@ -119,7 +120,7 @@ class AsyncTask:
         if self._phase in (TaskPhase.STARTUP, TaskPhase.COMPLETE):
             return
         await self._log.append(self._log.decision(TaskEvent.STOPPED))
-        self._phase = TaskPhase.COMPLETE
+        self._enter(TaskPhase.COMPLETE)
 
     async def start(self) -> None:
         """Begin it, or go on with it: working memory is filled and what is remembered is pushed.
@@ -134,7 +135,7 @@ class AsyncTask:
         """
         self._check("start")
         is_new = await self._run.begin(self._given)
-        self._phase = TaskPhase.EXECUTING
+        self._enter(TaskPhase.EXECUTING)
         if not is_new:
             await self._run.decide(TaskEvent.RESUMED)
         if self._state.progress.ending is not None:
@@ -189,7 +190,7 @@ class AsyncTask:
         asked = self._log.asked("args", args)
         found = await self._triggers.before_tool(name, asked)
         self._open.append((name, asked))
-        self._phase = TaskPhase.TOOL_CALL
+        self._enter(TaskPhase.TOOL_CALL)
         return found
 
     async def observe(
@@ -367,7 +368,7 @@ class AsyncTask:
         self._check("turn_end")
         await self._decide(TaskEvent.TURN_ENDED)
         self._triggers.turn_end()
-        self._phase = TaskPhase.TURN_END
+        self._enter(TaskPhase.TURN_END)
 
     async def complete(self, learning: str | None = None) -> TaskReport:
         """Keep what is worth it and what was learned, clean the task's scope, and be done (MM-1).
@@ -399,12 +400,19 @@ class AsyncTask:
         self._check("abandon")
         self._report = await self._finisher.abandoned()
         self._run.state = self._state.cleared()
-        self._phase = TaskPhase.COMPLETE
+        self._enter(TaskPhase.COMPLETE)
         return self._report
 
     @property
     def _state(self) -> WorkingMemory:
         return self._run.state
+
+    def _enter(self, phase: TaskPhase) -> None:
+        """Go to another phase; who has not begun, or is over, is in none that is counted."""
+        ends = (TaskPhase.STARTUP, TaskPhase.COMPLETE)
+        before, after = (None if each in ends else each.value for each in (self._phase, phase))
+        self._phase = phase
+        self._counters.moved(before, after)
 
     def _check(self, call: str) -> None:
         """Raise :class:`PhaseError` unless a call is possible now (MM-2)."""
@@ -412,7 +420,7 @@ class AsyncTask:
             raise PhaseError(call, self._phase.value, LEGAL[self._phase])
 
     async def _finish(self) -> TaskReport:
-        self._phase = TaskPhase.COMPLETE
+        self._enter(TaskPhase.COMPLETE)
         self._report = await self._finisher.completed(self._state.progress)
         self._run.state = self._state.cleared()
         return self._report
@@ -425,7 +433,7 @@ class AsyncTask:
     def _goes_on(self) -> None:
         """A turn begins with the first call after the end of the one before."""
         if self._phase is TaskPhase.TURN_END:
-            self._phase = TaskPhase.EXECUTING
+            self._enter(TaskPhase.EXECUTING)
 
     def _closed(self, name: str) -> str:
         """Take a call whose result is there off those that are open; return its input."""
@@ -433,7 +441,7 @@ class AsyncTask:
         if given is not None:
             self._open.remove((name, given))
         if not self._open and self._phase is TaskPhase.TOOL_CALL:
-            self._phase = TaskPhase.EXECUTING
+            self._enter(TaskPhase.EXECUTING)
         return given or ""
 
 

@@ -343,7 +343,8 @@ class Writer:
         committed = await services.store.commit(owner, turn.request, turn.decide)
         turn.index.follow(committed)
         await settle(services, self._principal, owner, committed.rows)
-        services.counters.wrote(turn.outcomes, [each.candidate for each in judgements])
+        if turn.outcomes:  # none where what the turn was to go with has moved on
+            services.counters.wrote(turn.outcomes, [each.candidate for each in judgements])
         services.reindexing.wrote(owner, turn.index)
         outcomes = await self._with_repeated(owner, turn)
         embedded = 0 if prepared.lost or prepared.bare else len(prepared.by_text)
