@@ -305,7 +305,7 @@ def test_rules_beyond_the_cap_are_archived_the_oldest_first_and_come_back(at_hom
     rules = [f"Always start report number {n} with a summary of chapter {n}" for n in range(23)]
     made = home.say(*rules, kind="procedural", category="rule")
     home.policy.write_text("version: as shipped\n", encoding="utf-8")
-    home.clock.advance(minutes=1)
+    home.clock.advance(seconds=60)
 
     dream = home.ana.dream()
 

@@ -54,8 +54,7 @@ class AsyncTask:
         self._log = log
         self._given = given
         self._run = TaskRun(services, log)
-        self._counters = services.counters
-        self._phase = TaskPhase.STARTUP
+        self._counters, self._phase = services.counters, TaskPhase.STARTUP
         self._open: list[tuple[str, str]] = []
         self._report: TaskReport | None = None
         self._prompts = AsyncPromptVerbs(services, principal)
