@@ -8,18 +8,13 @@ soon never begins.
 
 from __future__ import annotations
 
-import asyncio
-import os
 import threading
-from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
 from contextlib import suppress
-from functools import partial
-from typing import Any, TypeAlias
 from weakref import WeakSet
 
 from memstrata.domain.errors import StoreError
 from memstrata.domain.scope import Scope
+from memstrata.manager.alarmed import Alarmed
 from memstrata.manager.reindexing import FAILURES_IN_A_ROW, Remaker, Tally
 from memstrata.ports import Alarm
 from memstrata.retrieval.owner_index import OwnerIndex
@@ -41,11 +36,8 @@ RETRY_S = 60.0
 
 LONGEST_RETRY_S = 600.0
 
-Drive: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
-"""Runs a coroutine to its end for who has no event loop."""
 
-
-class Background:
+class Background(Alarmed):
     """One process's care for entries of other recipes; safe to share between threads."""
 
     def __init__(self, remaker: Remaker, alarm: Alarm | None = None) -> None:
@@ -55,13 +47,9 @@ class Background:
             remaker: Makes entries anew.
             alarm: Tells when it is time; None: nothing is done of itself.
         """
+        super().__init__(alarm)
         self.remaker = remaker
-        self._alarm = alarm
-        self._drive: Drive | None = None
         self._lock = threading.Lock()
-        # Held by who carries out a step without an event loop, so that closing can wait for it.
-        self._stepping = threading.RLock()
-        self._task: asyncio.Task[Any] | None = None
         # Owners, each with the id after which its rows are still to be looked at; None if only
         # those are that its index knows to be stale.
         self._waiting: dict[Scope, str | None] = {}
@@ -71,15 +59,9 @@ class Background:
         self._has_written = False
         self._is_noted = False
         self._is_armed = False
-        self._is_closed = False
         self._in_vain = 0
         self._retry_s = RETRY_S
-        self._process = os.getpid()
         self._problem: str | None = None
-
-    def driven_by(self, drive: Drive) -> None:
-        """Say how to work where no event loop is running."""
-        self._drive = drive
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -101,19 +83,6 @@ class Background:
             self._arm(START_S)
         if index.stale:
             self.notice(owner, index)
-
-    async def close(self) -> None:
-        """Stop: what is under way ends with its batch or before it; no row is left half done."""
-        if self._process != os.getpid():
-            return  # a forked child has not inherited the threads
-        self._is_closed = True
-        running, task = _running_loop(), self._task
-        if running is None:
-            with self._stepping:
-                pass
-        elif task is not None and task.get_loop() is running:
-            task.cancel()
-            await asyncio.wait([task])
 
     async def step(self) -> None:
         """Make one batch anew, of the owner that has waited longest.
@@ -194,7 +163,7 @@ class Background:
             is_first = not self._later
             self._later[owner] = self._waiting.pop(owner, None)
         if is_first:
-            self._wake(self._retry_s, self._resume)
+            self._wake_in(self._retry_s, self._resume)
             self._retry_s = min(2 * self._retry_s, LONGEST_RETRY_S)
 
     def _put_off_the_rest(self) -> None:
@@ -215,42 +184,22 @@ class Background:
         with self._lock:
             arm, self._is_armed = not self._is_armed, True
         if arm:
-            self._wake(seconds, self._disarm)
+            self._wake_in(seconds, self._disarm)
 
     def _disarm(self) -> None:
         self._is_armed = False
 
-    def _wake(self, seconds: float, first: Callable[[], None]) -> None:
-        if self._alarm is not None and not self._is_closed:
-            self._alarm.after(seconds, partial(self._due, first, _running_loop()))
+    def _stopped_by(self, error: Exception) -> None:
+        self._problem = type(error).__name__
 
-    def _due(self, first: Callable[[], None], loop: asyncio.AbstractEventLoop | None) -> None:
-        first()
-        if self._is_closed or self._process != os.getpid():
-            return
-        work = self._stepped()
-        try:
-            if self._drive is not None:
-                with self._stepping:
-                    self._drive(work)
-            elif loop is not None:
-                asyncio.run_coroutine_threadsafe(work, loop).add_done_callback(_loudly)
-            else:
-                work.close()
-        except (StoreError, RuntimeError) as error:
-            # The store or the loop was closed meanwhile; what waits is found again by the next
-            # process.
-            work.close()
-            self._problem = type(error).__name__
-
-    async def _stepped(self) -> None:
+    async def _woken(self) -> None:
         if self._is_closed:
             return
         if self._task is not None:
             # Two alarms may fall together; one batch at a time is enough.
             self._arm(PAUSE_S)
             return
-        self._task = None if _running_loop() is None else asyncio.current_task()
+        self._note_task()
         try:
             await self.step()
         except StoreError as error:
@@ -261,19 +210,6 @@ class Background:
             self._arm(PAUSE_S)
 
 
-def _loudly(step: Future[None]) -> None:
-    """Raise what a step raised and nobody waits for: it is logged, as faults of threads are."""
-    if not step.cancelled():
-        step.result()
-
-
 def _is_in_vain(tally: Tally) -> bool:
     """Whether the embedder seems to be out of order."""
     return tally.is_over or bool(tally.failed and not tally.remade)
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

@@ -7,23 +7,21 @@ then older ones go. A backup that fails leaves those that there are.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import secrets
 import shutil
-import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from memstrata.audit import AuditReport, verify
 from memstrata.domain.backups import BackupName, BackupReport, superfluous
 from memstrata.domain.errors import CarryRefused, InvalidInput, MemstrataError, StoreError
 from memstrata.domain.moving import OwnerFacts
 from memstrata.domain.value import from_us
+from memstrata.manager.alarmed import Alarmed, Drive
 from memstrata.manager.files import absolute, files_refused, sync_directory
 from memstrata.ports import (
     Alarm,
@@ -50,8 +48,6 @@ Reopen: TypeAlias = Callable[[Path], RevertibleStore]
 Tell: TypeAlias = Callable[[int, int], None]
 """Is told how many pages were copied, and of how many."""
 
-Drive: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
-
 
 def backup_store(store: MemoryStore) -> BackupStore:
     """Return a store as one that can be backed up.
@@ -72,7 +68,7 @@ _FILES = frozenset({".db", ".sqlite", ".sqlite3"})
 """How names of files end that nobody would give a directory."""
 
 
-class Backups:
+class Backups(Alarmed):
     """Takes the backups of one open store; safe to share between threads.
 
     Attributes:
@@ -102,17 +98,13 @@ class Backups:
             keep: How many of the newest are kept.
             alarm: Tells when it is time.
         """
+        super().__init__(alarm if every_s is not None and directory is not None else None)
         self.directory = directory
         self.keep = keep
         self.reopen = reopen
         self._store = store
         self._clock = clock
         self._every_s = every_s
-        self._alarm = alarm if every_s is not None and directory is not None else None
-        self._drive: Drive | None = None
-        self._working = threading.Lock()
-        self._is_closed = False
-        self._process = os.getpid()
         self._problem: str | None = None
 
     @property
@@ -122,20 +114,12 @@ class Backups:
 
     def driven_by(self, drive: Drive) -> None:
         """Say how to work where no event loop is running, and begin."""
-        self._drive = drive
+        super().driven_by(drive)
         self.begin()
 
     def begin(self) -> None:
         """Look in a while whether a backup is due, if they are to be taken of themselves."""
-        self._wake(START_S)
-
-    async def close(self) -> None:
-        """Take no more; one that is under way without an event loop is waited for."""
-        if self._process == os.getpid():
-            self._is_closed = True
-            if self._drive is not None:
-                with self._working:
-                    pass
+        self._wake_in(START_S)
 
     async def known(self) -> tuple[Path, ...]:
         """Return the backups of this store that are in its directory, the oldest first."""
@@ -230,27 +214,7 @@ class Backups:
 
     # -- on time ---------------------------------------------------------------------------
 
-    def _wake(self, seconds: float) -> None:
-        if self._alarm is not None and not self._is_closed:
-            self._alarm.after(seconds, partial(self._due, _running_loop()))
-
-    def _due(self, loop: asyncio.AbstractEventLoop | None) -> None:
-        if self._is_closed or self._process != os.getpid():
-            return
-        work = self._on_time()
-        try:
-            if self._drive is not None:
-                with self._working:
-                    self._drive(work)
-            elif loop is not None:
-                asyncio.run_coroutine_threadsafe(work, loop)
-            else:
-                work.close()
-        except RuntimeError:
-            # The loop was closed meanwhile: nobody is left to take backups for.
-            work.close()
-
-    async def _on_time(self) -> None:
+    async def _woken(self) -> None:
         if self._is_closed:
             return
         wait_s = RETRY_S
@@ -263,7 +227,7 @@ class Backups:
         except (MemstrataError, OSError) as error:
             self._problem = type(error).__name__
             wait_s = RETRY_S
-        self._wake(wait_s)
+        self._wake_in(wait_s)
 
     async def _left_s(self) -> float:
         """Return how long the newest backup is still new enough, whoever took it."""
@@ -348,10 +312,3 @@ def _put_in_place(part: Path, file: Path) -> None:
     beside.replace(digest_beside(file))
     part.replace(file)
     sync_directory(file.parent)
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
