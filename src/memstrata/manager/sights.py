@@ -150,7 +150,7 @@ class Sights:
             reader: The owner that the principal who asks belongs to.
         """
         is_off = reader in sight.off
-        if reader not in owners_of(cue.scopes):
+        if reader not in sight.owners and reader not in owners_of(cue.scopes):
             is_off = await self.is_off(reader)
         if is_off:
             return Sight((), (), sight.now, sight.clock, (*sight.degraded, RECALL_OFF))
