@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 
 import memstrata
 from memstrata import FolderSource, MemoryManager, Settings, Strata
+from memstrata.integrations.wrap import memory_of
+from memstrata.testing.model_server import ModelServer, saying
 
 STEPS = [f"Migrate shard {n:02}" for n in range(1, 13)]
 FIRST = "Never drop the table users before shard 12 is verified"
@@ -315,3 +318,25 @@ def test_recall_is_switched_off_in_the_middle_of_a_day_and_on_again(ana: MemoryM
 
     assert contents(ana, key="location") == ["Lisbon"]
     assert contents(ana, key="favorite_color") == ["green"]
+
+
+# -- a wrapped client and a session of the same user -------------------------------------------
+
+
+def test_what_a_session_left_is_before_a_wrapped_client_and_what_that_heard_before_the_next_talk(
+    strata: Strata,
+) -> None:
+    with strata.manager(user="ana").session("monday") as monday:
+        monday.add("user", "From now on, please answer in French.")
+
+    with ModelServer([saying("Bonjour !")]) as server:
+        bare = openai.OpenAI(api_key="k", base_url=server.base_url, max_retries=0, timeout=20)
+        client = memstrata.wrap(bare, user="ana", store=strata)
+        said = [{"role": "user", "content": "Good morning! I live in Lisbon."}]
+        client.chat.completions.create(model="any", messages=said)  # type: ignore[arg-type]
+        assert memory_of(client).flush(10)
+        (received,) = server.received
+
+    assert "french" in str(received.body)
+    tuesday = strata.manager(user="ana", session="tuesday")
+    assert value(tuesday, "location") == ["Lisbon"]
