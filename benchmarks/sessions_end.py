@@ -81,6 +81,8 @@ def ended(strata: Strata, said: list[tuple[Role, str]], round_: int) -> float:
     took = time.perf_counter() - begun
     if report.entries != len(said):
         raise SystemExit(f"{report.entries} of {len(said)} turns were looked at")
+    if report.summary is None:
+        raise SystemExit("no summary was written")
     return took
 
 

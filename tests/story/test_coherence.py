@@ -440,3 +440,28 @@ TestCoherence.settings = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+
+
+@pytest.mark.parametrize("kind", ["task", "session"])
+def test_what_a_prompt_costs_does_not_grow_with_the_session(
+    ana: MemoryManager, world: Any, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    with ana.task("Migrate", plan=["one", "two"]) as task:
+        within = ana.session(task.session).memory
+        for n in range(2 * world.strata.services.session_rules.hot_entries):
+            task.observe("psql", f"{n} rows")
+        prompt = task.prompt if kind == "task" else lambda: within.recall("location")
+        prompt()
+        log, read = world.strata.services.sessions, list[int]()
+        entries = log.entries
+
+        async def counted(*given: Any, **named: Any) -> Any:
+            found = await entries(*given, **named)
+            read.append(len(found))
+            return found
+
+        monkeypatch.setattr(log, "entries", counted)
+        task.observe("psql", "one more row")
+        prompt()
+
+        assert 1 <= sum(read) <= 10

@@ -315,3 +315,19 @@ def test_strangers_and_siblings_push_and_pull_nothing(world: World, ana: MemoryM
         assert contents(stranger.push("deploy the billing service")) == []
         assert contents(stranger.search_memory("deploy the billing service")) == []
         assert contents(stranger.call_search_tool({"query": "billing"}).digest) == []
+
+
+def test_what_was_selected_for_a_push_is_selected_anew_once_a_nearer_key_of_another_kind_ends(
+    world: World,
+) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.remember("english", key="language", category="preference")
+    task = world.strata.manager(user="ana", task="upgrade")
+    task.remember("french", key="language", kind="episodic", ttl_days=1)
+    assert contents(task.push("zebras")) == []
+
+    world.clock.advance(days=2)
+
+    assert contents(task.push("zebras")) == ["english"]
+    ana.remember("Answer in short sentences", key="response_style", category="preference")
+    assert len(contents(task.push("zebras"))) == 2

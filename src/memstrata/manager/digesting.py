@@ -155,14 +155,13 @@ class Digester:
         """Return the digest of what was looked at; leaves nothing for the journal."""
         query, lost, fusion = self._query(cue.query, rules, sight)
         ranked = self._reader.rank(sight, query, cue, fusion)
+        below = _below(ranked)
         ranked, lost = rank_again(self._services, ranked, cue, lost, sight.degraded)
         hits = self._candidates(ranked, cue, rules, trigger)
         count = self._services.tokens.count
         composed = compose(hits, rules, sight.clock, count) if rules.enabled else _OFF
         looked_at = {hit.memory.id for hit in hits}
-        unfloored = replace(cue, floor=None, limit=MAX_BELOW)
-        below = self._reader.rank(sight, query, unfloored, fusion)
-        dropped = [d for d in _below(below) if d.id not in looked_at]
+        dropped = [each for each in below if each.id not in looked_at]
         receipt = self._reader.receipt(
             sight,
             cue,
@@ -246,8 +245,9 @@ def _always(rules: DigestRules) -> Filter:
 
 
 def _below(ranked: Ranked) -> list[Dropped]:
+    """Return the best without a floor, by the scores that no reranker has seen."""
     dropped = partial(Dropped, reason="below_floor")
-    slots = ranked.order.tolist()
+    slots = ranked.unfloored(MAX_BELOW).tolist()
     return [dropped(ranked.pool.row(slot).id, ranked.score.item(slot)) for slot in slots]
 
 

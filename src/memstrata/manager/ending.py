@@ -67,9 +67,10 @@ class SessionEnder:
 
         Args:
             services: The open memstrata.
-            principal: Whose sessions.
+            principal: Whose sessions; those of a task are its user's.
             lanes: As for :class:`memstrata.manager.extracting.Extractor`.
         """
+        principal = replace(principal, home=principal.home.owner)
         self._services = services
         self._principal = principal
         self._writer = Writer(services, principal)
@@ -236,8 +237,7 @@ class SessionEnder:
         tasks = tuple(dict.fromkeys(task for task in named if task is not None))
         if turns.owner.user is not None:
             for task in tasks:
-                of_user = replace(self._principal, home=turns.owner)
-                await TaskEnder(self._services, of_user).end(task, ())
+                await TaskEnder(self._services, self._principal).end(task, ())
             done.tasks = tasks
         after = replace(progress, step=EndStep.CLEANED).counting(tasks=len(done.tasks))
         await turns.take(standing, after)

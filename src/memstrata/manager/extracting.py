@@ -83,9 +83,10 @@ class Extractor:
 
         Args:
             services: The open memstrata.
-            principal: Whose sessions.
+            principal: Whose sessions; those of a task are its user's.
             lanes: Asks the model; None: as :mod:`memstrata.manager.lanes` does, where there is one.
         """
+        principal = replace(principal, home=principal.home.owner)
         self._services = services
         self._principal = principal
         self._lanes = lanes

@@ -11,6 +11,7 @@ recorded after it was said, a correction for one, is newer and stands.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from operator import is_
 from typing import NamedTuple
 
@@ -73,14 +74,18 @@ class _Laid(NamedTuple):
 
 
 class Overlay:
-    """Lays what was said in the session of one principal over what it reads."""
+    """Lays what was said in the session of one principal over what it reads.
+
+    What the user says is the user's: a task within the session reads it as he does.
+    """
 
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
-        self._principal = principal
+        self._reader = principal
+        self._principal = replace(principal, home=principal.home.owner)
         self._session = principal.session
-        self._statements = Statements(services, principal)
-        self._writer = Writer(services, principal)
+        self._statements = Statements(services, self._principal)
+        self._writer = Writer(services, self._principal)
 
     async def over(self, sight: Sight, cue: Cue) -> Sight:
         """Return what a cue reads with what was said in this session laid over it.
@@ -175,7 +180,7 @@ class Overlay:
     async def _laid(self, sight: Sight, said: Said, session: str) -> Sight:
         """Lay what was said over what is stored; the same again until either changes."""
         hot = self._services.hot.of(self._principal.home.owner, session)
-        name = (_Laid, self._principal)
+        name = (_Laid, self._reader)
         known: _Laid | None = hot.derived.get(name)
         if known is None or not known.still_fits(sight, said):
             known = _Laid(tuple(sight.frozen), said, await self._laid_anew(sight, said, session))
@@ -230,7 +235,8 @@ class Overlay:
 
     def _is_newer(self, memory: Memory, stated: Stated, session: str) -> bool:
         """Whether what is stored was said after the statement, or is what became of it."""
-        if memory.scope != self._principal.home or _says_the_same(memory, stated):
+        own = memory.scope in (self._principal.home, self._reader.home)
+        if not own or _says_the_same(memory, stated):
             return False
         origin, updated_at = memory.origin, to_us(memory.updated_at)
         if updated_at != stated.at or origin.session != session:

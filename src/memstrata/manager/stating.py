@@ -6,9 +6,9 @@ the session counts too, whoever read it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memstrata.capture.lasting import lasts_for_session, within_session
 from memstrata.capture.pasted import without_digests
@@ -21,7 +21,7 @@ from memstrata.domain.turn import Role, Turn
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
 from memstrata.manager.services import Services
-from memstrata.manager.session_log import SessionLog, goes_on
+from memstrata.manager.session_log import SessionLog
 from memstrata.manager.writing import Writer
 
 FOR_THE_SESSION = frozenset({"session_only_category", "implicit_preference"})
@@ -78,15 +78,15 @@ class Statements:
             StoreError: If a store cannot be read.
         """
         owner = self._principal.home.owner
-        asked, entries = Begun(self._services.store.held(owner, session=session)), None
+        asked, unread = Begun(self._services.store.held(owner, session=session)), None
         try:
             # While a store over a network says what is held back.
-            entries = await SessionLog(self._services, owner, session).entries()
+            unread = await self._unread(session)
         finally:
-            if entries is None:
+            if unread is None:
                 await asked.dismiss()
         held = await asked
-        found = [*(await self._read(session, entries)).said]
+        found = [*(await self._read(session, *unread)).said]
         for each in map(decode_held, held):
             candidate = each.candidate
             if candidate.scope == self._principal.home and FOR_THE_SESSION & {*each.reasons}:
@@ -95,21 +95,35 @@ class Statements:
                 found.append(Stated(to_us(candidate.said_at or each.held_at), place, candidate))
         return tuple(sorted(found, key=lambda one: one[:2]))
 
-    async def _read(self, session: str, entries: Sequence[Logged]) -> _Read:
+    async def _unread(self, session: str) -> tuple[_Read, Sequence[Logged]]:
+        """Return what was read of a log, and what has come since; nothing read, and all of it,
+        where another session has its name now.
+
+        Of what was read only the last entry is looked at again: a log may be long, and each prompt
+        of a task asks.
+        """
+        log = SessionLog(self._services, self._principal.home.owner, session)
+        known: _Read = self._derived(session).get(self._name(), _Read())
+        if known.last is not None:
+            again = await log.entries(after=known.last.number - 1)
+            if again and again[0] == known.last:
+                return known, again[1:]
+        return _Read(), await log.entries()
+
+    async def _read(self, session: str, known: _Read, new: Sequence[Logged]) -> _Read:
         """Read what has not been read yet of a log."""
-        hot = self._services.hot.of(self._principal.home.owner, session)
-        policy = self._writer.policy(self._principal.home)
-        name = (Stated, self._principal.home, policy.hash)
-        known: _Read = hot.derived.get(name, _Read())
-        if not goes_on(entries, known.last):
-            known = _Read()
-        new = entries if known.last is None else entries[known.last.number + 1 :]
         if not new:
             return known
         work = partial(self._gone_on, known, new, session)
         read = await self._services.aside(work) if len(new) > MANY else work()
-        hot.derived[name] = read
+        self._derived(session)[self._name()] = read
         return read
+
+    def _derived(self, session: str) -> dict[Hashable, Any]:
+        return self._services.hot.of(self._principal.home.owner, session).derived
+
+    def _name(self) -> Hashable:
+        return Stated, self._principal.home, self._writer.policy(self._principal.home).hash
 
     def _gone_on(self, known: _Read, new: Sequence[Logged], session: str) -> _Read:
         topic, said = known.topic, [*known.said]

@@ -228,17 +228,20 @@ def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     """
     # Only within one owner: a pool over several copies the rows of all, and every user's would
     # hold those of the org once more.
-    if len(frozen) != 1 or cue.kinds or cue.filter or cue.valid_at is not None:
+    if len(frozen) != 1 or cue.filter or cue.valid_at is not None:
         return _selected(frozen, cue, now)
-    selections, reader = frozen[0].selections, (cue.scopes, cue.agent, cue.purpose)
+    selections, reader = frozen[0].selections, (cue.scopes, cue.agent, cue.purpose, cue.kinds)
     clock = to_us(now)
     kept: tuple[int, int, Pool] | None = selections.get(reader)
     if kept is not None and kept[0] <= clock < kept[1]:
         return kept[2]
     pool = _selected(frozen, cue, now)
+    until = _changes_at(pool, clock)
+    if cue.kinds:  # a key is held, and let go of, whatever kind is wanted
+        until = min(until, _changes_at(gather(frozen, unasked(cue), now), clock))
     if len(selections) >= MAX_SELECTIONS:
         selections.clear()
-    selections[reader] = (clock, _changes_at(pool, clock), pool)
+    selections[reader] = (clock, until, pool)
     return pool
 
 

@@ -62,6 +62,7 @@ class Ranked:
         relevance: Per pool place, what a floor tests; 0 to 1.
         parts: Per component and pool place, its contribution.
         now: The clock.
+        found: Per pool place, whether it would be eligible without a floor.
         reranked: By pool place, what a reranker said of it.
     """
 
@@ -71,11 +72,16 @@ class Ranked:
     relevance: Floats
     parts: Mapping[str, Floats]
     now: datetime
+    found: Bools
     reranked: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
 
     def hits(self) -> tuple[Hit, ...]:
         """Return what is recalled, best first."""
         return self.hits_at(self.order)
+
+    def unfloored(self, limit: int) -> Ints:
+        """Return the best pool places that are found without a floor, best first."""
+        return _ordered(self.pool, self.score, self.found, limit)
 
     def hits_at(self, slots: Ints) -> tuple[Hit, ...]:
         """Return the hits at some pool places, in their order."""
@@ -135,12 +141,13 @@ def rank(
     if biased is not None:
         parts["preference_bias"] = np.where(biased, bonus, 0.0)
         score = np.minimum(score + parts["preference_bias"], 1.0)
-    if cue.floor is not None:
-        eligible = eligible & ((relevance >= cue.floor) | structured)
     if pool.nearest:
         eligible = eligible & ~_shadowed(pool, cue)
+    found = eligible
+    if cue.floor is not None:
+        eligible = found & ((relevance >= cue.floor) | structured)
     order = _ordered(pool, score, eligible, cue.limit + runners_up)
-    return Ranked(pool, order, score, relevance, parts, now)
+    return Ranked(pool, order, score, relevance, parts, now, found)
 
 
 def standing(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
