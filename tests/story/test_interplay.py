@@ -9,6 +9,7 @@ from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.memory import Origin
 from memstrata.domain.scope import Scope
+from memstrata.domain.task import EVENT, TaskEvent
 from memstrata.domain.trust import Label, Source
 from memstrata.manager.erasing import Eraser
 from memstrata.manager.session_turns import SessionTurns
@@ -103,3 +104,82 @@ def test_what_is_refused_leaves_the_prompt_though_it_was_only_said(ana: MemoryMa
     left = triggers.before_model()
     assert left is not None
     assert "french" not in left.text
+
+
+def test_a_task_under_way_writes_nothing_of_before_its_user_was_erased(
+    world: Any, ana: MemoryManager
+) -> None:
+    task = ana.task("Find flights to Zorbville", ["ask Zorba"], ["never Zorbair"], name="trip")
+    task.start()
+    task.note("zorbium is dear")
+    task.add("user", f"I said zorbcheese. {'word ' * 2_000}")
+    task.add("user", f"I said zorbtalk. {'word ' * 2_000}")
+
+    ana.erase()
+    shown = task.prompt()
+    for _ in range(6):
+        task.add("user", f"All is well. {'word ' * 2_000}")
+    report = task.complete("Trains are quicker")
+
+    assert "zorb" not in shown.lower()
+    assert report.learning is not None
+    assert [memory.content for memory in ana.list()] == ["Trains are quicker"]
+    said = ana.session("task-trip").entries()
+    assert any(entry.entry.details.get(EVENT) == TaskEvent.FLUSHED for entry in said)
+    assert not any("zorb" in entry.entry.text.lower() for entry in said)
+    tool = ana.task("Book", name="trip")
+    tool.start()
+    assert tool.goal == "Book"
+
+
+def test_a_task_goes_on_with_what_is_before_it_when_only_its_session_ended(
+    ana: MemoryManager,
+) -> None:
+    session = ana.session("s")
+    task = session.memory.task("Find flights", name="trip")
+    task.start()
+    session.add("user", "Look for the cheapest one.")
+    session.end()
+    again = session.memory.session()
+
+    task.observe("search", "flight 7 is at noon", importance="critical")
+    report = task.complete()
+
+    assert "Find flights" not in again.entries()[0].entry.text
+    assert [outcome.stored for outcome in report.promoted] == [True]
+
+
+def test_a_task_that_was_over_is_not_cleaned_again_with_its_session(
+    world: Any, ana: MemoryManager
+) -> None:
+    first = ana.session("one")
+    done = first.memory.task("Deploy", name="deploy")
+    done.start()
+    done.complete()
+    running = ana.session("two").memory.task("Deploy again", name="deploy")
+    running.start()
+    scope = world.strata.manager(user="ana", task="deploy")
+    scope.remember("The second run waits for approval")
+
+    first.end()
+
+    assert [memory.content for memory in scope.list()] == ["The second run waits for approval"]
+
+
+@pytest.mark.parametrize("how", ["call", "idle", "background"])
+def test_a_session_of_a_task_leaves_its_user_the_same_whoever_ends_it(world: Any, how: str) -> None:
+    within = world.strata.manager(user="ana", task="trip", session="s")
+    session = within.session()
+    session.add("user", "I live in Lisbon.")
+
+    if how == "idle":
+        world.clock.advance(days=1)
+        world.strata.end_due_sessions()
+    elif how == "background":
+        world.clock.advance(seconds=5)
+        session.end()
+    else:
+        session.end()
+
+    found = world.strata.manager(user="ana").list()
+    assert [(memory.content, memory.scope) for memory in found] == [("Lisbon", ANA)]
