@@ -183,3 +183,20 @@ def test_a_session_of_a_task_leaves_its_user_the_same_whoever_ends_it(world: Any
 
     found = world.strata.manager(user="ana").list()
     assert [(memory.content, memory.scope) for memory in found] == [("Lisbon", ANA)]
+
+
+def test_what_the_user_refused_is_in_no_summary_of_a_session(ana: MemoryManager) -> None:
+    ana.refuse(key="location")
+    with ana.session("s") as session:
+        session.add("user", "I live in Zorbville, quite near the old harbour and its fish market.")
+        session.add("user", "My name is Ana, and I have two dogs, who are called Rex and Luna.")
+        session.add(
+            "user", "We walk a good deal, for half the day where the weather lets us do so."
+        )
+        session.add("assistant", "How is life in Zorbville?")
+        session.add("user", "I'm planning a trip to the Dolomites in June, with crowded huts.")
+        session.add("user", "Please always answer in short sentences, for I read on my phone.")
+
+    (summary,) = ana.list(filter={"category": "session_summary"})
+    assert "Dolomites" in summary.content
+    assert "Zorbville" not in summary.content
