@@ -547,3 +547,30 @@ def test_wrap_imports_no_sdk() -> None:
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("by", ["user", "admin"])
+def test_what_waits_to_be_captured_does_not_outlive_an_erasure(
+    strata: Strata, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    may_go_on, capture = threading.Event(), memstrata.MemoryManager.capture
+
+    def late(manager: Any, *said: Any, **named: Any) -> Any:
+        assert may_go_on.wait(10)
+        return capture(manager, *said, **named)
+
+    monkeypatch.setattr(memstrata.MemoryManager, "capture", late)
+    with ModelServer([saying("Hello!")]) as server:
+        client = memstrata.wrap(openai_client(server), user="ana", store=strata)
+        chat_of(client, messages=[{"role": "user", "content": STATED}])
+        assert client.memory.pending == 1
+        threading.Timer(0.2, may_go_on.set).start()
+
+        if by == "user":
+            strata.manager(user="ana").erase()
+        else:
+            strata.admin(by="root").erase("ana")
+
+        assert client.memory.flush(10)
+        client.memory.close()
+    assert facts(strata) == {}

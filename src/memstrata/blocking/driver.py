@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+from weakref import WeakSet
 
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.driving import SharedLoop
@@ -19,8 +20,19 @@ from memstrata.ports import Capability
 T = TypeVar("T")
 
 
+class Flushable(Protocol):
+    """What works beside its callers, and has to come to an end before the store does."""
+
+    def flush(self, timeout_s: float | None = None) -> bool:
+        """Wait until what was begun is done; returns whether it is."""
+
+
 class Driver:
-    """Runs coroutines to their end for callers without an event loop."""
+    """Runs coroutines to their end for callers without an event loop.
+
+    Attributes:
+        flushed: What works beside callers, for as long as anybody holds it.
+    """
 
     def __init__(self, services: Services) -> None:
         model, replica = services.model, services.replica
@@ -35,6 +47,12 @@ class Driver:
         self._location = services.store.location
         self._lock = threading.Lock()
         self._loop: SharedLoop | None = None
+        self.flushed: WeakSet[Flushable] = WeakSet()
+
+    def flush(self) -> None:
+        """Wait until what was begun beside callers is done."""
+        for worker in list(self.flushed):
+            worker.flush()
 
     def run(self, work: Coroutine[Any, Any, T], *, asks_model: bool = False) -> T:
         """Return the coroutine's result; ``asks_model`` tells that it may wait for a model."""

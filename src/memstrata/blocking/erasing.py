@@ -43,6 +43,7 @@ class ErasingVerbs:
 
     def erase(self, user: str | None = None) -> ErasureReceipt:
         """See :meth:`memstrata.AsyncMemoryManager.erase`."""
+        self._driver.flush()  # What was said before it goes with it.
         return self._driver.run(self._manager.erase(user))
 
     def erasure(self, user: str | None = None) -> ErasureReceipt | None:

@@ -6,13 +6,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, Self
-from weakref import WeakSet
+from typing import Any, Self
 
 from memstrata.agent import AgentResult, AsyncAgent, Effect
 from memstrata.audit import AuditReport
 from memstrata.blocking.carrying import AdminCarrying
-from memstrata.blocking.driver import Driver
+from memstrata.blocking.driver import Driver, Flushable
 from memstrata.blocking.hygiene import AdminHygiene
 from memstrata.blocking.manager import MemoryManager
 from memstrata.blocking.recording import AdminRecords
@@ -33,16 +32,9 @@ from memstrata.ports import KnowledgeSource
 from memstrata.strata import AsyncStrata
 
 
-class Flushable(Protocol):
-    """What works beside its callers, and has to come to an end before the store does."""
-
-    def flush(self, timeout_s: float | None = None) -> bool:
-        """Wait until what was begun is done; returns whether it is."""
-
-
 def flush_on_close(strata: Strata, worker: Flushable) -> None:
     """Have something flushed before a memstrata is closed, for as long as anybody holds it."""
-    strata._flushed.add(worker)
+    strata._driver.flushed.add(worker)
 
 
 class Agent:
@@ -102,6 +94,7 @@ class Admin(AdminCarrying, AdminHygiene, AdminRecords):
 
     def erase(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt:
         """See :meth:`memstrata.AsyncAdmin.erase`."""
+        self._driver.flush()  # What was said before it goes with it.
         return self._driver.run(self._admin.erase(user, org=org))
 
     def erasure(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt | None:
@@ -123,7 +116,6 @@ class Strata:
     def __init__(self, strata: AsyncStrata) -> None:
         self._strata = strata
         self._driver = Driver(strata.services)
-        self._flushed: WeakSet[Flushable] = WeakSet()
         # What readers did is written some time later, on a thread that has no loop either.
         strata.services.journal.driven_by(self._driver.run)
         strata.services.reindexing.driven_by(self._driver.run)
@@ -249,8 +241,7 @@ class Strata:
 
     def close(self) -> None:
         """See :meth:`memstrata.AsyncStrata.close`."""
-        for worker in list(self._flushed):
-            worker.flush()
+        self._driver.flush()
         self._driver.run(self._strata.close(), asks_model=True)
         self._driver.stop()
 

@@ -48,6 +48,8 @@ class Beside:
         before: Where it stood; None for one never looked at.
         finish_with: Says what is written with the batch.
         waiting: By place in the batch: the id of what was held back and is stored by it.
+        incarnation: Of the owner when a session was read that nobody had looked at; what was read
+            before an erasure is not written after it (FX-3).
         raced: Whether somebody else was there first; then nothing was written.
     """
 
@@ -55,6 +57,7 @@ class Beside:
     before: SessionStep | None
     finish_with: Finish
     waiting: Mapping[int, str] = field(default_factory=dict)
+    incarnation: bytes | None = None
     raced: bool = False
     _places: Sequence[int] | None = None
 
@@ -63,8 +66,10 @@ class Beside:
         self._places = places
 
     def has_raced(self, snapshot: Snapshot) -> bool:
-        """Whether somebody else went on with the session."""
-        self.raced = snapshot.session_step != self.before
+        """Whether somebody else went on with the session, or its owner was erased."""
+        incarnation = None if snapshot.head is None else snapshot.head.incarnation
+        is_other = self.before is None and incarnation != self.incarnation
+        self.raced = is_other or snapshot.session_step != self.before
         return self.raced
 
     def is_gone(self, place: int, snapshot: Snapshot) -> bool:

@@ -19,6 +19,7 @@ from memstrata.domain.scope import Principal
 from memstrata.domain.session import Logged
 from memstrata.domain.session_end import EndedBy, EndStep, SessionEndReport
 from memstrata.domain.session_progress import Progress
+from memstrata.domain.task import EVENT, TaskEvent
 from memstrata.domain.trust import Trust
 from memstrata.domain.turn import Turn
 from memstrata.manager.beside import Also, Finish
@@ -233,8 +234,7 @@ class SessionEnder:
     ) -> None:
         del by
         progress = standing.progress
-        named = [logged.entry.task for logged in await self._entries(turns, progress)]
-        tasks = tuple(dict.fromkeys(task for task in named if task is not None))
+        tasks = _left_open(await self._entries(turns, progress))
         if turns.owner.user is not None:
             for task in tasks:
                 await TaskEnder(self._services, self._principal).end(task, ())
@@ -323,6 +323,18 @@ class SessionEnder:
             usage=done.usage,
             diagnostics=tuple(dict.fromkeys(done.diagnostics)),
         )
+
+
+def _left_open(entries: Sequence[Logged]) -> tuple[str, ...]:
+    """Return the tasks of a session that have not said that they are over. One that has is clean:
+    what is in the scope of its name since is another run's, maybe in another session.
+    """
+    last: dict[str, object] = {}
+    for each in entries:
+        if each.entry.task is not None:
+            last[each.entry.task] = each.entry.details.get(EVENT)
+    over = (TaskEvent.COMPLETED, TaskEvent.ABANDONED)
+    return tuple(task for task, event in last.items() if event not in over)
 
 
 _Take = Callable[[SessionTurns, Standing, _Done, EndedBy], Awaitable[None]]

@@ -15,6 +15,7 @@ from memstrata.capture.clauses import MEMORY_CONTROL
 from memstrata.consolidation.support import Said, bears_out, claim_of, mentions
 from memstrata.domain.candidate_codec import decode_held, encode_held
 from memstrata.domain.change import HeldCandidate, Snapshot
+from memstrata.domain.consent import refusals_of
 from memstrata.domain.decision import (
     NO_USAGE,
     TURN_CATEGORY,
@@ -134,14 +135,18 @@ class Extractor:
         )
 
     async def unforgotten(self, told: Sequence[Turn]) -> list[Turn]:
-        """Return those of some turns that speak of nothing that was forgotten since (FX-3).
-
-        A summary would learn it anew.
+        """Return those of some turns that speak of nothing that was forgotten since (FX-3), nor of
+        what the user does not want remembered: a summary would learn it all the same.
         """
         said = [c for turn in told if turn.role is Role.USER for c in self._candidates(turn)]
         stated = [candidate for candidate in said if candidate.retracts is None]
         buried = await self._writer.tombstoned(stated) if stated else frozenset()
-        gone = [claim_of(each) for each in stated if buried.intersection(marks_of(each))]
+        refusals = refusals_of(await self._services.store.consents(self._principal.home.owner))
+        gone = [
+            claim_of(each)
+            for each in stated
+            if buried.intersection(marks_of(each)) or refusals.against(each)
+        ]
         heard = ((turn, Said(turn.text)) for turn in told)
         return [turn for turn, text in heard if not any(mentions(claim, text) for claim in gone)]
 

@@ -27,11 +27,14 @@ class Standing(NamedTuple):
         progress: How far it has come; of the run that a log which has grown begins.
         step: As it was read; what a turn compares with.
         record: Its log, or None where it has none.
+        incarnation: Of the owner before anything of a session was read that nobody has looked at
+            yet; None where a step tells, or for an owner of whom nothing is stored.
     """
 
     progress: Progress
     step: SessionStep | None
     record: SessionRecord | None
+    incarnation: bytes | None = None
 
     @property
     def entries(self) -> int:
@@ -67,13 +70,22 @@ class SessionTurns:
         services = self._services
         steps = await services.store.session_steps(self.owner, session=self.session)
         step = steps[0] if steps else None
+        incarnation = None if step else await self._incarnation()
         known = await services.sessions.sessions(self.owner)
         record = next((each for each in known if each.id == self.session), None)
         if step is None:
             started = None if record is None else record.started_at
-            return Standing(Progress(session=self.session, started_at=started), None, record)
+            progress = Progress(session=self.session, started_at=started)
+            return Standing(progress, None, record, incarnation)
         progress = progress_of(step, services.store.location)
         return Standing(_of_this_log(progress, record), step, record)
+
+    async def _incarnation(self) -> bytes | None:
+        """Return what tells whether the owner was erased since: steps would be gone with all else,
+        and there were none.
+        """
+        (head,) = await self._services.store.heads([self.owner])
+        return None if head is None else head.incarnation
 
     async def entries(self, *, after: int, limit: int) -> tuple[Logged, ...]:
         """Return entries of the log after a number, by number rising.
@@ -131,7 +143,7 @@ class SessionTurns:
             also = Also() if finish is None else finish(outcomes, held, snapshot, scribe)
             return also if also.steps else also._replace(steps=(after.recorded(now),))
 
-        beside = Beside(self.session, standing.step, finished, waiting or {})
+        beside = Beside(self.session, standing.step, finished, waiting or {}, standing.incarnation)
         outcomes = await self._writer.write_turn(self.owner, judgements, binding, beside=beside)
         return None if beside.raced else outcomes
 

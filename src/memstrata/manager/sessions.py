@@ -64,7 +64,10 @@ class AsyncSession:
         self._memory = memory
         self._name = name
         self._log = SessionLog(services, memory.principal.home.owner, name)
-        self._ender = SessionEnder(services, memory.principal)
+        # Whose the session is, is who it is ended for: a task's sessions are its user's, and leave
+        # the same whoever ends them.
+        self._whose = replace(memory.principal, home=memory.principal.home.owner)
+        self._ender = SessionEnder(services, self._whose)
         self._ends_on_close = ends_on_close
         self._has_ended = False
 
@@ -229,9 +232,9 @@ class AsyncSession:
         Raises:
             StoreError: If a store could not; called again it goes on from there.
         """
-        self._services.following.forget(self._memory.principal, self._name)
+        self._services.following.forget(self._whose, self._name)
         report = await self._ender.end(self._name)
-        self._services.departing.discard(self._memory.principal, self._name)
+        self._services.departing.discard(self._whose, self._name)
         self._log.forget()
         self._has_ended = True
         return report
@@ -264,8 +267,8 @@ class AsyncSession:
         if added.number == 0:
             self._services.counters.began_session()
         if self._ends_on_close:
-            self._services.departing.add(self._memory.principal, self._name)
-        self._services.following.noticed(self._memory.principal, self._name)
+            self._services.departing.add(self._whose, self._name)
+        self._services.following.noticed(self._whose, self._name)
         return added
 
     def _details(self, details: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from memstrata.domain.codec import decode
 from memstrata.domain.consent import RECALL_OFF, Refusals, refusals_of
 from memstrata.domain.cue import Cue
 from memstrata.domain.errors import StoreUnavailable
+from memstrata.domain.layer import Layer
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
@@ -150,7 +151,9 @@ class Sights:
             reader: The owner that the principal who asks belongs to.
         """
         is_off = reader in sight.off
-        if reader not in sight.owners and reader not in owners_of(cue.scopes):
+        is_read = reader in sight.owners or reader in owners_of(cue.scopes)
+        if not is_read or Layer.L1 in cue.layers:
+            # The log of a session is read past the index that would say so.
             is_off = await self.is_off(reader)
         if is_off:
             return Sight((), (), sight.now, sight.clock, (*sight.degraded, RECALL_OFF))

@@ -17,6 +17,7 @@ from memstrata.domain.candidate_codec import decode_held
 from memstrata.domain.decision import Candidate, Commit, Drop, Hold, Judgement
 from memstrata.domain.scope import Principal
 from memstrata.domain.session import EntryKind, Logged
+from memstrata.domain.trust import Trust
 from memstrata.domain.turn import Role, Turn
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
@@ -89,7 +90,11 @@ class Statements:
         found = [*(await self._read(session, *unread)).said]
         for each in map(decode_held, held):
             candidate = each.candidate
-            if candidate.scope == self._principal.home and FOR_THE_SESSION & {*each.reasons}:
+            # The user's word alone overrides: what a tool, a page or the agent said is held back
+            # for the same reasons, and is no correction of his (FX-5).
+            is_his = candidate.label.trust is Trust.USER and candidate.source.trust is Trust.USER
+            is_here = candidate.scope == self._principal.home
+            if is_his and is_here and FOR_THE_SESSION & {*each.reasons}:
                 number = candidate.origin.turn
                 place = _HELD if number is None else number
                 found.append(Stated(to_us(candidate.said_at or each.held_at), place, candidate))

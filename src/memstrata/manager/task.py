@@ -51,8 +51,7 @@ class AsyncTask:
     def __init__(
         self, services: Services, principal: Principal, log: TaskLog, given: Beginning
     ) -> None:
-        self._log = log
-        self._given = given
+        self._log, self._given = log, given
         self._run = TaskRun(services, log)
         self._counters, self._phase = services.counters, TaskPhase.STARTUP
         self._open: list[tuple[str, str]] = []
@@ -156,6 +155,7 @@ class AsyncTask:
             StoreError: If memory cannot be read and nothing is warm.
         """
         self._check("prompt")
+        await self._run.heed(self._triggers)
         pushed = await self._triggers.before_model()
         return self._state.to_prompt("" if pushed is None else pushed.text)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from memstrata.domain.decision import NO_USAGE
-from memstrata.domain.errors import InvalidInput
+from memstrata.domain.errors import InvalidInput, StoreUnavailable
 from memstrata.domain.session import Entry, Logged
 from memstrata.domain.task import TaskEvent
 from memstrata.domain.turn import Turn
@@ -15,6 +16,7 @@ from memstrata.language.extract import LEAST_CHARS, extract
 from memstrata.manager.services import Services
 from memstrata.manager.summarising import Summary, summarise
 from memstrata.manager.task_log import TaskLog
+from memstrata.manager.triggers import AsyncTriggers
 from memstrata.working.conversation import marked
 from memstrata.working.memory import WorkingMemory
 
@@ -55,6 +57,8 @@ class TaskRun:
         self.state = WorkingMemory(services.working_rules)
         self._services = services
         self._log = log
+        self._newest = -1
+        self._incarnation: bytes | None = None
 
     @property
     def about(self) -> str:
@@ -69,6 +73,9 @@ class TaskRun:
             StoreError: If the store could not; nothing was written.
         """
         logged = await self._log.append(entry, first=first)
+        if logged.number <= self._newest:
+            await self._begun_anew()
+        self._newest = logged.number
         self.state = self.state.after(logged, self._services.tokens.count)
         return logged
 
@@ -87,8 +94,10 @@ class TaskRun:
                 none and no goal.
             StoreError: If the store could not.
         """
+        self._incarnation = await self._owner()
         for _ in range(TRIES):
             self.state, length = await self._log.found()
+            self._newest = length - 1
             if self.state.progress.is_under_way:
                 if given.resume:
                     return False
@@ -106,6 +115,8 @@ class TaskRun:
     async def converse(self, entry: Entry) -> Talk:
         """Take in a turn of the talk; past the budget the older half is summarised (WM-6)."""
         await self.tell(entry)
+        if self.state.conversation.must_flush(self.state.rules):
+            await self._heed_erasure()
         rules, usage, noted = self.state.rules, NO_USAGE, list[str]()
         pressure = self.state.conversation.pressure(rules)
         while self.state.conversation.must_flush(rules):
@@ -114,6 +125,43 @@ class TaskRun:
             noted += made.diagnostics
         talk = self.state.conversation.shown(rules, pressure)
         return replace(talk, usage=usage, diagnostics=tuple(noted))
+
+    async def heed(self, triggers: AsyncTriggers) -> None:
+        """Let go of everything if the user was erased meanwhile, and have memory asked about what
+        is left: a receipt would keep the question. While the store is away nothing is asked of it.
+        """
+        with suppress(StoreUnavailable):
+            if await self._heed_erasure():
+                triggers.state_changed(self.about)
+
+    async def _begun_anew(self) -> None:
+        """Go on in another log of the session's name: the one before was dropped meanwhile, with
+        its session or with all that is known of its user.
+        """
+        self.state = replace(self.state, progress=replace(self.state.progress, first=-1))
+        await self._heed_erasure()
+
+    async def _heed_erasure(self) -> bool:
+        """Let go of everything if the user was erased meanwhile, and return whether it was: what
+        working memory still holds would be written down again, in a summary of the talk for one
+        (FX-3).
+        """
+        before, self._incarnation = self._incarnation, await self._owner()
+        if before == self._incarnation or not await self._is_gone():
+            return False
+        run = replace(self.state.progress, first=-1, ending=None, learning="")
+        self.state = WorkingMemory(self.state.rules, progress=run)
+        return True
+
+    async def _owner(self) -> bytes | None:
+        """Return what an erasure draws anew; None for a user of whom nothing is stored."""
+        (head,) = await self._services.store.heads([self._log.home])
+        return None if head is None else head.incarnation
+
+    async def _is_gone(self) -> bool:
+        """Whether the entry with which the run began is not in the log any more."""
+        entries, _ = await self._log.entries()
+        return not any(each.entry.details.get("run") == self.state.progress.run for each in entries)
 
     async def _flush(self) -> Summary:
         """Summarise the older half of the talk; what it said is in the log, word by word."""

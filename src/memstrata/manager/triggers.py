@@ -163,7 +163,9 @@ class AsyncTriggers:
             return True
         if await self._reader.is_off() is not (RECALL_OFF in pushed.receipt.degraded):
             return False
-        ids = [i.memory.id for i in pushed.items if i.memory.version > NOT_STORED]
+        if any(item.memory.version == NOT_STORED for item in pushed.items):
+            return False  # of what was only said in the session a look alone tells what is refused
+        ids = [item.memory.id for item in pushed.items]
         found = await self._reader.all_known(ids, pushed.receipt.cue.scopes)
         live = [m for m in found if m.status in (Status.ACTIVE, Status.REVIEW)]
         self._heads = heads

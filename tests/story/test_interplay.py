@@ -1,0 +1,202 @@
+"""What goes wrong only between the parts: sessions beside erasure, consent, trust and tasks."""
+
+from typing import Any
+
+import pytest
+
+from memstrata import MemoryManager
+from memstrata.domain.consent import RECALL_OFF
+from memstrata.domain.decision import Candidate, Proposer
+from memstrata.domain.memory import Origin
+from memstrata.domain.scope import Scope
+from memstrata.domain.task import EVENT, TaskEvent
+from memstrata.domain.trust import Label, Source
+from memstrata.manager.erasing import Eraser
+from memstrata.manager.session_turns import SessionTurns
+
+ANA = Scope.of_user("default", "ana")
+
+
+@pytest.fixture
+def world(new_world: Any) -> Any:
+    return new_world()
+
+
+@pytest.fixture
+def ana(world: Any) -> MemoryManager:
+    return world.strata.manager(user="ana")  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
+def test_what_was_read_of_a_session_before_an_erasure_is_not_written_after_it(
+    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
+) -> None:
+    if is_known:
+        ana.remember("Ana reads on a phone")
+    session = ana.session("s")
+    session.add("user", "I live in Zorbville.")
+    take, left = SessionTurns.take, [True]
+
+    async def erased_before(turns: SessionTurns, *given: Any, **named: Any) -> Any:
+        if left and left.pop():
+            await Eraser(world.strata.services, ana.principal).erase(ANA)
+        return await take(turns, *given, **named)
+
+    monkeypatch.setattr(SessionTurns, "take", erased_before)
+    session.end()
+
+    assert ana.list() == ()
+    assert ana.sessions() == ()
+
+
+@pytest.mark.parametrize(
+    "source", [Source.EXTERNAL, Source.UNKNOWN, Source.AGENT_INFERRED, Source.TOOL_VERIFIED]
+)
+def test_what_others_said_is_no_correction_of_the_user_while_it_waits(
+    ana: MemoryManager, source: Source
+) -> None:
+    ana.remember("Berlin", key="location")
+    session = ana.session("s")
+    proposed = Candidate(
+        content="Zorbville",
+        scope=ANA,
+        source=source,
+        proposer=Proposer.MODEL,
+        label=Label(source.trust),
+        category="session_note",
+        key="location",
+        quote="Zorbville",
+        confidence=0.9,
+        origin=Origin(session="s"),
+    )
+    (outcome,) = session.memory.propose([proposed])
+    assert outcome.reasons == ("session_only_category",)
+
+    found = session.memory.recall("location", limit=50)
+
+    assert [hit.memory.content for hit in found] == ["Berlin"]
+
+
+def test_while_recall_is_off_a_session_is_not_searched_either(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "I live in Zorbville.")
+    assert session.search("Zorbville").hits
+
+    ana.set_recall(on=False)
+
+    found = session.search("Zorbville")
+    assert (found.hits, found.degraded) == ((), (RECALL_OFF,))
+    reply = session.memory.call_search_tool({"query": "Zorbville", "layer": "l1"})
+    assert "Zorbville" not in reply.text
+    assert session.memory.recall("Zorbville", layer=["l2", "l3"]).degraded == (RECALL_OFF,)
+
+
+def test_what_is_refused_leaves_the_prompt_though_it_was_only_said(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "Please answer in French.")
+    triggers = session.memory.triggers("In which language?")
+    shown = triggers.before_model()
+    assert shown is not None
+    assert "french" in shown.text
+
+    ana.refuse(key=str(shown.items[0].memory.key))
+
+    left = triggers.before_model()
+    assert left is not None
+    assert "french" not in left.text
+
+
+def test_a_task_under_way_writes_nothing_of_before_its_user_was_erased(
+    world: Any, ana: MemoryManager
+) -> None:
+    task = ana.task("Find flights to Zorbville", ["ask Zorba"], ["never Zorbair"], name="trip")
+    task.start()
+    task.note("zorbium is dear")
+    task.add("user", f"I said zorbcheese. {'word ' * 2_000}")
+    task.add("user", f"I said zorbtalk. {'word ' * 2_000}")
+
+    ana.erase()
+    shown = task.prompt()
+    for _ in range(6):
+        task.add("user", f"All is well. {'word ' * 2_000}")
+    report = task.complete("Trains are quicker")
+
+    assert "zorb" not in shown.lower()
+    assert report.learning is not None
+    assert [memory.content for memory in ana.list()] == ["Trains are quicker"]
+    said = ana.session("task-trip").entries()
+    assert any(entry.entry.details.get(EVENT) == TaskEvent.FLUSHED for entry in said)
+    assert not any("zorb" in entry.entry.text.lower() for entry in said)
+    tool = ana.task("Book", name="trip")
+    tool.start()
+    assert tool.goal == "Book"
+
+
+def test_a_task_goes_on_with_what_is_before_it_when_only_its_session_ended(
+    ana: MemoryManager,
+) -> None:
+    session = ana.session("s")
+    task = session.memory.task("Find flights", name="trip")
+    task.start()
+    session.add("user", "Look for the cheapest one.")
+    session.end()
+    again = session.memory.session()
+
+    task.observe("search", "flight 7 is at noon", importance="critical")
+    report = task.complete()
+
+    assert "Find flights" not in again.entries()[0].entry.text
+    assert [outcome.stored for outcome in report.promoted] == [True]
+
+
+def test_a_task_that_was_over_is_not_cleaned_again_with_its_session(
+    world: Any, ana: MemoryManager
+) -> None:
+    first = ana.session("one")
+    done = first.memory.task("Deploy", name="deploy")
+    done.start()
+    done.complete()
+    running = ana.session("two").memory.task("Deploy again", name="deploy")
+    running.start()
+    scope = world.strata.manager(user="ana", task="deploy")
+    scope.remember("The second run waits for approval")
+
+    first.end()
+
+    assert [memory.content for memory in scope.list()] == ["The second run waits for approval"]
+
+
+@pytest.mark.parametrize("how", ["call", "idle", "background"])
+def test_a_session_of_a_task_leaves_its_user_the_same_whoever_ends_it(world: Any, how: str) -> None:
+    within = world.strata.manager(user="ana", task="trip", session="s")
+    session = within.session()
+    session.add("user", "I live in Lisbon.")
+
+    if how == "idle":
+        world.clock.advance(days=1)
+        world.strata.end_due_sessions()
+    elif how == "background":
+        world.clock.advance(seconds=5)
+        session.end()
+    else:
+        session.end()
+
+    found = world.strata.manager(user="ana").list()
+    assert [(memory.content, memory.scope) for memory in found] == [("Lisbon", ANA)]
+
+
+def test_what_the_user_refused_is_in_no_summary_of_a_session(ana: MemoryManager) -> None:
+    ana.refuse(key="location")
+    with ana.session("s") as session:
+        session.add("user", "I live in Zorbville, quite near the old harbour and its fish market.")
+        session.add("user", "My name is Ana, and I have two dogs, who are called Rex and Luna.")
+        session.add(
+            "user", "We walk a good deal, for half the day where the weather lets us do so."
+        )
+        session.add("assistant", "How is life in Zorbville?")
+        session.add("user", "I'm planning a trip to the Dolomites in June, with crowded huts.")
+        session.add("user", "Please always answer in short sentences, for I read on my phone.")
+
+    (summary,) = ana.list(filter={"category": "session_summary"})
+    assert "Dolomites" in summary.content
+    assert "Zorbville" not in summary.content
