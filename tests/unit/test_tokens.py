@@ -99,7 +99,8 @@ def test_any_function_counts(tmp_path: Path) -> None:
         assert strata.services.tokens is mine
     for wrong in (5, "cl100k"):
         with pytest.raises(memstrata.ConfigurationError, match="tokens must be"):
-            memstrata.open(":memory:", tokens=cast("Any", wrong))
+            memstrata.open(tmp_path / "m.db", tokens=cast("Any", wrong))
+    assert not [*tmp_path.iterdir()], "nothing was opened for it"
 
 
 @pytest.mark.parametrize("content", [None, b"{}", b"\xff", b"[1"])
