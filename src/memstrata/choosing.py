@@ -114,11 +114,18 @@ def choose_tokens(
     """Return the counter that was handed in, else the settings' tokenizer, else the estimate.
 
     Raises:
-        ConfigurationError: If the tokenizer's file cannot be read.
+        ConfigurationError: If the tokenizer's file cannot be read, or what was handed in does not
+            count.
         MissingExtra: If its library is not installed.
     """
+    if callable(given):
+        return CountedBy(given)
+    if given is not None and not hasattr(given, "counter_id"):
+        raise ConfigurationError(
+            f"tokens must be a TokenCounter or a function that counts, not {type(given).__name__}"
+        )
     if given is not None:
-        return CountedBy(given) if callable(given) else given
+        return given
     return TokenEstimate() if settings.tokenizer is None else TokenizerFile(settings.tokenizer)
 
 

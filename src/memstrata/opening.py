@@ -205,8 +205,11 @@ def choose_remote(
     """
     if remote is None:
         raise ConfigurationError(
-            "mode synced exchanges a store with another: name it by remote= or MEMSTRATA_REMOTE"
+            "mode synced exchanges a store with another: name it by remote=, --remote or "
+            "MEMSTRATA_REMOTE"
         )
+    if not isinstance(remote, (str, os.PathLike)):
+        raise ConfigurationError(f"remote must be a path or a URL, not {type(remote).__name__}")
     place = place_of(os.fspath(remote))
     is_file = isinstance(place, Path)
     here = Path(store.location).resolve() if is_file else store.location

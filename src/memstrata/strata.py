@@ -112,8 +112,8 @@ class AsyncStrata:
                 organisation, ``/org/acme/user/ana/`` for one user.
 
         Raises:
-            InvalidInput: If its name cannot be one, is taken, or there are 100 already; or if it
-                asks others over a network and this is incognito.
+            InvalidInput: If it is no source, its name cannot be one, is taken, or there are 100
+                already; or if it asks others over a network and this is incognito.
             InvalidScope: If the scope is none.
         """
         self._services.library.add(source, Scope.parse(scope))
@@ -353,13 +353,13 @@ class AsyncStrata:
             await self._services.sessions.close()
             self._services.records.store.close()
             await self._services.store.close()
-        self._services.library.close()
         self._services.hot.clear()
         self._services.indexes.clear()  # what is warm must not answer for a store that is gone
         for close in self._services.closers:
             close()
         if self._services.model is not None:
             await self._services.model.close()
+        self._services.library.close()  # last: sources are the host's, and may fail to close
 
     async def __aenter__(self) -> Self:
         await self.deliver_outbox()

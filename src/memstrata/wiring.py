@@ -157,7 +157,7 @@ def assemble(
     if hidden:
         chosen, alarm = _hidden(chosen, clock, alarm, closers)
     rules = _rules_of(chosen)
-    policies = PolicyBook(chosen.policy)
+    policies, counter = PolicyBook(chosen.policy), choose_tokens(chosen, tokens)
     models = choose_models(chosen, embedder, reranker, hidden=hidden)
     indexes = IndexCache(Indexer(models.embedder), budget_bytes=chosen.index_budget_mb * _MIB)
     rings = alarm or (SystemAlarm() if clock is None else None)
@@ -170,7 +170,7 @@ def assemble(
         records = open_records(target, chosen, store, keys=keys)
     time, (aside, beside) = clock or SystemClock(), _asides(store, models, inline=inline)
     remaker = Remaker(store, indexes, time, aside, policies.ceilings_of)
-    counters, counter = Counters(time), choose_tokens(chosen, tokens)
+    counters = Counters(time)
     language = choose_model(chosen, model, time.monotonic, hidden=hidden)
     how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
     opens = partial(assemble, embedder=models.embedder, **how)

@@ -95,8 +95,12 @@ def test_every_verb_of_the_command_line_is_documented() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     verbs = {str(command.name or command.callback.__name__) for command in app.registered_commands}
     for group in app.registered_groups:
+        if group.typer_instance.info.invoke_without_command is True:
+            verbs.add(str(group.name))
         for command in group.typer_instance.registered_commands:
             verbs.add(f"{group.name} {command.name or command.callback.__name__}")
 
+    listed = re.findall(r"`([^`]+)`", readme.split("The verbs: ")[1].split("`--json`")[0])
+
     assert verbs
-    assert not {verb for verb in verbs if f"`{verb}`" not in readme}
+    assert sorted(listed) == sorted(verbs), "the README lists each verb once"

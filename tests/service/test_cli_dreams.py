@@ -55,6 +55,13 @@ def test_an_undo_that_leaves_something_tells_so_by_its_exit_code(cli: Run, lived
     assert "left: forgotten" in undone.stdout
 
 
+def test_where_there_is_nothing_to_dream_of_it_says_so(cli: Run) -> None:
+    for words in (["dream"], ["dream", "--dry-run"]):
+        told = cli(*words)
+        assert told.returncode == 0
+        assert told.stdout == "nothing to consolidate of /global/org/default/user/ana/\n"
+
+
 def test_without_dreams_the_list_says_so(cli: Run) -> None:
     assert "no dreams yet" in cli("dream", "list").stdout
 

@@ -69,5 +69,5 @@ def test_a_session_is_ended_by_its_name(cli: Run, monkeypatch: pytest.MonkeyPatc
 
     done = cli("session", "end", "t7")
 
-    expected = "t7 ended: 3 entries, no summary, promoted: nothing, 1 kept for another session\n"
-    assert done.stdout == expected
+    told = "3 entries, 0 stored, no summary, promoted: nothing, 1 kept for another session"
+    assert done.stdout == f"t7 ended: {told}\n"

@@ -28,6 +28,7 @@ from memstrata import (
     Receipt,
     SourceReport,
     SourceUnavailable,
+    StoreUnavailable,
 )
 from memstrata.blocking import Strata
 from memstrata.domain.memory import PASSAGE_CATEGORY
@@ -695,12 +696,42 @@ def test_a_name_that_cannot_be_cited_is_refused(strata: Strata, name: Any) -> No
         strata.add_source(Said(name))
 
 
+@pytest.mark.parametrize("source", [5, "handbook", None, object()])
+def test_what_is_no_source_is_refused(strata: Strata, source: Any) -> None:
+    with pytest.raises(InvalidInput, match="source: must be a KnowledgeSource"):
+        strata.add_source(source)
+
+
+@pytest.mark.parametrize("seconds", ["5", None, True, -1, float("nan")])
+def test_a_time_to_wait_is_a_number(ana: MemoryManager, seconds: Any) -> None:
+    with pytest.raises(InvalidInput, match="within_s"):
+        ana.knowledge(within_s=seconds)
+
+
 def test_sources_are_closed_with_what_they_were_added_to() -> None:
     source = Said("port")
     with Strata(assemble(IN_MEMORY, inline=True)) as strata:
         strata.add_source(source)
 
     assert source.is_closed
+
+
+def test_a_source_that_cannot_be_closed_leaves_nothing_else_open() -> None:
+    class Stuck(Said):
+        def close(self) -> None:
+            raise OSError("stuck")
+
+    other = Said("port")
+    strata = Strata(assemble(IN_MEMORY, inline=True))
+    strata.add_source(other)
+    strata.add_source(Stuck("stuck"))
+
+    with pytest.raises(OSError, match="stuck"):
+        strata.close()
+
+    assert other.is_closed
+    with pytest.raises(StoreUnavailable):
+        strata.manager(user="ana").list()
 
 
 def test_folders_of_the_settings_are_for_everybody(

@@ -141,6 +141,32 @@ def test_an_imported_transcript_ends_like_any_session_and_a_replay_adds_nothing(
     assert talk.contents(key="location") == ["Lisbon"]
 
 
+@pytest.mark.parametrize(
+    ("turns", "error", "said"),
+    [
+        (5, memstrata.InvalidInput, "turns"),
+        (["I live in Lisbon."], memstrata.InvalidInput, r"turns\[0\]"),
+        ([memstrata.Draft("I live in Lisbon.")], memstrata.InvalidInput, "name the session"),
+        (
+            [memstrata.Draft("I live in Lisbon.", session="a\0b")],
+            memstrata.InvalidScope,
+            "session",
+        ),
+    ],
+)
+def test_a_transcript_whose_turns_are_of_no_session_is_refused(talk, world, turns, error, said):
+    alice = world.strata.manager(user="alice")
+
+    with pytest.raises(error, match=said):
+        alice.end_transcript(turns)
+
+    assert not talk.memories()
+    (report,) = world.strata.manager(user="alice", session="monday").end_transcript(
+        [memstrata.Draft("I live in Lisbon.", metadata={"role": "user"})]
+    )
+    assert (report.session, report.entries) == ("monday", 1)
+
+
 def test_a_transcript_that_has_grown_adds_what_is_new(talk, world):
     alice = world.strata.manager(user="alice")
     alice.end_transcript(drafts(*STORY))

@@ -100,9 +100,25 @@ def test_a_principal_without_a_user_has_its_own_session_and_no_other(world: Any)
 def test_a_session_needs_a_name_that_is_one(ana: MemoryManager) -> None:
     with pytest.raises(memstrata.InvalidInput, match="name the session"):
         ana.session()
-    for name in ("", "a/b", "a b", "x" * 129, "%"):
+    for name in ("", " ", "a\nb", "a\u202eb", " a", "x" * 513, "\ud800"):
         with pytest.raises(memstrata.InvalidScope):
             ana.session(name)
+
+
+@pytest.mark.parametrize("name", ["2023/05/08: call", "conv-26/S1", "../../etc", "100 %", "none"])
+def test_a_conversation_may_have_any_visible_name_wherever_it_is_named(
+    world: Any, name: str
+) -> None:
+    ana = world.strata.manager(user="ana")
+    ana.session(name).add("user", "I live in Lisbon.")
+
+    assert texts(world.strata.manager(user="ana", session=name).session()) == ["I live in Lisbon."]
+    assert [one.name for one in ana.sessions()] == [name]
+    assert ana.session(name).end().entries == 1
+    assert ana.sessions() == ()
+    guest = world.strata.manager(session="walk-in")
+    with pytest.raises(memstrata.InvalidInput, match="without a user"):
+        guest.session(name)
 
 
 @pytest.mark.parametrize(

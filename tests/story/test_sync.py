@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -592,6 +592,8 @@ def test_many_memories_go_in_several_turns(devices: Devices) -> None:
 def test_a_mode_without_a_remote_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="MEMSTRATA_REMOTE"):
         memstrata.open(tmp_path / "m.db", mode="synced")
+    with pytest.raises(ConfigurationError, match="not int"):
+        memstrata.open(tmp_path / "m.db", mode="synced", remote=cast("Any", 5))
 
 
 def test_a_store_is_no_replica_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

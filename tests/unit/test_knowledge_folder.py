@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -288,6 +289,9 @@ def test_names_of_what_cannot_be_read_are_bounded(
 def test_what_is_no_folder_is_refused_at_once_and_one_that_goes_later_when_it_is_asked(
     tmp_path: Path,
 ) -> None:
+    for wrong in ("", 5, None):
+        with pytest.raises(ConfigurationError, match="named by its path"):
+            FolderSource(cast("Any", wrong))
     with pytest.raises(ConfigurationError, match="no folder of documents"):
         FolderSource(tmp_path / "nowhere")
     folder = tmp_path / "docs"

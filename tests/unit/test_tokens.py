@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -97,6 +97,10 @@ def test_any_function_counts(tmp_path: Path) -> None:
     mine = CountedBy(len, "letters 1")
     with memstrata.open(":memory:", tokens=mine) as strata:
         assert strata.services.tokens is mine
+    for wrong in (5, "cl100k"):
+        with pytest.raises(memstrata.ConfigurationError, match="tokens must be"):
+            memstrata.open(tmp_path / "m.db", tokens=cast("Any", wrong))
+    assert not [*tmp_path.iterdir()], "nothing was opened for it"
 
 
 @pytest.mark.parametrize("content", [None, b"{}", b"\xff", b"[1"])

@@ -110,7 +110,7 @@ class FolderSource:
         Raises:
             ConfigurationError: If it is no folder.
         """
-        self.folder = Path(folder).expanduser().absolute()
+        self.folder = _path(folder).expanduser().absolute()
         if not self.folder.is_dir():
             raise ConfigurationError(f"{self.folder}: no folder of documents is there")
         self.folder = self.folder.resolve()
@@ -300,3 +300,10 @@ def _location(path: Path) -> str:
 
 def _why(error: OSError) -> str:
     return error.strerror or type(error).__name__
+
+
+def _path(named: object) -> Path:
+    # An empty name would be the directory that the process happens to be in.
+    if not isinstance(named, (str, os.PathLike)) or not os.fspath(named):
+        raise ConfigurationError("a folder of documents is named by its path")
+    return Path(named)

@@ -71,17 +71,22 @@ def listed(
 
 def diff(dream: Dream) -> str:
     """Return a dream as people read it: what gives way, what stands, and why."""
+    if not dream.items and not dream.id:
+        return "\n".join([f"nothing to consolidate of {dream.owner}", *_asked(dream)])
     head = f"dream {dream.id or '(proposed)'} of {dream.owner}: {dream.status}"
     counted = f"{len(dream.done)} {DONE[dream.status]}, {len(dream.left)} left"
     lines = [head, counted, *(line for item in dream.items for line in _item(item))]
     if dream.more:
         lines.append(f"{dream.more:,} more are left to the next dream")
+    return "\n".join([*lines, *_asked(dream)])
+
+
+def _asked(dream: Dream) -> Iterator[str]:
     if dream.usage.model_calls:
         used = dream.usage
         tokens = used.input_tokens + used.output_tokens
-        lines.append(f"the language model: {used.model_calls} calls, {tokens:,} tokens")
-    lines += [f"the language model: {name}" for name in dream.diagnostics]
-    return "\n".join(lines)
+        yield f"the language model: {used.model_calls} calls, {tokens:,} tokens"
+    yield from (f"the language model: {name}" for name in dream.diagnostics)
 
 
 def _item(item: DreamItem) -> Iterator[str]:

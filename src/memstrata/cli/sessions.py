@@ -148,7 +148,8 @@ def _ended(value: SessionEndReport) -> str:
         return f"{visible(value.session)} had ended before"
     summary = "no summary" if value.summary is None else f"summary {value.summary.kind}"
     promoted = ", ".join(f"{outcome.kind}" for outcome in value.promoted) or "nothing"
-    parts = [f"{value.entries} entries", summary, f"promoted: {promoted}"]
+    stored = f"{value.counts.get('stored', 0)} stored"
+    parts = [f"{value.entries} entries", stored, summary, f"promoted: {promoted}"]
     parts += [f"{value.kept} kept for another session"] if value.kept else []
     parts += [f"{value.let_go} let go"] if value.let_go else []
     parts += [f"note: {note}" for note in value.diagnostics]

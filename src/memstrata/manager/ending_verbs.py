@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from memstrata.domain.errors import InvalidInput
 from memstrata.domain.given import enum_member, moment
 from memstrata.domain.memory import Draft
-from memstrata.domain.scope import Principal
+from memstrata.domain.scope import Principal, checked_session
 from memstrata.domain.session import Entry, EntryKind
 from memstrata.domain.session_codec import encode_entry
 from memstrata.domain.session_end import EndedBy, SessionEndReport
 from memstrata.domain.turn import Role
 from memstrata.domain.value import to_us
+from memstrata.manager.asking import sequence
 from memstrata.manager.ending import SessionEnder
 from memstrata.manager.services import Services
 from memstrata.manager.session_log import cleaned
 from memstrata.manager.session_turns import SessionTurns
+from memstrata.manager.sessions import within
 
 PAGE = 500
 """Turns that are logged in one transaction."""
@@ -45,18 +48,28 @@ class AsyncEndingVerbs:
             What came of each session, in the order in which they appear.
 
         Raises:
-            InvalidInput: If a time or a role is none.
+            InvalidInput: If a turn is none, or is of no session and the manager is within none;
+                or if a time or a role is none.
+            InvalidScope: If the name of a session is malformed.
             StoreError: If a store could not; called again it goes on from there.
         """
         sessions: dict[str, list[Draft]] = {}
-        for turn in turns:
-            sessions.setdefault(str(turn.session or self._principal.session), []).append(turn)
+        for place, turn in enumerate(sequence("turns", turns)):
+            sessions.setdefault(self._named(place, turn), []).append(turn)
         ender = SessionEnder(self._services, self._principal)
         reports = []
         for name, drafts in sessions.items():
             await self._log(name, sorted(drafts, key=lambda draft: draft.turn or 0))
             reports.append(await ender.end(name, ended_by=EndedBy.IMPORT))
         return tuple(reports)
+
+    def _named(self, place: int, turn: object) -> str:
+        """Return the session of a turn; one without a name would be everybody's."""
+        if not isinstance(turn, Draft):
+            raise InvalidInput(f"turns[{place}]", f"must be a Draft, not {type(turn).__name__}")
+        if turn.session is None:
+            return str(within(self._principal, None).session)
+        return checked_session(turn.session)
 
     async def _log(self, session: str, drafts: Sequence[Draft]) -> None:
         """Log the turns that a session has not had."""

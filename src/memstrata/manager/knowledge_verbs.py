@@ -29,10 +29,16 @@ class AsyncKnowledgeVerbs:
         Raises:
             InvalidInput: If the time is out of range.
         """
-        if isinstance(within_s, bool) or not 0 <= within_s <= MAX_WAIT_S:
+        if not _is_time(within_s):
             raise InvalidInput("within_s", f"must be a number from 0 to {MAX_WAIT_S:,.0f}")
         library, scopes = self._services.library, self._principal.home.lineage
         if within_s:
             begun = library.begin("", scopes, within_s=within_s, remote=False)
             await library.end(begun)
         return library.reports(scopes)
+
+
+def _is_time(raw: object) -> bool:
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)):
+        return False
+    return 0 <= raw <= MAX_WAIT_S

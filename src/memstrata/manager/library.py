@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -165,9 +166,11 @@ class Library:
         """Register a source for who may read a scope; it is asked with the next read.
 
         Raises:
-            InvalidInput: If its name cannot be one, is taken, or there are too many; or if it asks
-                others over a network and nothing may.
+            InvalidInput: If it is no source, its name cannot be one, is taken, or there are too
+                many; or if it asks others over a network and nothing may.
         """
+        if not all(hasattr(source, name) for name in ("name", "capabilities", "look", "close")):
+            raise InvalidInput("source", f"must be a KnowledgeSource, not {type(source).__name__}")
         name = check_source_name(source.name)
         if self._is_hidden and Capability.REMOTE in source.capabilities:
             raise InvalidInput("source", "incognito asks nobody over a network")
@@ -296,12 +299,13 @@ class Library:
         return tuple(map(_report, self.of(scopes)))
 
     def close(self) -> None:
-        """Close every source; twice does no harm."""
+        """Close every source, also where one fails to; twice does no harm."""
         with self._lock:
             kept, self._kept = [*self._kept.values()], {}
             self._recalled.clear()
-        for each in kept:
-            each.source.close()
+        with ExitStack() as closing:
+            for each in kept:
+                closing.callback(each.source.close)
 
     def _ask(self, kept: Kept, query: str, within_s: float) -> Future[Answer] | None:
         """Begin to ask a source; a catalogue that is being asked is waited for, not asked again."""

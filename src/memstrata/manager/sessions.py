@@ -14,7 +14,7 @@ from memstrata.domain.errors import InvalidInput, SessionEnded
 from memstrata.domain.given import enum_member, moment
 from memstrata.domain.memory import Importance
 from memstrata.domain.recall import Recall
-from memstrata.domain.scope import Principal
+from memstrata.domain.scope import Principal, checked_session
 from memstrata.domain.session import Entry, EntryKind, LoggedEntry
 from memstrata.domain.session_end import SessionEndReport
 from memstrata.domain.turn import Role
@@ -289,11 +289,12 @@ def within(principal: Principal, name: str | None) -> Principal:
     """
     named = principal.session if name is None else name
     if named is None:
-        raise InvalidInput("name", "name the session, as in memory.session('thread-7')")
+        raise InvalidInput("name", "name the session: memory.session('thread-7'), --session")
     if principal.home.session is not None and named != principal.home.session:
         raise InvalidInput("name", "a principal without a user is its session; name a user too")
-    checked = Principal.resolve(org=principal.home.org, session=named).session
-    return replace(principal, session=checked)
+    if principal.home.session is not None:
+        return principal
+    return replace(principal, session=checked_session(named))
 
 
 def _written(result: object) -> object:
