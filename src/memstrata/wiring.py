@@ -157,6 +157,8 @@ def assemble(
     if hidden:
         chosen, alarm = _hidden(chosen, clock, alarm, closers)
     rules = _rules_of(chosen)
+    time = clock or SystemClock()
+    language = choose_model(chosen, model, time.monotonic, hidden=hidden)
     policies, counter = PolicyBook(chosen.policy), choose_tokens(chosen, tokens)
     models = choose_models(chosen, embedder, reranker, hidden=hidden)
     indexes = IndexCache(Indexer(models.embedder), budget_bytes=chosen.index_budget_mb * _MIB)
@@ -165,15 +167,14 @@ def assemble(
     store: MemoryStore = DictStore()
     if not hidden:
         store = open_store(target, chosen, inline=inline, filling=filling, keys=keys)
-    with closing_if_it_fails(store):
-        hold_to_store(policies, store)
-        records = open_records(target, chosen, store, keys=keys)
-    time, (aside, beside) = clock or SystemClock(), _asides(store, models, inline=inline)
-    remaker = Remaker(store, indexes, time, aside, policies.ceilings_of)
-    counters = Counters(time)
-    language = choose_model(chosen, model, time.monotonic, hidden=hidden)
     how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
     opens = partial(assemble, embedder=models.embedder, **how)
+    with closing_if_it_fails(store):
+        hold_to_store(policies, store)
+        replica = _replica(mode, remote, store, chosen, opens, _patient_beside(clock, alarm))
+        records = open_records(target, chosen, store, keys=keys)
+    aside, beside = _asides(store, models, inline=inline)
+    remaker, counters = Remaker(store, indexes, time, aside, policies.ceilings_of), Counters(time)
     services = Services(
         store=store,
         indexes=indexes,
@@ -201,7 +202,7 @@ def assemble(
         housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
         idling=idle_rounds(idling or _patient_without(clock, alarm)),
         coded=cast("CodedStore", store) if Capability.CODED in store.capabilities else None,
-        replica=_replica(mode, remote, store, chosen, opens, _patient_beside(clock, alarm)),
+        replica=replica,
         **rules,
     )
     return AsyncStrata(_at_work(services))

@@ -200,3 +200,26 @@ def test_what_the_user_refused_is_in_no_summary_of_a_session(ana: MemoryManager)
     (summary,) = ana.list(filter={"category": "session_summary"})
     assert "Dolomites" in summary.content
     assert "Zorbville" not in summary.content
+
+
+def test_what_was_only_said_so_far_is_forgotten_and_not_learned_later(ana: MemoryManager) -> None:
+    session = ana.session("s")
+    session.add("user", "I live in Zorbville.")
+
+    outcome = session.memory.forget(key="location")
+
+    assert outcome.kind == "forgotten"
+    assert not session.memory.recall("where does the user live?").hits
+    session.end()
+    assert ana.list(filter={"key": "location"}) == ()
+
+
+def test_what_the_user_tells_a_task_is_looked_at_soon_after(world: Any, ana: MemoryManager) -> None:
+    within = ana.session("s").memory
+    task = within.task("Book a trip", name="trip")
+    task.start()
+    task.add("user", "I live in Lisbon.")
+
+    world.clock.advance(seconds=5)
+
+    assert [memory.content for memory in ana.list(filter={"key": "location"})] == ["Lisbon"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from memstrata.capture.drafts import MAX_ORIGIN_BYTES, flag
@@ -12,6 +13,7 @@ from memstrata.domain.scope import Principal, Scope
 from memstrata.language.normalise import check_text
 from memstrata.manager.asking import Asker
 from memstrata.manager.erasing import Eraser
+from memstrata.manager.extracting import Extractor
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.services import Services
 
@@ -78,6 +80,8 @@ class AsyncErasingVerbs:
         named = None if origin is None else check_text("origin", origin, MAX_ORIGIN_BYTES)
         wanted = self._asker.filter(filter, source=source, origin=named)
         by_source = source is not None or named is not None
+        if not flag("dry_run", dry_run):
+            await self._heard()
         return await self._forgetter.forget(
             id=id,
             key=key,
@@ -86,6 +90,15 @@ class AsyncErasingVerbs:
             by_source=by_source,
             dry_run=flag("dry_run", dry_run),
         )
+
+    async def _heard(self) -> None:
+        """Have what was said in open sessions looked at: what is not stored yet is forgotten too,
+        and is not learned afterwards.
+        """
+        services, owner = self._services, self._principal.home.owner
+        for one in await services.sessions.sessions(owner):
+            principal = replace(self._principal, home=owner, session=one.id)
+            await Extractor(services, principal).catch_up(one.id, rules_only=True)
 
     async def erase(self, user: str | None = None) -> ErasureReceipt:
         """Erase a data subject over every layer, and prove it (FX-3); there is no way back.

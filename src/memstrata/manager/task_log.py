@@ -71,6 +71,7 @@ class TaskLog:
         self.task = task
         self.session = session_of(principal, task)
         self.home: Scope = principal.home.owner
+        self._user = replace(principal, home=self.home, session=self.session)
         self._services = services
         # A session of its own is there for the task: it is waited for as long as the task is, and
         # once that is complete for no time at all.
@@ -102,7 +103,10 @@ class TaskLog:
         """
         at = self._services.clock.now_us()
         log = self._last if is_last else self._log
-        return Logged(await log.append([entry], at=at, first=first), at, entry)
+        number = await log.append([entry], at=at, first=first)
+        if entry.kind is EntryKind.TURN and entry.role is Role.USER:
+            self._services.following.noticed(self._user, self.session)
+        return Logged(number, at, entry)
 
     async def entries(self, *, after: int = -1) -> tuple[tuple[Logged, ...], int]:
         """Return the task's entries after a number, and how many entries the session has in all.
