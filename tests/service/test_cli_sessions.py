@@ -3,12 +3,6 @@
 import json
 import subprocess
 from collections.abc import Callable
-from typing import Any
-
-import pytest
-
-from memstrata.domain.session_end import EndedBy, SessionEndReport
-from memstrata.manager import sessions
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -58,16 +52,18 @@ def test_no_session_is_shown_without_its_name(cli: Run) -> None:
     assert cli("session", "list", user=None).returncode == 2
 
 
-def test_a_session_is_ended_by_its_name(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Ender:
-        def __init__(self, *_: Any) -> None: ...
-
-        async def end(self, session: str) -> SessionEndReport:
-            return SessionEndReport(session=session, ended_by=EndedBy.CALL, entries=3, kept=1)
-
-    monkeypatch.setattr(sessions, "SessionEnder", Ender)
+def test_a_session_is_ended_by_its_name(cli: Run) -> None:
+    cli("--session", "t7", "session", "add", "user", "I live in Lisbon.")
 
     done = cli("session", "end", "t7")
+    again = cli("session", "end", "t7")
 
-    told = "3 entries, 0 stored, no summary, promoted: nothing, 1 kept for another session"
-    assert done.stdout == f"t7 ended: {told}\n"
+    assert done.stdout == "t7 ended: 1 entries, 1 stored, no summary, promoted: nothing\n"
+    assert again.stdout == "t7 had ended before\n"
+    assert cli("list").stdout.count("Lisbon") == 1
+
+
+def test_a_name_that_slipped_ends_nothing_and_says_so(cli: Run) -> None:
+    done = cli("session", "end", "t8")
+
+    assert (done.returncode, done.stdout) == (1, "no session called t8 is open\n")

@@ -83,8 +83,11 @@ def end(
             reports = strata.end_due_sessions()
             chosen.show(reports, render.sessions_ended)
         else:
-            reports = (chosen.manager(strata).session(name).end(),)
+            session = chosen.manager(strata).session(name)
+            reports = (session.end(),)
             chosen.show(reports[0], _ended)
+            # Nothing was said in one of this name, now or before: it is a name that slipped.
+            refuse_if(not reports[0].already and not reports[0].entries)
     refuse_if(any(note.startswith("failed:") for one in reports for note in one.diagnostics))
 
 
@@ -146,6 +149,8 @@ def _added(value: LoggedEntry) -> str:
 def _ended(value: SessionEndReport) -> str:
     if value.already:
         return f"{visible(value.session)} had ended before"
+    if not value.entries:
+        return f"no session called {visible(value.session)} is open"
     summary = "no summary" if value.summary is None else f"summary {value.summary.kind}"
     promoted = ", ".join(f"{outcome.kind}" for outcome in value.promoted) or "nothing"
     stored = f"{value.counts.get('stored', 0)} stored"
