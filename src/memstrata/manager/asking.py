@@ -133,7 +133,7 @@ class Asker:
             InvalidInput: Naming the argument.
             ScopeDenied: If a scope may not be read.
         """
-        layers = MEMORY if layer is Layer.L2 else layers_of("layer", layer)
+        layers = MEMORY if layer == Layer.L2 else layers_of("layer", layer)
         if Layer.L3 in layers and (known_at, valid_at) != (None, None):
             raise InvalidInput("layer", "documents have no past: of another time ask 'l2'")
         if Layer.L1 in layers:

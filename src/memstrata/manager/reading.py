@@ -123,7 +123,8 @@ class Reader:
         query, lost = analysed
         sight = await self.audible(cue, asked)
         found = await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
-        self.note_passages([hit.memory for hit in found.hits])
+        if cue.layers != MEMORY:
+            self.note_passages([hit.memory for hit in found.hits])
         return found
 
     async def sight(self, cue: Cue, asked: Standing | None = None) -> Sight:
