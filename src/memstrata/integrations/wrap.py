@@ -18,6 +18,7 @@ import copy
 import functools
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from contextvars import ContextVar
 from functools import cached_property
 from types import MappingProxyType, TracebackType
@@ -102,12 +103,11 @@ def wrap(
         )
     is_open = isinstance(store, Strata)
     strata = store if isinstance(store, Strata) else Strata(assemble(store, inline=True))
-    try:
-        manager = strata.manager(user=user, org=org, session=session, agent=agent, purpose=purpose)
-    except BaseException:
+    with ExitStack() as undo:
         if not is_open:
-            strata.close()
-        raise
+            undo.callback(strata.close)
+        manager = strata.manager(user=user, org=org, session=session, agent=agent, purpose=purpose)
+        undo.pop_all()
     if not is_open:
         strata.__enter__()
     habits = Habits(recall, capture, floor, max_items, preference_bias, Place(place))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from functools import partial
@@ -22,7 +23,7 @@ Drive: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
 """Runs a coroutine to its end for who has no event loop."""
 
 
-class Alarmed:
+class Alarmed(ABC):
     """One process's part in some work that comes round; safe to share between threads."""
 
     def __init__(self, alarm: Alarm | None = None) -> None:
@@ -38,6 +39,8 @@ class Alarmed:
         # Held by who works without an event loop, so that closing can wait for it.
         self._working = threading.RLock()
         self._is_closed = False
+        # What went wrong when last tried, by its name; no content, no scope.
+        self._problem: str | None = None
         self._process = os.getpid()
 
     def driven_by(self, drive: Drive) -> None:
@@ -57,12 +60,9 @@ class Alarmed:
             task.cancel()
             await asyncio.wait([task])
 
+    @abstractmethod
     async def _woken(self) -> None:
         """Do what it is time for, and have the alarm set again."""
-        raise NotImplementedError
-
-    def _stopped_by(self, error: Exception) -> None:
-        """Take note that the store or the loop was closed before anything could be done."""
 
     def _wake_in(self, seconds: float, first: Callable[[], None] | None = None) -> None:
         """Have the alarm set; ``first`` is called when it rings, whoever works then."""
@@ -88,7 +88,7 @@ class Alarmed:
         except (StoreError, RuntimeError) as error:
             # Closed meanwhile; the next process does what is left.
             work.close()
-            self._stopped_by(error)
+            self._problem = type(error).__name__
 
     def _note_task(self) -> None:
         """Have closing stop what runs now, if it runs on an event loop."""

@@ -61,7 +61,6 @@ class Background(Alarmed):
         self._is_armed = False
         self._in_vain = 0
         self._retry_s = RETRY_S
-        self._problem: str | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -188,9 +187,6 @@ class Background(Alarmed):
 
     def _disarm(self) -> None:
         self._is_armed = False
-
-    def _stopped_by(self, error: Exception) -> None:
-        self._problem = type(error).__name__
 
     async def _woken(self) -> None:
         if self._is_closed:

@@ -105,7 +105,6 @@ class Backups(Alarmed):
         self._store = store
         self._clock = clock
         self._every_s = every_s
-        self._problem: str | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -32,7 +32,6 @@ class Rounds(Alarmed):
         self._first_s, self._every_s = first_s, every_s
         self._work: Callable[[], Awaitable[None]] | None = None
         self._is_armed = False
-        self._problem: str | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -79,9 +78,6 @@ class Rounds(Alarmed):
         finally:
             self._task = None
         self._wake_in(self._every_s)
-
-    def _stopped_by(self, error: Exception) -> None:
-        self._problem = type(error).__name__
 
 
 IDLE_FIRST_S, IDLE_EVERY_S = 60.0, 300.0
