@@ -13,7 +13,6 @@ from memstrata.consolidation.summary import Told, summary_in, unsupported, withi
 from memstrata.domain.decision import Usage
 from memstrata.domain.errors import ModelTimeout
 from memstrata.domain.turn import Role, Turn
-from memstrata.manager import summarising
 from memstrata.manager.summarising import Summary, summarise
 from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
@@ -35,12 +34,8 @@ GOOD = "Caroline plans a trip to Lisbon for four people and books a hotel near A
 
 
 @pytest.fixture
-def strata(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def strata() -> Iterator[Any]:
     made: list[Strata] = []
-    # What the sentences are is for another test to say.
-    monkeypatch.setattr(
-        summarising, "extract", lambda texts, max_chars: " ".join(texts)[:max_chars]
-    )
 
     def make(model: Any) -> Strata:
         clock = ManualClock()
