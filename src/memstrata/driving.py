@@ -26,8 +26,8 @@ class SharedLoop:
         self._is_closed = False
         self._thread: threading.Thread | None = None
         self._wanted = threading.Event()
-        # Of the loop's own thread, while it turns the loop.
         self._idle = asyncio.Event()
+        # What the loop is turned for that is no call; it is never cancelled.
         self._serving: asyncio.Task[None] | None = None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -50,19 +50,27 @@ class SharedLoop:
         return self._hand_over(work).result()
 
     def close(self) -> None:
-        """Cancel what is under way and close the loop; twice does no harm."""
+        """Cancel what is under way and close the loop; twice does no harm.
+
+        Raises:
+            RuntimeError: If called from within the loop: it would wait for itself.
+        """
+        running = _running_loop()
+        if running is self._loop:
+            raise RuntimeError("closed from within a call, which would wait for itself")
         with self._lock:
             if self._is_closed:
                 return
-        # By who closes, if he may: at the end of the interpreter no thread can be started.
-        self.run(self._cancel_all())
-        with self._lock:
+            # From here on nothing is begun, and what was begun before is there to be cancelled.
             self._is_closed = True
-        self._wanted.set()
-        if self._thread is not None:
-            self._thread.join()
-        with self._wheel:
-            self._loop.close()
+            self._loop.call_soon_threadsafe(self._cancel_calls)
+        if running is None:
+            # By who closes: at the end of the interpreter no thread can be started.
+            self._shut()
+        else:
+            shutting = threading.Thread(target=self._shut, name="memstrata-closing")
+            shutting.start()
+            shutting.join()
 
     def _turn(self, work: Coroutine[Any, Any, T]) -> T:
         """Turn the loop until a coroutine is done; the wheel is held."""
@@ -108,23 +116,40 @@ class SharedLoop:
 
     def _serve(self) -> None:
         """Turn the loop for what was handed over, as often as there is any."""
-        while not self._is_closed:
+        while True:
             self._wanted.wait()
             self._wanted.clear()
             with self._wheel:
-                self._loop.run_until_complete(self._until_idle())
+                if self._is_closed:
+                    return  # Who closes turns it for what is left.
+                # Noted before the loop turns: what cancels calls may run first in it.
+                self._serving = self._loop.create_task(self._until_idle())
+                self._loop.run_until_complete(self._serving)
 
     async def _until_idle(self) -> None:
-        self._serving = asyncio.current_task()
         while self._handed:
             self._idle.clear()
             await self._idle.wait()
 
-    async def _cancel_all(self) -> None:
-        waiting = asyncio.all_tasks() - {asyncio.current_task(), self._serving}
-        for task in waiting:
+    def _cancel_calls(self) -> set[asyncio.Task[Any]]:
+        """Cancel what was begun by callers, and return it."""
+        calls = asyncio.all_tasks(self._loop) - {self._serving}
+        for task in calls:
             task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        return calls
+
+    def _shut(self) -> None:
+        """Close the loop when whoever turns it has let go of it."""
+        with self._wheel:
+            self._serving = self._loop.create_task(self._cancel_all())
+            self._loop.run_until_complete(self._serving)
+            self._loop.close()
+        self._wanted.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    async def _cancel_all(self) -> None:
+        await asyncio.gather(*self._cancel_calls(), return_exceptions=True)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 import threading
 import time
 from concurrent.futures import CancelledError
@@ -16,6 +17,15 @@ def shared():
     shared = SharedLoop()
     yield shared
     shared.close()
+
+
+@pytest.fixture
+def restless():
+    """Threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 async def here():
@@ -138,6 +148,68 @@ def test_closing_ends_calls_under_way(shared):
     assert told == ["cancelled"] * 3
     with pytest.raises(CancelledError):
         shared.run(here())
+
+
+def test_closing_comes_to_its_end_whoever_turns_the_loop_then(restless):
+    """Who closes meets the loop's own thread as it lets go of the loop, or takes it."""
+
+    async def until(go_on):
+        while not go_on.is_set():
+            await asyncio.sleep(0)
+
+    def live():
+        for _ in range(400):
+            shared, go_on = SharedLoop(), threading.Event()
+            turning = in_threads(lambda shared=shared, go_on=go_on: shared.run(until(go_on)))
+            shared.run(here())
+            go_on.set()
+            joined(turning)
+            shared.run(here())
+            shared.close()
+
+    (living,) = in_threads(live)
+    living.join(60)
+    assert not living.is_alive()
+
+
+def test_who_calls_while_it_is_closed_is_answered_or_refused(restless):
+    told = []
+
+    def ask(shared):
+        try:
+            while True:
+                told.append(shared.run(here()) is not None)
+        except CancelledError:
+            told.append("refused")
+
+    for _ in range(40):
+        shared = SharedLoop()
+        threads = in_threads(*(lambda shared=shared: ask(shared) for _ in range(3)))
+        while len(told) < 3:
+            time.sleep(0)
+        joined(in_threads(shared.close))
+        joined(threads)
+        assert told.count("refused") == 3
+        told.clear()
+
+
+def test_it_is_closed_from_within_another_loop_too(shared):
+    async def elsewhere():
+        shared.run(here())
+        shared.close()
+
+    asyncio.run(elsewhere())
+    with pytest.raises(CancelledError):
+        shared.run(here())
+
+
+def test_closing_from_within_says_so(shared):
+    async def within():
+        shared.close()
+
+    with pytest.raises(RuntimeError, match="wait for itself"):
+        shared.run(within())
+    assert shared.run(here()) is threading.current_thread()
 
 
 def test_who_is_interrupted_leaves_work_that_comes_to_its_end(shared):
