@@ -1,6 +1,7 @@
 """A server that goes, stalls or is full of others: an error in time, nothing lost, and recovery."""
 
 import asyncio
+import gc
 import os
 import signal
 import threading
@@ -288,6 +289,20 @@ def test_a_blocking_call_from_within_another_is_refused(url, monkeypatch):
         with pytest.raises(RuntimeError, match="wait for itself"):
             manager.recall("anything")
         monkeypatch.undo()
+
+
+def test_who_calls_after_closing_leaves_nothing_open(url):
+    strata = memstrata.open(url)
+    manager = strata.manager(user="ana")
+    manager.remember("The deploy region is eu-west-1")
+    strata.close()
+    gc.collect()
+
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(StoreUnavailable, match="closed"):
+        manager.recall("region")
+
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_database_without_room_is_full(store, postgres, database, administer):

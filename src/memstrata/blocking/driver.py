@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError
+from contextlib import closing
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -47,6 +48,7 @@ class Driver:
         self._location = services.store.location
         self._lock = threading.Lock()
         self._loop: SharedLoop | None = None
+        self._is_stopped = False
         self.flushed: WeakSet[Flushable] = WeakSet()
 
     def flush(self) -> None:
@@ -58,8 +60,13 @@ class Driver:
         """Return the coroutine's result; ``asks_model`` tells that it may wait for a model."""
         if self._store_inline and (self._model_inline or not asks_model):
             return _step(work)
+        loop = self._shared_loop()
         try:
-            return self._shared_loop().run(work)
+            if loop is not None:
+                return loop.run(work)
+            # Whoever says that the store is closed may need a loop for that all the same.
+            with closing(SharedLoop()) as last:
+                return last.run(work)
         except CancelledError as error:
             raise StoreUnavailable(self._location, "closed while the call was waiting") from error
 
@@ -67,12 +74,13 @@ class Driver:
         """Close the loop, if there is one; calls that wait for it end with an error."""
         with self._lock:
             loop, self._loop = self._loop, None
+            self._is_stopped = True
         if loop is not None:
             loop.close()
 
-    def _shared_loop(self) -> SharedLoop:
+    def _shared_loop(self) -> SharedLoop | None:
         with self._lock:
-            if self._loop is None:
+            if self._loop is None and not self._is_stopped:
                 self._loop = SharedLoop()
             return self._loop
 
