@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from killing import Child
@@ -25,6 +26,8 @@ from memstrata.adapters import postgres_pool
 from memstrata.adapters.store_postgres import PostgresStore
 
 APP = "memstrata_app"
+
+OPEN = Path("/proc/self/fd")
 
 # Seconds of every time-out in these tests, and what else the machine may take.
 TIMEOUT_S = 0.5
@@ -298,11 +301,11 @@ def test_who_calls_after_closing_leaves_nothing_open(url):
     strata.close()
     gc.collect()
 
-    before = len(os.listdir("/proc/self/fd"))
+    before = len([*OPEN.iterdir()])
     with pytest.raises(StoreUnavailable, match="closed"):
         manager.recall("region")
 
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len([*OPEN.iterdir()]) == before
 
 
 def test_a_database_without_room_is_full(store, postgres, database, administer):
