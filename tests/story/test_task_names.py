@@ -153,11 +153,11 @@ def test_of_two_sessions_that_begin_a_name_at_once_one_gets_it(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, first = world.strata.services.store, [True]
-    commit = store.commit
+    commit, theirs = store.commit, within(ana, "two")._tasks
 
     async def late(*given: Any, **named: Any) -> Any:
         if first and first.pop():
-            within(ana, "two").task("Theirs", name="up").start()
+            await theirs.task("Theirs", name="up").start()
         return await commit(*given, **named)
 
     monkeypatch.setattr(store, "commit", late)
@@ -175,15 +175,15 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
     store, first = world.strata.services.store, [True]
-    held = store.held
+    held, theirs = store.held, within(ana, "two")._tasks
 
     async def meanwhile(*given: Any, **named: Any) -> Any:
         row = await store.session_steps(one_home, session=" task/up")
         if first and row and holder_of(row[0], "") == "one" and row[0].step == HELD:
             first.pop()
-            one.abandon()
-            within(ana, "two").task("Upgrade again", name="up").start()
-            scope.remember("Of the second run")
+            await one._task.abandon()
+            await theirs.task("Upgrade again", name="up").start()
+            await scope._manager.remember("Of the second run")
         return await held(*given, **named)
 
     one_home = memstrata.Scope.of_user("default", "ana")
