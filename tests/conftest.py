@@ -46,6 +46,7 @@ ON_POSTGRES = frozenset(
         "test_safety_records",
         "test_same_answers",
         "test_sessions",
+        "test_task_names",
         "test_world_time",
     }
 )

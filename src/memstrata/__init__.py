@@ -62,6 +62,7 @@ from memstrata.domain.errors import (
     StoreReadOnly,
     StoreUnavailable,
     Tampered,
+    TaskUnderWay,
     UndoRefused,
 )
 from memstrata.domain.event import Event, EventType
@@ -396,6 +397,7 @@ __all__ = [
     "Task",
     "TaskPhase",
     "TaskReport",
+    "TaskUnderWay",
     "Tool",
     "ToolReply",
     "Trigger",

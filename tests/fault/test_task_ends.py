@@ -110,6 +110,30 @@ def test_an_end_that_breaks_anywhere_is_done_once(
         assert strata.verify_audit().ok
 
 
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("place", range(3))
+def test_giving_up_that_breaks_anywhere_leaves_nothing_behind(
+    place: int, monkeypatch: pytest.MonkeyPatch, *, after: bool
+) -> None:
+    with memory_only() as strata:
+        ana, services = begun(strata).session("one").memory, strata.services
+        strata.manager(user="ana").task(name="up", resume=True).__enter__().abandon()
+        task = ana.task("Upgrade", name="up")
+        task.start()
+        strata.manager(user="ana", task="up").remember("Inside the task")
+        breaking = Breaking(place, after=after, error=Gone)
+        with monkeypatch.context() as broken, suppress(Gone):
+            broken.setattr(services.store, "commit", breaking.around(services.store.commit))
+            broken.setattr(services.sessions, "append", breaking.around(services.sessions.append))
+            task.abandon()
+        assert breaking.calls < 3
+
+        ana.session().end()
+
+        assert strata.manager(user="ana", task="up").list(scopes=["task"]) == ()
+        strata.manager(user="ana").task("Upgrade", name="up").start()
+
+
 def broken_off(strata: Strata, monkeypatch: pytest.MonkeyPatch) -> Task:
     """Return a task whose end wrote what it leaves and came no further."""
     begun(strata)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memstrata import MemoryManager
+from memstrata import MemoryManager, StoreUnavailable
 from memstrata.domain.consent import RECALL_OFF
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.memory import Origin
@@ -13,6 +13,7 @@ from memstrata.domain.task import EVENT, TaskEvent
 from memstrata.domain.trust import Label, Source
 from memstrata.manager.erasing import Eraser
 from memstrata.manager.session_turns import SessionTurns
+from memstrata.manager.task_run import TaskRun
 
 ANA = Scope.of_user("default", "ana")
 
@@ -130,6 +131,94 @@ def test_a_task_under_way_writes_nothing_of_before_its_user_was_erased(
     tool = ana.task("Book", name="trip")
     tool.start()
     assert tool.goal == "Book"
+
+
+def told_of_zorb(ana: MemoryManager) -> Any:
+    task = ana.task("Find flights", name="trip")
+    task.start()
+    task.observe("search", "Zorbair flies at noon", importance="high", key="noon", verified=True)
+    task.note("Zorbville is far", importance="high")
+    return task
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_what_a_task_read_of_its_log_before_an_erasure_is_not_written_after_it(
+    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    """Another process erases the user before any commit or append that the end makes."""
+    task, services = told_of_zorb(ana), world.strata.services
+    world.strata.manager(user="ana", task="trip").remember("Zorbcheese")
+    calls = [0]
+
+    def erasing(call: Any) -> Any:
+        async def called(*given: Any, **named: Any) -> Any:
+            calls[0] += 1
+            if calls[0] == place + 1:
+                patched.undo()
+                await Eraser(services, ana.principal).erase(ANA)
+            return await call(*given, **named)
+
+        return called
+
+    with monkeypatch.context() as patched:
+        patched.setattr(services.store, "commit", erasing(services.store.commit))
+        patched.setattr(services.sessions, "append", erasing(services.sessions.append))
+        report = task.complete("Zorbair is dear")
+
+    assert report.completed
+    assert calls[0] > place
+    # What is said to a call that the erasure comes into is said, if its entry came after it.
+    left = ["Zorbair is dear"] if place == 0 else []
+    everything = [*ana.list(), *world.strata.manager(user="ana", task="trip").list(scopes=["task"])]
+    assert [memory.content for memory in everything] == left
+    said = ana.session("task-trip").entries()
+    assert not any("zorb" in e.entry.text.lower() for e in said[len(left) :])
+    ana.task("Find flights again", name="trip").start()
+
+
+def test_an_end_that_broke_is_not_gone_on_with_after_an_erasure(
+    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = told_of_zorb(ana)
+
+    async def fails(*_: Any, **__: Any) -> Any:
+        raise StoreUnavailable("here", "gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(world.strata.services.store, "commit", fails)
+        with pytest.raises(StoreUnavailable):
+            task.complete("Zorbair is dear")
+    ana.erase()
+
+    report = task.complete()
+
+    assert (report.promoted, report.learning) == ((), None)
+    assert ana.list() == ()
+
+
+def test_a_summary_of_the_talk_that_was_on_its_way_is_not_written_after_an_erasure(
+    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = ana.task("Talk", name="trip")
+    task.start()
+    summarised, erased = TaskRun._summary, [False]
+
+    async def erased_meanwhile(run: TaskRun, *given: Any) -> Any:
+        made = await summarised(run, *given)
+        if not erased[0]:
+            erased[0] = True
+            await Eraser(world.strata.services, ana.principal).erase(ANA)
+        return made
+
+    monkeypatch.setattr(TaskRun, "_summary", erased_meanwhile)
+    for _ in range(5):
+        task.add("user", f"I said zorbcheese. {'word ' * 2_000}")
+        if erased[0]:
+            break
+
+    assert erased[0]
+    assert ana.session("task-trip").entries() == ()
+    assert "zorb" not in str(task.conversation().to_dict())
 
 
 def test_a_task_goes_on_with_what_is_before_it_when_only_its_session_ended(

@@ -51,7 +51,7 @@ def task(ana: MemoryManager) -> Iterator[Task]:
 def log_of(world: World, task: Task) -> list[Logged]:
     owner = memstrata.Scope.of_user("acme", "ana")
     sessions = world.strata.services.sessions
-    rows = asyncio.run(sessions.entries(owner, task.session))
+    rows = world.strata._driver.run(sessions.entries(owner, task.session))
     return [decode_entry(row, "") for row in rows]
 
 
@@ -501,10 +501,10 @@ def test_a_complete_task_with_a_session_of_its_own_is_due_to_end(world: World, a
     services = world.strata.services
     with ana.task("x", name="up") as task:
         world.clock.advance(days=6)
-        assert asyncio.run(services.sessions.due(services.clock.now_us())) == ()
+        assert world.strata._driver.run(services.sessions.due(services.clock.now_us())) == ()
         task.complete()
 
-    ((_, due),) = asyncio.run(services.sessions.due(services.clock.now_us()))
+    ((_, due),) = world.strata._driver.run(services.sessions.due(services.clock.now_us()))
     assert due.id == "task-up"
 
 
@@ -709,7 +709,7 @@ def test_of_two_that_begin_a_name_at_once_one_is_told(
     async def late(*given: Any, **named: Any) -> int:
         if not begun:
             begun.append("first")
-            ana.task("Mine", name="up").start()
+            await ana._tasks.task("Mine", name="up").start()
         return await append(*given, **named)
 
     monkeypatch.setattr(sessions, "append", late)

@@ -126,6 +126,24 @@ class PhaseError(MemstrataError):
         super().__init__(f"{call} is not possible while the task is in {phase!r}; {advice}")
 
 
+class TaskUnderWay(InvalidInput):
+    """A task of this name is under way, here or in another session; nothing was written (MM-1).
+
+    Attributes:
+        task: Its name.
+        session: The session that has it.
+    """
+
+    def __init__(self, task: str, session: str, *, elsewhere: bool) -> None:
+        self.task = task
+        self.session = session
+        where = f" in the session {session!r}" if elsewhere else ""
+        what = "resume it there, or end that session," if elsewhere else "resume it,"
+        super().__init__(
+            "name", f"a task of this name is under way{where}; {what} or choose another name"
+        )
+
+
 class SessionEnded(MemstrataError):
     """A call on a session that this handle has ended; nothing was written.
 

@@ -7,13 +7,15 @@ from them. Entries of a task bear its name; what they decide stands in their det
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 from types import MappingProxyType
 
 from memstrata.domain.collecting import GcReport
 from memstrata.domain.decision import Outcome
+from memstrata.domain.session import Logged
 from memstrata.domain.value import Value
 
 EVENT = "event"
@@ -28,8 +30,9 @@ class TaskEvent(StrEnum):
     entries. ``step_done``: the current step is done; the text may say how. ``constrained``: the
     text is one more constraint. ``turn_ended``. ``flushed``: the text is the summary of all turns
     up to the first ``turns`` of those that were not summarised. ``completing``: the text is the
-    learning; what is to be kept is being written. ``completed``: it is. ``abandoned``: nothing of
-    it is kept. ``stopped``: its process went on to something else, or an error ended it; it may be
+    learning, details have ``by``, who said it; what is to be kept is being written. ``completed``:
+    it is. ``abandoned``: nothing of it is kept; details have ``by``. ``stopped``: its process went
+    on to something else, or an error ended it; it may be
     resumed. ``resumed``: it was.
     """
 
@@ -44,6 +47,43 @@ class TaskEvent(StrEnum):
     ABANDONED = "abandoned"
     STOPPED = "stopped"
     RESUMED = "resumed"
+
+
+OVER = (TaskEvent.COMPLETED, TaskEvent.ABANDONED)
+"""After these a run is over; what a handle that does not know it still logs begins no other."""
+
+
+def left_open(entries: Iterable[Logged]) -> tuple[str, ...]:
+    """Return the tasks of which entries tell, in their order, and not that they are over. One that
+    is over is clean: what is in the scope of its name since is another run's, maybe in another
+    session.
+    """
+    is_open: dict[str, bool] = {}
+    for each in entries:
+        if (task := each.entry.task) is None:
+            continue
+        event = each.entry.details.get(EVENT)
+        if event in OVER:
+            is_open[task] = False
+        elif event in (TaskEvent.STARTED, TaskEvent.RESUMED):
+            is_open[task] = True
+        else:
+            is_open.setdefault(task, True)
+    return tuple(task for task, stands in is_open.items() if stands)
+
+
+def run_of(entries: Sequence[Logged], run: str | None) -> tuple[Logged, ...]:
+    """Return the entries of one run of a task, without that which began it.
+
+    Args:
+        entries: All of the task.
+        run: Id of the run. If its beginning is in the log no more, what stands before the next
+            run's is its: it went on in a log that was begun anew.
+    """
+    begins = [n for n, each in enumerate(entries) if each.entry.details.get("run") == run]
+    own = entries[begins[0] + 1 if begins else 0 :]
+    started = TaskEvent.STARTED
+    return tuple(takewhile(lambda each: each.entry.details.get(EVENT) != started, own))
 
 
 class TaskPhase(StrEnum):

@@ -50,6 +50,8 @@ class Beside:
         waiting: By place in the batch: the id of what was held back and is stored by it.
         incarnation: Of the owner when a session was read that nobody had looked at; what was read
             before an erasure is not written after it (FX-3).
+        is_limited: Whether it counts among the writes of a minute. What a session says does not: it
+            was let in when it was said.
         raced: Whether somebody else was there first; then nothing was written.
     """
 
@@ -58,6 +60,7 @@ class Beside:
     finish_with: Finish
     waiting: Mapping[int, str] = field(default_factory=dict)
     incarnation: bytes | None = None
+    is_limited: bool = False
     raced: bool = False
     _places: Sequence[int] | None = None
 

@@ -89,6 +89,7 @@ class AsyncConsentVerbs:
 
         Every agent's memories of the task go, and candidates that are held back for it. Nothing is
         blocked by that: unlike what was forgotten, it may be learned again.
+        A run of it that is under way (:meth:`task`) goes on; it loses what it had there.
 
         Args:
             task: Name of a task of this user.

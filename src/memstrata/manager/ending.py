@@ -19,7 +19,7 @@ from memstrata.domain.scope import Principal
 from memstrata.domain.session import Logged
 from memstrata.domain.session_end import EndedBy, EndStep, SessionEndReport
 from memstrata.domain.session_progress import Progress
-from memstrata.domain.task import EVENT, TaskEvent
+from memstrata.domain.task import left_open
 from memstrata.domain.trust import Trust
 from memstrata.domain.turn import Turn
 from memstrata.manager.beside import Also, Finish
@@ -234,10 +234,11 @@ class SessionEnder:
     ) -> None:
         del by
         progress = standing.progress
-        tasks = _left_open(await self._entries(turns, progress))
+        tasks = left_open(await self._entries(turns, progress))
         if turns.owner.user is not None:
             for task in tasks:
-                await TaskEnder(self._services, self._principal).end(task, ())
+                ender = TaskEnder(self._services, self._principal)
+                await ender.end(task, (), session=turns.session)
             done.tasks = tasks
         after = replace(progress, step=EndStep.CLEANED).counting(tasks=len(done.tasks))
         await turns.take(standing, after)
@@ -323,18 +324,6 @@ class SessionEnder:
             usage=done.usage,
             diagnostics=tuple(dict.fromkeys(done.diagnostics)),
         )
-
-
-def _left_open(entries: Sequence[Logged]) -> tuple[str, ...]:
-    """Return the tasks of a session that have not said that they are over. One that has is clean:
-    what is in the scope of its name since is another run's, maybe in another session.
-    """
-    last: dict[str, object] = {}
-    for each in entries:
-        if each.entry.task is not None:
-            last[each.entry.task] = each.entry.details.get(EVENT)
-    over = (TaskEvent.COMPLETED, TaskEvent.ABANDONED)
-    return tuple(task for task, event in last.items() if event not in over)
 
 
 _Take = Callable[[SessionTurns, Standing, _Done, EndedBy], Awaitable[None]]

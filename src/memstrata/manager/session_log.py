@@ -52,6 +52,11 @@ class SessionLog:
         self.owner = owner
         self.session = session
 
+    @property
+    def patience_us(self) -> int:
+        """So long after an entry the session counts as left, µs."""
+        return self._services.session_rules.idle_us
+
     async def append(
         self, entries: Sequence[Entry], *, at: int | None = None, first: int | None = None
     ) -> int:
@@ -123,7 +128,7 @@ class SessionLog:
         time = now if at is None else at
         if at is None and first is not None:
             time = await self._first_tried(cleaned, first, now)
-        due_at = now + self._services.session_rules.idle_us
+        due_at = now + self.patience_us
         written = [encode_entry(each.entry, time) for each in cleaned]
         begin = await self._services.sessions.append(
             self.owner, self.session, written, now=now, due_at=due_at, first=first

@@ -16,14 +16,16 @@ from memstrata.domain.given import enum_member
 from memstrata.domain.memory import Importance
 from memstrata.domain.scope import Principal
 from memstrata.domain.session import Entry, EntryKind
-from memstrata.domain.task import LEGAL, TaskEvent, TaskPhase, TaskReport
+from memstrata.domain.task import TaskEvent, TaskPhase, TaskReport
 from memstrata.domain.turn import Role
 from memstrata.domain.working import Constraint, Talk
 from memstrata.language.normalise import check_text
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
 from memstrata.manager.services import Services
 from memstrata.manager.task_finishing import TaskFinisher
+from memstrata.manager.task_hold import TaskHold
 from memstrata.manager.task_log import TaskLog, text_of
+from memstrata.manager.task_phases import TaskPhases
 from memstrata.manager.task_run import Beginning, TaskRun
 from memstrata.working.memory import WorkingMemory
 
@@ -42,7 +44,9 @@ class AsyncTask:
 
     Built by :meth:`memstrata.AsyncMemoryManager.task`; ``async with`` starts it. Everything that it
     is told is in its session's log before working memory sees it (SE-2). Its calls are made one
-    after the other, by one process; calls out of order raise :class:`~memstrata.PhaseError`.
+    after the other, by one process; calls out of order raise :class:`~memstrata.PhaseError`. One
+    session of a user has its name at a time; who was left so long that another has it gets
+    :class:`~memstrata.TaskUnderWay` from whatever writes but :meth:`complete` and :meth:`abandon`.
 
     Leaving the block without :meth:`complete`, by an error or without, stops it: nothing is
     learned, log and scope stay, and it can be resumed under its name.
@@ -52,13 +56,14 @@ class AsyncTask:
         self, services: Services, principal: Principal, log: TaskLog, given: Beginning
     ) -> None:
         self._log, self._given = log, given
-        self._run = TaskRun(services, log)
-        self._counters, self._phase = services.counters, TaskPhase.STARTUP
-        self._open: list[tuple[str, str]] = []
+        hold = TaskHold(services, principal, log)
+        self._run = TaskRun(services, log, hold)
+        self._phases = TaskPhases(services.counters)
         self._report: TaskReport | None = None
         self._prompts = AsyncPromptVerbs(services, principal)
         self._triggers = self._prompts.triggers(given.goal or "", mode=given.mode)
-        self._finisher = TaskFinisher(services, principal, log)
+        self._finisher = TaskFinisher(services, principal, log, hold)
+        self._is_concluded = False
 
     @property
     def name(self) -> str:
@@ -73,7 +78,7 @@ class AsyncTask:
     @property
     def phase(self) -> TaskPhase:
         """Where it is."""
-        return self._phase
+        return self._phases.now
 
     @property
     def goal(self) -> str:
@@ -115,10 +120,10 @@ class AsyncTask:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._phase in (TaskPhase.STARTUP, TaskPhase.COMPLETE):
+        if self._phases.now in (TaskPhase.STARTUP, TaskPhase.COMPLETE):
             return
         await self._log.append(self._log.decision(TaskEvent.STOPPED))
-        self._enter(TaskPhase.COMPLETE)
+        self._phases.enter(TaskPhase.COMPLETE)
 
     async def start(self) -> None:
         """Begin it, or go on with it: working memory is filled and what is remembered is pushed.
@@ -126,17 +131,19 @@ class AsyncTask:
         A run that had begun to complete is completed, and is over then.
 
         Raises:
-            InvalidInput: If a task of this name is under way and ``resume`` was not asked for, or
-                there is none to be resumed and no goal.
+            TaskUnderWay: If a task of this name is under way and ``resume`` was not asked for, or
+                it is in another session.
+            InvalidInput: If there is none to be resumed and no goal.
             PhaseError: If it was started before.
             StoreError: If the store could not.
         """
-        self._check("start")
+        self._phases.check("start")
         is_new = await self._run.begin(self._given)
-        self._enter(TaskPhase.EXECUTING)
+        self._phases.enter(TaskPhase.EXECUTING)
         if not is_new:
             await self._run.decide(TaskEvent.RESUMED)
         if self._state.progress.ending is not None:
+            self._is_concluded = True
             await self._finish()
             return
         mode = self._state.progress.mode
@@ -154,7 +161,7 @@ class AsyncTask:
             PhaseError: If the task is not under way.
             StoreError: If memory cannot be read and nothing is warm.
         """
-        self._check("prompt")
+        self._phases.check("prompt")
         await self._run.heed(self._triggers)
         pushed = await self._triggers.before_model()
         return self._state.to_prompt("" if pushed is None else pushed.text)
@@ -167,9 +174,9 @@ class AsyncTask:
             PhaseError: If a tool runs whose result was not observed, or the task is not under way.
             StoreError: If memory cannot be read and nothing is warm.
         """
-        self._check("before_model")
+        self._phases.check("before_model")
         shown = await self.prompt()
-        self._goes_on()
+        self._phases.goes_on()
         return shown
 
     async def before_tool(self, name: str, args: Any = None) -> Digest | None:
@@ -184,12 +191,11 @@ class AsyncTask:
             PhaseError: If the task is not under way.
             StoreError: If memory cannot be read and nothing is warm.
         """
-        self._check("before_tool")
+        self._phases.check("before_tool")
         name = check_text("name", name, 512)
         asked = self._log.asked("args", args)
         found = await self._triggers.before_tool(name, asked)
-        self._open.append((name, asked))
-        self._enter(TaskPhase.TOOL_CALL)
+        self._phases.calls(name, asked)
         return found
 
     async def observe(
@@ -223,7 +229,7 @@ class AsyncTask:
             StoreError: If the store could not. Where only the look at what is remembered failed
                 the result is in the log and before the model.
         """
-        self._check("observe")
+        self._phases.check("observe")
         if flag("failed", failed) and flag("verified", verified):
             raise InvalidInput("verified", "what failed shows nothing; leave one out")
         entry = self._log.observation(
@@ -235,8 +241,7 @@ class AsyncTask:
             verified=verified,
         )
         await self._run.tell(entry)
-        self._goes_on()
-        given = self._closed(name)
+        given = self._phases.observed(name)
         if not failed:
             return None
         return await self._triggers.after_failed_tool(name, given, self._log.asked("result", text))
@@ -265,7 +270,7 @@ class AsyncTask:
             PhaseError: If the task is not under way.
             StoreError: If the store could not; nothing was written.
         """
-        self._check("note")
+        self._phases.check("note")
         details: dict[str, Any] = {"resolved": True} if flag("resolved", resolved) else {}
         if settled := _numbers(resolves):
             details["resolves"] = settled
@@ -293,7 +298,7 @@ class AsyncTask:
             PhaseError: If a tool runs whose result was not observed, or the task is not under way.
             StoreError: If the store could not; nothing was written.
         """
-        self._check("step_done")
+        self._phases.check("step_done")
         said = "" if note is None else check_text("note", note, MAX_NOTE_BYTES)
         await self._decide(TaskEvent.STEP_DONE, said)
         self._triggers.state_changed(self._run.about)
@@ -312,7 +317,7 @@ class AsyncTask:
             PhaseError: If the task is not under way.
             StoreError: If the store could not; nothing was written.
         """
-        self._check("add_constraint")
+        self._phases.check("add_constraint")
         said = check_text("text", text, MAX_LINE_BYTES)
         weight = enum_member(Importance, "importance", importance)
         # In the details: a constraint is the task's and ends with it, however important it is.
@@ -336,7 +341,7 @@ class AsyncTask:
             StoreError: If the store could not. Where only the summary could not be written the
                 turn is there, and the next one tries again.
         """
-        self._check("add")
+        self._phases.check("add")
         entry = Entry(
             kind=EntryKind.TURN,
             text=self._log.kept(check_text("text", text, MAX_MESSAGE_BYTES)),
@@ -344,7 +349,7 @@ class AsyncTask:
             speaker=name_or_none("speaker", speaker),
             task=self.name,
         )
-        self._goes_on()
+        self._phases.goes_on()
         return await self._run.converse(entry)
 
     async def conversation(self) -> Talk:
@@ -353,7 +358,7 @@ class AsyncTask:
         Raises:
             PhaseError: If the task is not under way.
         """
-        self._check("conversation")
+        self._phases.check("conversation")
         return self._state.conversation.shown(self._state.rules)
 
     async def turn_end(self) -> None:
@@ -364,10 +369,10 @@ class AsyncTask:
                 task is not under way.
             StoreError: If the store could not; nothing was written.
         """
-        self._check("turn_end")
+        self._phases.check("turn_end")
         await self._decide(TaskEvent.TURN_ENDED)
         self._triggers.turn_end()
-        self._enter(TaskPhase.TURN_END)
+        self._phases.enter(TaskPhase.TURN_END)
 
     async def complete(self, learning: str | None = None) -> TaskReport:
         """Keep what is worth it and what was learned, clean the task's scope, and be done (MM-1).
@@ -380,68 +385,57 @@ class AsyncTask:
 
         Raises:
             InvalidInput: If the learning is not storable.
-            PhaseError: If a tool runs whose result was not observed, or the task is not under way.
+            PhaseError: If a tool runs whose result was not observed, or the task is not under way:
+                another handle of it, or another call, has ended it or is at it.
             StoreError: If a store could not; called again it goes on from there.
         """
-        if self._state.progress.ending is None or self._report is not None:
-            self._check("complete")
-            said = "" if learning is None else check_text("learning", learning, MAX_NOTE_BYTES)
-            await self._decide(TaskEvent.COMPLETING, said)
-        return await self._finish()
+        with self._phases.ends("complete"):
+            if not self._is_concluded or self._report is not None:
+                self._phases.check("complete")
+                said = "" if learning is None else check_text("learning", learning, MAX_NOTE_BYTES)
+                await self._conclude("complete", TaskEvent.COMPLETING, said)
+                self._is_concluded = True
+            return await self._finish()
 
     async def abandon(self) -> TaskReport:
         """Give it up: nothing is learned, its scope is cleaned, the log stays. It is not resumed.
 
         Raises:
-            PhaseError: If the task is not under way.
-            StoreError: If a store could not.
+            PhaseError: If the task is not under way, as for :meth:`complete`.
+            StoreError: If a store could not; called again it goes on from there.
         """
-        self._check("abandon")
-        self._report = await self._finisher.abandoned()
-        self._run.state = self._state.cleared()
-        self._enter(TaskPhase.COMPLETE)
-        return self._report
+        with self._phases.ends("abandon"):
+            self._phases.check("abandon")
+            if await self._run.is_over(TaskEvent.ABANDONED):
+                raise self._over("abandon")
+            report = await self._finisher.abandoned()
+            await self._conclude("abandon", TaskEvent.ABANDONED)
+            self._report, self._run.state = report, self._state.cleared()
+            self._phases.enter(TaskPhase.COMPLETE)
+            return report
 
     @property
     def _state(self) -> WorkingMemory:
         return self._run.state
 
-    def _enter(self, phase: TaskPhase) -> None:
-        """Go to another phase; who has not begun, or is over, is in none that is counted."""
-        ends = (TaskPhase.STARTUP, TaskPhase.COMPLETE)
-        before, after = (None if each in ends else each.value for each in (self._phase, phase))
-        self._phase = phase
-        self._counters.moved(before, after)
+    async def _conclude(self, call: str, event: TaskEvent, text: str = "") -> None:
+        if not await self._run.conclude(event, text):
+            raise self._over(call)
 
-    def _check(self, call: str) -> None:
-        """Raise :class:`PhaseError` unless a call is possible now (MM-2)."""
-        if call not in LEGAL[self._phase]:
-            raise PhaseError(call, self._phase.value, LEGAL[self._phase])
+    def _over(self, call: str) -> PhaseError:
+        self._run.state = self._state.cleared()
+        return self._phases.over(call)
 
     async def _finish(self) -> TaskReport:
-        self._enter(TaskPhase.COMPLETE)
-        self._report = await self._finisher.completed(self._state.progress)
+        self._phases.enter(TaskPhase.COMPLETE)
+        self._report = await self._finisher.completed(self._run)
         self._run.state = self._state.cleared()
         return self._report
 
     async def _decide(self, event: TaskEvent, text: str = "", **details: Any) -> int:
         number = await self._run.decide(event, text, **details)
-        self._goes_on()
+        self._phases.goes_on()
         return number
-
-    def _goes_on(self) -> None:
-        """A turn begins with the first call after the end of the one before."""
-        if self._phase is TaskPhase.TURN_END:
-            self._enter(TaskPhase.EXECUTING)
-
-    def _closed(self, name: str) -> str:
-        """Take a call whose result is there off those that are open; return its input."""
-        given = next((asked for tool, asked in self._open if tool == name), None)
-        if given is not None:
-            self._open.remove((name, given))
-        if not self._open and self._phase is TaskPhase.TOOL_CALL:
-            self._enter(TaskPhase.EXECUTING)
-        return given or ""
 
 
 def _numbers(raw: Sequence[object]) -> list[object]:

@@ -3,7 +3,8 @@
 ``learning said → what is worth it is written → the scope is cleaned → said to be complete → the
 day's collecting``. The first and the fourth are entries of the log. What stands between them may be
 done again after a crash and comes to the same: each write has the idempotency key of its entry in
-this run, and a scope that is clean stays so.
+this run, and a scope that is clean stays so. What was read of the log is written only while its
+user was not erased, and a scope that another session has by now is left alone.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from memstrata.domain.task import TaskEvent, TaskReport
 from memstrata.manager.collecting import SYSTEM, Collector
 from memstrata.manager.echoes import REPEATED, Echoes
 from memstrata.manager.services import Services
+from memstrata.manager.task_hold import Fence, TaskHold
 from memstrata.manager.task_log import TaskLog
+from memstrata.manager.task_run import TaskRun
 from memstrata.manager.tasks import TaskEnd, TaskEnder
 from memstrata.manager.writing import Writer
 from memstrata.working.memory import Progress
@@ -32,16 +35,19 @@ BATCH = 1_000
 class TaskFinisher:
     """Ends runs of one task."""
 
-    def __init__(self, services: Services, principal: Principal, log: TaskLog) -> None:
+    def __init__(
+        self, services: Services, principal: Principal, log: TaskLog, hold: TaskHold
+    ) -> None:
         """Build it.
 
         Args:
             services: The open memstrata.
             principal: The task; its user keeps what it leaves.
             log: Its log.
+            hold: Its name.
         """
         self._services = services
-        self._log = log
+        self._log, self._hold = log, hold
         self._purpose = principal.purpose
         # A task's user is the same person: the task may hand up to its own user.
         user = replace(principal, home=principal.home.owner, session=log.session)
@@ -49,38 +55,44 @@ class TaskFinisher:
         self._echoes = Echoes(services, user)
         self._ender = TaskEnder(services, user)
 
-    async def completed(self, progress: Progress) -> TaskReport:
+    async def completed(self, run: TaskRun) -> TaskReport:
         """Keep what is worth it, clean up, and say so; done again it comes to the same.
 
         Args:
-            progress: Where the run is; its learning was logged.
+            run: Its learning was logged.
 
         Raises:
             StoreError: If a store could not; called again it goes on from there.
         """
-        promoted, learning = await self._kept(progress)
-        end = await self._ender.end(self._log.task, ())
+        while (kept := await self._kept(await self._hold.fence(), await run.ending())) is None:
+            continue  # its user was erased, or the name was taken over: what was read is no more
+        *promoted, learning = kept
+        end = await self._cleaned()
         await self._log.append(self._log.decision(TaskEvent.COMPLETED), is_last=True)
         collected, diagnostics = await self._collected()
         return replace(
             _report(self._log.task, end, completed=True),
-            promoted=promoted,
+            promoted=tuple(filter(None, promoted)),
             learning=learning,
             collected=collected,
             diagnostics=diagnostics,
         )
 
     async def abandoned(self) -> TaskReport:
-        """Say that nothing of it is to be kept, and clean its scope; the log stays.
+        """Clean its scope; nothing of it is kept.
 
         Raises:
             StoreError: If a store could not.
         """
-        await self._log.append(self._log.decision(TaskEvent.ABANDONED))
-        end = await self._ender.end(self._log.task, ())
-        return _report(self._log.task, end, completed=False)
+        return _report(self._log.task, await self._cleaned(), completed=False)
 
-    async def _kept(self, progress: Progress) -> tuple[tuple[Outcome, ...], Outcome | None]:
+    async def _cleaned(self) -> TaskEnd:
+        return await self._ender.end(self._log.task, (), session=self._log.session)
+
+    async def _kept(self, fence: Fence, progress: Progress) -> tuple[Outcome | None, ...] | None:
+        """Keep what is worth it; return what came of each, what was learned last, None for nothing
+        of it. None if the fence has fallen.
+        """
         entries, _ = await self._log.entries(after=progress.first)
         # What was logged after the learning was not part of what it is about, and a retry sees it.
         own = [each for each in entries if each.number < (progress.ending or 0)]
@@ -91,13 +103,16 @@ class TaskFinisher:
             self._purpose,
             self._services.working_rules.kept_chars,
         )
-        promoted = await self._written(left_by_task(own, run))
-        if not progress.learning:
-            return promoted, None
-        (learning,) = await self._written([learned(progress.learning, own, run)])
-        return promoted, learning
+        promoted = await self._written(left_by_task(own, run), fence)
+        if promoted is None or not progress.learning:
+            return None if promoted is None else (*promoted, None)
+        learning = await self._written([learned(progress.learning, own, run)], fence)
+        return None if learning is None else (*promoted, *learning)
 
-    async def _written(self, candidates: Sequence[Candidate]) -> tuple[Outcome, ...]:
+    async def _written(
+        self, candidates: Sequence[Candidate], fence: Fence
+    ) -> tuple[Outcome, ...] | None:
+        """Write candidates while everything stands as it did; return None once it does not."""
         written: list[Outcome] = []
         for start in range(0, len(candidates), BATCH):
             batch = candidates[start : start + BATCH]
@@ -106,7 +121,10 @@ class TaskFinisher:
                 Drop(each, (REPEATED,)) if place in echoes else self._writer.judge(each)
                 for place, each in enumerate(batch)
             ]
-            written += await self._writer.write_turn(self._log.home, judgements)
+            beside = self._hold.beside(fence)
+            written += await self._writer.write_turn(self._log.home, judgements, beside=beside)
+            if beside.raced:
+                return None
         return tuple(written)
 
     async def _collected(self) -> tuple[GcReport | None, tuple[str, ...]]:

@@ -83,6 +83,11 @@ class TaskLog:
         self._last = _waiting(services, self.home, self.session, 0.0 if has_own else None)
 
     @property
+    def patience_us(self) -> int:
+        """So long after an entry its session counts as left, µs."""
+        return self._log.patience_us
+
+    @property
     def policy(self) -> Policy:
         """The policy in force."""
         return self._services.policies.policy_for(self.home.org)

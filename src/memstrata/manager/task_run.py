@@ -7,21 +7,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memstrata.domain.decision import NO_USAGE
-from memstrata.domain.errors import InvalidInput, StoreUnavailable
+from memstrata.domain.errors import InvalidInput, StoreUnavailable, TaskUnderWay
 from memstrata.domain.session import Entry, Logged
-from memstrata.domain.task import TaskEvent
+from memstrata.domain.task import EVENT, OVER, TaskEvent, run_of
 from memstrata.domain.turn import Turn
 from memstrata.domain.working import Constraint, Talk
 from memstrata.language.extract import LEAST_CHARS, extract
 from memstrata.manager.services import Services
 from memstrata.manager.summarising import Summary, summarise
+from memstrata.manager.task_hold import TaskHold
 from memstrata.manager.task_log import TaskLog
 from memstrata.manager.triggers import AsyncTriggers
 from memstrata.working.conversation import marked
-from memstrata.working.memory import WorkingMemory
+from memstrata.working.memory import Progress, WorkingMemory
 
 TRIES = 3
 """How often a beginning is tried while others append to the session; chosen."""
+
+_ENDS = (TaskEvent.COMPLETING, *OVER)
 
 CHARS_A_TOKEN = 4
 """What a summary's length is reckoned with before it is counted (WM-7)."""
@@ -53,26 +56,41 @@ class TaskRun:
         state: What is in front of it.
     """
 
-    def __init__(self, services: Services, log: TaskLog) -> None:
+    def __init__(self, services: Services, log: TaskLog, hold: TaskHold) -> None:
         self.state = WorkingMemory(services.working_rules)
         self._services = services
         self._log = log
+        self._hold = hold
         self._newest = -1
+        self._told_at = 0
         self._incarnation: bytes | None = None
+        self._id = services.ids.new(services.clock.now_us())
 
     @property
     def about(self) -> str:
         """What memory is asked about: the goal, and the step that comes now."""
         return " ".join(filter(None, (self.state.goal, self.state.current_step)))
 
-    async def tell(self, entry: Entry, *, first: int | None = None) -> Logged:
+    async def tell(self, entry: Entry) -> Logged:
         """Append an entry to the log, and only then let working memory see it (SE-2).
+
+        Raises:
+            TaskUnderWay: If the session was left and another has begun a task of this name.
+            StoreError: If the store could not; nothing was written.
+        """
+        if self._services.clock.now_us() >= self._told_at + self._log.patience_us:
+            await self._hold.take()
+        return await self._append(entry)
+
+    async def _append(self, entry: Entry, *, first: int | None = None) -> Logged:
+        """Append an entry whoever has the name, maybe as a certain one.
 
         Raises:
             ValueError: If something else has the number ``first``.
             StoreError: If the store could not; nothing was written.
         """
         logged = await self._log.append(entry, first=first)
+        self._told_at = logged.at
         if logged.number <= self._newest:
             await self._begun_anew()
         self._newest = logged.number
@@ -86,31 +104,96 @@ class TaskRun:
     async def begin(self, given: Beginning) -> bool:
         """Begin a run, or find the one that is to be resumed; return whether it is a new one.
 
-        The log is read first, and the entry must come right after what was read: of two processes
-        that begin a task of one name at once, one is told of the other.
+        Of the user's sessions one has the name at a time. Within it the log is read first, and the
+        entry must come right after what was read: of two processes that begin a task of one name
+        at once, one is told of the other.
 
         Raises:
-            InvalidInput: If a task of this name is under way and is not to be resumed, or there is
-                none and no goal.
+            TaskUnderWay: If a task of this name is under way and is not to be resumed, or is in
+                another session.
+            InvalidInput: If there is none to be resumed and no goal.
             StoreError: If the store could not.
         """
         self._incarnation = await self._owner()
         for _ in range(TRIES):
             self.state, length = await self._log.found()
             self._newest = length - 1
-            if self.state.progress.is_under_way:
-                if given.resume:
-                    return False
-                problem = "a task of this name is under way; resume it, or choose another name"
-                raise InvalidInput("name", problem)
+            progress = self.state.progress
+            if progress.is_under_way and not given.resume:
+                raise TaskUnderWay(self._log.task, self._log.session, elsewhere=False)
+            if progress.is_under_way:
+                # What has begun to complete needs its name no more, and may have given it back.
+                if progress.ending is None:
+                    await self._held()
+                return False
             if given.goal is None:
-                raise InvalidInput("goal", "there is no task of this name to resume; say its goal")
+                raise await self._none_to_resume()
+            await self._held()
             try:
-                await self.tell(self._first(given, given.goal), first=length)
+                await self._append(self._first(given, given.goal), first=length)
             except ValueError:
                 continue  # somebody else appended meanwhile
             return True
         raise InvalidInput("name", "others write to its session all the time; try again")
+
+    async def conclude(self, event: TaskEvent, text: str = "") -> bool:
+        """Say once and for all that the run is completing, or was abandoned.
+
+        The entry must come right behind all that was read, so of several who say it at once one
+        does; who says it again for want of an answer finds that it was said. The name is not
+        asked for: a run that has lost it leaves what it leaves, and another's scope alone.
+
+        Returns:
+            False if somebody else has said it; nothing was written then.
+
+        Raises:
+            StoreError: If the store could not; called again it goes on from there.
+        """
+        await self._heed_erasure()
+        while True:
+            said, length = await self._said()
+            if said is not None:
+                if not self._is_own(said, event):
+                    return False
+                self.state = self.state.after(said, self._services.tokens.count)
+                return True
+            with suppress(ValueError):  # somebody else appended meanwhile
+                await self._append(self._log.decision(event, text, by=self._id), first=length)
+                return True
+
+    async def is_over(self, event: TaskEvent) -> bool:
+        """Whether the run is completing or over, other than by an event that was said here."""
+        said, _ = await self._said()
+        return said is not None and not self._is_own(said, event)
+
+    async def _said(self) -> tuple[Logged | None, int]:
+        """Return what ends the run, or None, and how many entries the session has."""
+        entries, length = await self._log.entries()
+        own = run_of(entries, self.state.progress.run)
+        said = (each for each in own if each.entry.details.get(EVENT) in _ENDS)
+        return next(said, None), length
+
+    def _is_own(self, said: Logged, event: TaskEvent) -> bool:
+        details = said.entry.details
+        return (details.get(EVENT), details.get("by")) == (event, self._id)
+
+    async def ending(self) -> Progress:
+        """Return where a run stands that is completing: nothing is left of what was said before its
+        user was erased (FX-3).
+        """
+        await self._heed_erasure()
+        return self.state.progress
+
+    async def _held(self) -> None:
+        """Have the name. The owner may be there only since."""
+        await self._hold.take()
+        self._told_at = self._services.clock.now_us()
+        self._incarnation = self._incarnation or await self._owner()
+
+    async def _none_to_resume(self) -> InvalidInput:
+        if (session := await self._hold.elsewhere()) is not None:
+            return TaskUnderWay(self._log.task, session, elsewhere=True)
+        return InvalidInput("goal", "there is no task of this name to resume; say its goal")
 
     async def converse(self, entry: Entry) -> Talk:
         """Take in a turn of the talk; past the budget the older half is summarised (WM-6)."""
@@ -164,14 +247,22 @@ class TaskRun:
         return not any(each.entry.details.get("run") == self.state.progress.run for each in entries)
 
     async def _flush(self) -> Summary:
-        """Summarise the older half of the talk; what it said is in the log, word by word."""
+        """Summarise the older half of the talk; what it said is in the log, word by word.
+
+        That takes a model its time: if the user was erased meanwhile nothing is written (FX-3).
+        """
         older, rules = self.state.conversation.older_half, self.state.rules
         turns = [Turn(text=each.text, role=each.role, speaker=each.speaker) for each in older]
         if before := self.state.conversation.summary:
             turns.insert(0, Turn(text=before))
         room = int(rules.summary_share * rules.conversation_tokens)
         made = await self._summary(turns, room, self.state.conversation.summarised + len(older))
-        await self.decide(TaskEvent.FLUSHED, made.text, turns=len(older), by=made.by)
+        entry = self._log.decision(TaskEvent.FLUSHED, made.text, turns=len(older), by=made.by)
+        while not await self._heed_erasure():
+            _, length = await self._log.entries()
+            with suppress(ValueError):  # somebody else appended meanwhile, or the log was dropped
+                await self._append(entry, first=length)
+                break
         return made
 
     async def _summary(self, turns: list[Turn], room: int, total: int) -> Summary:

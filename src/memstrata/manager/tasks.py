@@ -16,6 +16,7 @@ from memstrata.domain.decision import Outcome
 from memstrata.domain.errors import InvalidScope, ScopeDenied
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.task_hold import held_by, holder_of, place_of
 from memstrata.domain.value import Value
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.scribe import Scribe
@@ -50,15 +51,24 @@ class TaskEnder:
         self._services = services
         self._principal = principal
 
-    async def end(self, task: str, promote: Sequence[str]) -> TaskEnd:
-        """See :meth:`memstrata.AsyncMemoryManager.end_task`."""
+    async def end(
+        self, task: str, promote: Sequence[str], *, session: str | None = None
+    ) -> TaskEnd:
+        """End a task; see :meth:`memstrata.AsyncMemoryManager.end_task`.
+
+        Args:
+            task: Its name.
+            promote: What goes up first.
+            session: Whose run of it ends: then its name is free, and if another session has it
+                nothing is removed. None for whoever names the task alone, and means all of it.
+        """
         scope = self._scope(task)
         acting = replace(self._principal, home=scope)
         promoter = Promoter(self._services, acting)
         promoted = tuple([await promoter.promote(id, "user") for id in promote])
         if any(outcome.memory is None for outcome in promoted):
             return TaskEnd(promoted, ended=False)
-        while (clearing := await self._cleared(scope)).has_raced:
+        while (clearing := await self._cleared(scope, session)).has_raced:
             continue
         return TaskEnd(promoted, clearing.removed, clearing.released, events=clearing.events)
 
@@ -71,7 +81,7 @@ class TaskEnder:
             raise ScopeDenied(scope.path, "write", "a task is ended by itself or by its user")
         return scope
 
-    async def _cleared(self, scope: Scope) -> _Clearing:
+    async def _cleared(self, scope: Scope, session: str | None) -> _Clearing:
         owner, store = scope.owner, self._services.store
         (head,) = await store.heads([owner])
         ids, after = set[str](), ""
@@ -79,8 +89,8 @@ class TaskEnder:
             ids |= {row.id for row in page if decode(row).scope == scope}
             after = page[-1].id
         held = await store.held(owner)
-        clearing = _Clearing(self._services, self._principal, scope, head, ids, held)
-        await store.commit(owner, TurnRequest(since=head), clearing.decide)
+        clearing = _Clearing(self._services, self._principal, scope, session, head, ids, held)
+        await store.commit(owner, clearing.request, clearing.decide)
         self._services.indexes.of(owner).refresh(await store.snapshot(owner))
         return clearing
 
@@ -92,6 +102,7 @@ class _Clearing:
     services: Services
     principal: Principal
     scope: Scope
+    session: str | None
     head: Head | None
     ids: set[str]
     held: Sequence[HeldCandidate]
@@ -100,23 +111,36 @@ class _Clearing:
     released: int = 0
     events: tuple[Event, ...] = ()
 
+    @property
+    def request(self) -> TurnRequest:
+        """What must be read under the turn."""
+        return TurnRequest(since=self.head, session=place_of(str(self.scope.task)))
+
     def decide(self, snapshot: Snapshot) -> Change | None:
         self.has_raced = snapshot.complete and self.head is not None
         if self.has_raced:
             return None  # something of what was read is gone
+        holder = holder_of(snapshot.session_step, self.services.store.location)
+        is_its = self.session is not None and holder == self.session
+        if self.session is not None and holder is not None and not is_its:
+            return None  # another session has begun a run, and this is its scope now
         new = (decode(row) for row in snapshot.rows)
         ids = self.ids | {memory.id for memory in new if memory.scope == self.scope}
         waiting = [h for h in self.held if decode_candidate(h.body).scope == self.scope]
-        if not ids and not waiting:
+        if not ids and not waiting and not is_its:
             return None
         self.removed, self.released = len(ids), len(waiting)
         scribe = Scribe(self.services, self.principal, snapshot)
-        reasons = (TASK_ENDED, f"count:{len(ids)}", f"held:{len(waiting)}")
-        scribe.record(EventType.FORGOTTEN, self.scope, reasons=reasons)
+        if ids or waiting:
+            reasons = (TASK_ENDED, f"count:{len(ids)}", f"held:{len(waiting)}")
+            scribe.record(EventType.FORGOTTEN, self.scope, reasons=reasons)
         self.events = scribe.events
+        now = self.services.clock.now_us()
+        free = (held_by(str(self.scope.task), None, now),) if is_its else ()
         return Change(
             known_at=scribe.moment.known_at,
             forgotten=tuple(sorted(ids)),
             released=tuple(candidate.id for candidate in waiting),
             events=scribe.events,
+            session_steps=free,
         )

@@ -310,8 +310,8 @@ class Writer:
             over = dict.fromkeys(asked[taken.granted :], heavy)
             asked = asked[: taken.granted]
         # What a session says was let in when it was said; its end is no flood.
-        is_said = beside is None
-        if is_said and (limit := quotas.writes_per_minute) is not None and asked:
+        counts = beside is None or beside.is_limited
+        if counts and (limit := quotas.writes_per_minute) is not None and asked:
             now_us = services.clock.now_us()
             taken = services.rates.take(owner, len(asked), limit, now_us)
             reasons = exceeded("writes_per_minute", limit, taken.retry_after_s)

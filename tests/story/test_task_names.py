@@ -1,0 +1,294 @@
+"""One session at a time has a task's name, and one handle ends a run (MM-1, MM-2, SC-10)."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import memstrata
+from conftest import World
+from memstrata import InvalidInput, MemoryManager, PhaseError, TaskPhase, TaskUnderWay
+from memstrata.domain.session_end import SessionStep
+from memstrata.domain.task_hold import HELD, holder_of
+
+
+@pytest.fixture
+def ana(world: World) -> MemoryManager:
+    return world.strata.manager(user="ana")
+
+
+@pytest.fixture
+def scope(world: World) -> MemoryManager:
+    """What is in the scope of the task's name."""
+    return world.strata.manager(user="ana", task="up")
+
+
+def within(ana: MemoryManager, session: str) -> MemoryManager:
+    return ana.session(session).memory
+
+
+def contents(memory: MemoryManager) -> list[str]:
+    return [each.content for each in memory.list(scopes=["task"])]
+
+
+def test_a_name_under_way_in_another_session_is_refused_by_name(ana: MemoryManager) -> None:
+    within(ana, "one").task("Upgrade", name="up").start()
+
+    for session, given in (
+        ("two", {"goal": "Upgrade too"}),
+        ("two", {"goal": "Upgrade too", "resume": True}),
+        ("two", {"resume": True}),
+    ):
+        with pytest.raises(TaskUnderWay, match="'one'") as refused:
+            within(ana, session).task(**given, name="up").start()
+        assert (refused.value.task, refused.value.session) == ("up", "one")
+    with pytest.raises(TaskUnderWay, match="resume it") as refused:
+        within(ana, "one").task("Upgrade", name="up").start()
+    assert refused.value.session == "one"
+
+    within(ana, "two").task("Something else", name="other").start()
+    assert [each.name for each in ana.sessions()] == ["one", "two"]
+
+
+def test_another_user_has_names_of_her_own(world: World, ana: MemoryManager) -> None:
+    ana.task("Upgrade", name="up").start()
+
+    for other in (world.strata.manager(user="bea"), world.strata.manager(user="ana", org="x")):
+        other.task("Upgrade", name="up").start()
+
+
+@pytest.mark.parametrize("how", ["complete", "abandon", "session", "idle"])
+def test_whatever_ends_a_run_gives_its_name_back(
+    world: World, ana: MemoryManager, how: str
+) -> None:
+    task = within(ana, "one").task("Upgrade", name="up")
+    task.start()
+    match how:
+        case "complete":
+            task.complete()
+        case "abandon":
+            task.abandon()
+        case "session":
+            ana.session("one").end()
+        case "idle":
+            world.clock.advance(seconds=21 * 60)
+            world.strata.end_due_sessions()
+
+    within(ana, "two").task("Upgrade", name="up").start()
+
+
+@pytest.mark.parametrize("how", ["complete", "abandon", "session", "idle"])
+def test_what_was_left_ends_without_touching_who_has_the_name_now(
+    world: World, ana: MemoryManager, scope: MemoryManager, how: str
+) -> None:
+    left = within(ana, "one").task("Upgrade", name="up")
+    left.start()
+    left.note("It takes an hour", importance="high", key="hours")
+    scope.remember("Of the run that was left")
+    world.clock.advance(seconds=21 * 60)
+    running = within(ana, "two").task("Upgrade again", name="up")
+    running.start()
+    assert contents(scope) == []
+    scope.remember("Of the run that is under way")
+
+    match how:
+        case "complete":
+            assert [each.stored for each in left.complete().promoted] == [True]
+        case "abandon":
+            left.abandon()
+        case "session":
+            ana.session("one").end()
+        case "idle":
+            world.strata.end_due_sessions()
+
+    assert contents(scope) == ["Of the run that is under way"]
+    assert running.complete().removed == 1
+
+
+def test_who_was_left_and_comes_back_is_told(world: World, ana: MemoryManager) -> None:
+    left = within(ana, "one").task("Upgrade", name="up")
+    left.start()
+    world.clock.advance(seconds=21 * 60)
+    within(ana, "two").task("Upgrade again", name="up").start()
+
+    with pytest.raises(TaskUnderWay, match="'two'"):
+        left.note("Here I am")
+    with pytest.raises(TaskUnderWay, match="'two'"):
+        within(ana, "one").task(name="up", resume=True).start()
+
+    ana.session("two").end()
+    assert left.note("Here I am") == 1
+
+
+def test_a_session_that_goes_on_keeps_the_name(world: World, ana: MemoryManager) -> None:
+    within(ana, "one").task("Upgrade", name="up").start()
+    for _ in range(5):
+        world.clock.advance(seconds=15 * 60)
+        ana.session("one").add("user", "Wait, please.")
+
+    with pytest.raises(TaskUnderWay):
+        within(ana, "two").task("Upgrade again", name="up").start()
+
+
+def test_a_process_that_dies_while_it_begins_blocks_a_name_for_a_minute(
+    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dies(*_: object, **__: object) -> int:
+        raise memstrata.StoreUnavailable("here", "gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(world.strata.services.sessions, "append", dies)
+        with pytest.raises(memstrata.StoreUnavailable):
+            within(ana, "one").task("Upgrade", name="up").start()
+
+    two = within(ana, "two")
+    with pytest.raises(TaskUnderWay):
+        two.task("Upgrade", name="up").start()
+    world.clock.advance(seconds=61)
+    two.task("Upgrade", name="up").start()
+
+
+def test_of_two_sessions_that_begin_a_name_at_once_one_gets_it(
+    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, first = world.strata.services.store, [True]
+    commit, theirs = store.commit, within(ana, "two")._tasks
+
+    async def late(*given: Any, **named: Any) -> Any:
+        if first and first.pop():
+            await theirs.task("Theirs", name="up").start()
+        return await commit(*given, **named)
+
+    monkeypatch.setattr(store, "commit", late)
+    with pytest.raises(TaskUnderWay, match="'two'"):
+        within(ana, "one").task("Mine", name="up").start()
+
+    monkeypatch.undo()
+    assert [each.name for each in ana.sessions()] == ["two"]
+
+
+def test_an_end_looks_whose_the_scope_is_under_the_turn(
+    world: World, ana: MemoryManager, scope: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of a session has read that a task is left open; before it cleans, it is not."""
+    one = within(ana, "one").task("Upgrade", name="up")
+    one.start()
+    store, first = world.strata.services.store, [True]
+    held, theirs = store.held, within(ana, "two")._tasks
+
+    async def meanwhile(*given: Any, **named: Any) -> Any:
+        row = await store.session_steps(one_home, session=" task/up")
+        if first and row and holder_of(row[0], "") == "one" and row[0].step == HELD:
+            first.pop()
+            await one._task.abandon()
+            await theirs.task("Upgrade again", name="up").start()
+            await scope._manager.remember("Of the second run")
+        return await held(*given, **named)
+
+    one_home = memstrata.Scope.of_user("default", "ana")
+    monkeypatch.setattr(store, "held", meanwhile)
+    ana.session("one").end()
+
+    assert not first
+    assert contents(scope) == ["Of the second run"]
+
+
+def test_an_erasure_frees_the_names(ana: MemoryManager) -> None:
+    within(ana, "one").task("Upgrade", name="up").start()
+
+    ana.erase()
+
+    within(ana, "two").task("Upgrade", name="up").start()
+
+
+def test_a_row_that_is_damaged_is_told() -> None:
+    with pytest.raises(memstrata.StoreCorrupt, match="who has a task"):
+        holder_of(SessionStep(" task/up", HELD, 0, b"[]"), "here")
+
+
+@pytest.mark.parametrize("before", ["complete", "abandon"])
+@pytest.mark.parametrize("after", ["complete", "abandon"])
+@pytest.mark.parametrize("session", [None, "thread"])
+def test_of_two_handles_one_ends_the_task(
+    world: World, session: str | None, before: str, after: str
+) -> None:
+    ana = world.strata.manager(user="ana", session=session)
+    one = ana.task("Upgrade", name="up")
+    one.start()
+    one.observe("psql", "PostgreSQL 16.4", importance="high", key="version", verified=True)
+    two = ana.task(name="up", resume=True)
+    two.start()
+    _ended(one, before, "A dump takes three minutes")
+    kept = [each.id for each in ana.list()]
+    inside = world.strata.manager(user="ana", task="up")
+    third = ana.task("Upgrade again", name="up")
+    third.start()
+    inside.remember("Of the next run")
+
+    with pytest.raises(PhaseError) as refused:
+        _ended(two, after, "A dump takes an hour")
+
+    assert (refused.value.call, refused.value.phase, refused.value.legal) == (after, "complete", ())
+    assert two.phase is TaskPhase.COMPLETE
+    with pytest.raises(PhaseError):
+        two.note("late")
+    assert [each.id for each in ana.list(scopes=["user"])] == kept
+    assert contents(inside) == ["Of the next run"]
+    assert third.complete().removed == 1
+
+
+def _ended(task: memstrata.Task, how: str, learning: str) -> None:
+    if how == "complete":
+        task.complete(learning)
+    else:
+        task.abandon()
+
+
+def test_calls_at_once_end_a_task_once(tmp_path: Any) -> None:
+    """Twice each on two handles of one task, all at the same time."""
+
+    async def work() -> tuple[list[Any], list[str]]:
+        async with memstrata.aopen(tmp_path / "m.db") as strata:
+            ana = strata.manager(user="ana")
+            handles = [ana.task("Upgrade", name="up", resume=True) for _ in range(2)]
+            for task in handles:
+                await task.start()
+            calls: list[Callable[[str], Any]] = [task.complete for task in handles for _ in "ab"]
+            said = [call(f"Learned by call {n}") for n, call in enumerate(calls)]
+            came = await asyncio.gather(*said, return_exceptions=True)
+            return came, [each.content for each in await ana.list()]
+
+    came, kept = asyncio.run(work())
+
+    assert sorted(type(each).__name__ for each in came) == ["PhaseError"] * 3 + ["TaskReport"]
+    assert len(kept) == 1
+    assert kept[0].startswith("Learned by call ")
+
+
+def test_an_end_that_got_no_answer_is_not_taken_for_anothers(
+    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = world.strata.services.sessions
+    append, answers = sessions.append, [False]
+
+    async def unanswered(*given: Any, **named: Any) -> int:
+        number = await append(*given, **named)
+        if answers and not answers.pop():
+            raise memstrata.StoreUnavailable("here", "gone")
+        return number
+
+    for end in ("complete", "abandon"):
+        task = ana.task("Upgrade", name="up")
+        task.start()
+        answers[:] = [False]
+        with monkeypatch.context() as broken:
+            broken.setattr(sessions, "append", unanswered)
+            with pytest.raises(memstrata.StoreUnavailable):
+                _ended(task, end, "A dump takes three minutes")
+            _ended(task, end, "This is not heard any more")
+        assert task.report is not None
+
+    assert [each.content for each in ana.list()] == ["A dump takes three minutes"]
+    with pytest.raises(InvalidInput, match="no task of this name"):
+        ana.task(name="up", resume=True).start()
