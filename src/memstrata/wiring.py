@@ -185,7 +185,7 @@ def assemble(
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
         records=Shelves(records, beside, RecordRules(chosen.safety_days, chosen.feedback_days)),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
-        library=_library(chosen, indexes, policies, time, beside, hidden=hidden),
+        library=_library(chosen, indexes, policies, time, beside, store.location, hidden=hidden),
         aside=aside,
         model=Meter.of(language.model, store, time, counter, counters),
         counters=counters,
@@ -270,6 +270,7 @@ def _library(
     policies: PolicyBook,
     clock: Clock,
     aside: Aside,
+    location: str,
     *,
     hidden: bool,
 ) -> Library:
@@ -280,6 +281,7 @@ def _library(
         clock,
         aside,
         on_its_own,
+        location=location,
         timeout_s=settings.knowledge_timeout_seconds,
         is_hidden=hidden,
     )
