@@ -32,6 +32,7 @@ NO_SKIPS = "NO_SKIPS"
 
 ON_POSTGRES = frozenset(
     {
+        "test_closed",
         "test_coherence",
         "test_collected_everywhere",
         "test_consent",

@@ -153,7 +153,7 @@ _LAZY = {
 def open(
     target: str | os.PathLike[str] | None = None,
     *,
-    mode: str = "local",
+    mode: str | None = None,
     remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
     embedder: Embedder | None = None,
@@ -172,7 +172,8 @@ def open(
             None means what the settings name, or a file in the user's data directory. The file is
             made if there is none; a database is prepared by ``memstrata db init``.
         mode: ``local``; ``incognito`` (``guest``), which keeps everything in memory; or
-            ``synced``, a replica of another store that works without it (docs/modes.md).
+            ``synced``, a replica of another store that works without it (docs/modes.md). None
+            means what the settings name, ``local`` if they do not.
         remote: Mode ``synced``: path or URL of that other store; None means the settings'.
         settings: None reads the environment.
         embedder: A model of your own instead of the settings', see
@@ -218,7 +219,7 @@ def open(
 def aopen(
     target: str | os.PathLike[str] | None = None,
     *,
-    mode: str = "local",
+    mode: str | None = None,
     remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
     embedder: Embedder | None = None,

@@ -34,6 +34,8 @@ class Settings(BaseSettings):
 
     Attributes:
         store: Path or URL; None means a file in the user's data directory.
+        mode: ``local``, ``incognito`` (``guest``) or ``synced``, where who opens a store names none
+            (docs/modes.md).
         policy: Policy file, or a directory with one per org; None means the built-in policy.
         synchronous: ``full`` makes every acknowledged write durable against power loss,
             ``normal`` against the end of the process only.
@@ -145,6 +147,7 @@ class Settings(BaseSettings):
     )
 
     store: str | None = None
+    mode: Literal["local", "incognito", "guest", "synced"] = "local"
     policy: Path | None = None
     synchronous: Literal["full", "normal"] = "full"
     busy_timeout_s: float = Field(default=30.0, gt=0)

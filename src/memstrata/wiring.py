@@ -90,7 +90,7 @@ _MIB = 1024 * 1024
 def assemble(
     target: str | os.PathLike[str] | None = None,
     *,
-    mode: str = "local",
+    mode: str | None = None,
     remote: str | os.PathLike[str] | None = None,
     settings: Settings | None = None,
     inline: bool,
@@ -117,7 +117,7 @@ def assemble(
         target: Path, ``sqlite:///path``, ``postgresql://…`` or ``:memory:``; None means the
             settings' store, or a file in the user's data directory.
         mode: ``local``; ``incognito`` (``guest``) keeps everything in memory and uses no model;
-            ``synced`` exchanges the store with a remote one.
+            ``synced`` exchanges the store with a remote one; None means the settings'.
         remote: Path or URL of that; None means the settings'.
         settings: None reads the environment.
         inline: Whether store calls may block the calling thread.
@@ -153,11 +153,11 @@ def assemble(
     from memstrata.settings import Settings
 
     chosen = Settings() if settings is None else settings
+    mode = chosen.mode if mode is None else mode
     hidden, closers = _is_hidden(mode), list[Callable[[], None]]()
     if hidden:
         chosen, alarm = _hidden(chosen, clock, alarm, closers)
-    rules = _rules_of(chosen)
-    time = clock or SystemClock()
+    rules, time = _rules_of(chosen), clock or SystemClock()
     language = choose_model(chosen, model, time.monotonic, hidden=hidden)
     policies, counter = PolicyBook(chosen.policy), choose_tokens(chosen, tokens)
     models = choose_models(chosen, embedder, reranker, hidden=hidden)
@@ -168,7 +168,7 @@ def assemble(
     if not hidden:
         store = open_store(target, chosen, inline=inline, filling=filling, keys=keys)
     how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
-    opens = partial(assemble, embedder=models.embedder, **how)
+    opens = partial(assemble, mode="local", embedder=models.embedder, **how)
     with closing_if_it_fails(store):
         hold_to_store(policies, store)
         replica = _replica(mode, remote, store, chosen, opens, _patient_beside(clock, alarm))
@@ -185,7 +185,7 @@ def assemble(
         reindexing=Background(remaker, _patient(chosen, clock, alarm)),
         records=Shelves(records, beside, RecordRules(chosen.safety_days, chosen.feedback_days)),
         backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
-        library=_library(chosen, indexes, policies, time, beside, hidden=hidden),
+        library=_library(chosen, indexes, policies, time, beside, store.location, hidden=hidden),
         aside=aside,
         model=Meter.of(language.model, store, time, counter, counters),
         counters=counters,
@@ -270,6 +270,7 @@ def _library(
     policies: PolicyBook,
     clock: Clock,
     aside: Aside,
+    location: str,
     *,
     hidden: bool,
 ) -> Library:
@@ -280,6 +281,7 @@ def _library(
         clock,
         aside,
         on_its_own,
+        location=location,
         timeout_s=settings.knowledge_timeout_seconds,
         is_hidden=hidden,
     )
@@ -442,7 +444,7 @@ async def open_for_move(
     async with AsyncExitStack() as undo:
         opened = []
         for name, filling in ((source, False), (target, True)):
-            how: dict[str, Any] = {"filling": filling, "as_is": not filling}
+            how: dict[str, Any] = {"mode": "local", "filling": filling, "as_is": not filling}
             opened.append(assemble(name, settings=settings, inline=True, **how))
             undo.push_async_callback(opened[-1].close)
         yield opened[0], opened[1]

@@ -2,8 +2,9 @@
 
 import pytest
 
+from memstrata.adapters.anchor_file import FileAnchor
 from memstrata.adapters.vault_file import FileVault
-from memstrata.domain.errors import ConfigurationError, StoreUnavailable
+from memstrata.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
 from memstrata.ports import DataKey
 
 STORE, OTHER, ALICE, BOB = (letter * 16 for letter in (b"s", b"t", b"a", b"b"))
@@ -233,3 +234,16 @@ class TestPostgresVault(VaultContract):
         with pytest.raises(StoreUnavailable) as refused:
             PostgresVault(url)
         assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("opened", [FileVault, FileAnchor])
+def test_a_damaged_file_says_what_it_is_and_what_to_do(tmp_path, opened):
+    path = tmp_path / "beside.db"
+    path.write_bytes(b"no database" * 500)
+
+    with pytest.raises(StoreCorrupt, match=r"beside\.db: .*(key vault|anchor).*put .* back"):
+        opened(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ConfigurationError, match="is no file; name another"):
+        opened(path)

@@ -10,6 +10,7 @@ import apsw
 import pytest
 from racing import Writer, check_store
 
+import memstrata
 from memstrata.adapters import sqlite_schema
 from memstrata.adapters.sql import load_migrations
 from memstrata.adapters.sqlite_opening import Opening
@@ -286,6 +287,29 @@ def test_a_file_that_may_not_be_written_is_read_only(public_directory):
 
     assert without_rights(lambda: opening_fails_with(database, StoreReadOnly))
     assert files_in(public_directory) == before
+
+
+def test_records_that_may_not_be_written_say_which_file_and_what_to_do(public_directory):
+    database, records = public_directory / "m.db", public_directory / "m.db.records"
+    with memstrata.open(database) as strata:
+        strata.manager(user="ana").safety_event("threat")
+    for path in public_directory.iterdir():
+        path.chmod(0o666)
+    public_directory.chmod(0o777)
+    records.chmod(0o444)
+    before = records.read_bytes()
+
+    def told():
+        with memstrata.open(database) as strata:
+            try:
+                strata.manager(user="ana").safety_event("again")
+            except StoreReadOnly as error:
+                is_told = "let the user of this program" in str(error)
+                return is_told and str(error).startswith(str(records))
+        return False
+
+    assert without_rights(told) == 1
+    assert records.read_bytes() == before
 
 
 def test_a_directory_that_may_not_be_written_is_read_only(public_directory):

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+import memstrata
 from memstrata.adapters.caches import DroppingAlarm
 from memstrata.blocking import Strata
+from memstrata.cli.app import app
 from memstrata.settings import Settings
 from memstrata.testing import ManualClock
 from memstrata.wiring import assemble, new_key
@@ -125,3 +128,45 @@ def test_an_alarm_that_is_let_go_of_calls_nobody() -> None:
     clock.advance(seconds=2)
 
     assert called == ["before"]
+
+
+def test_the_mode_is_a_setting_and_whoever_names_one_goes_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "m.db"
+    monkeypatch.setenv("MEMSTRATA_MODE", "incognito")
+    with memstrata.open(store) as strata:
+        assert strata.manager(user="ana").status()["mode"] == "incognito"
+        assert not store.exists()
+    with memstrata.open(store, mode="local") as strata:
+        assert strata.manager(user="ana").status()["mode"] == "local"
+    assert store.exists()
+
+    monkeypatch.setenv("MEMSTRATA_MODE", "synced")
+    monkeypatch.setenv("MEMSTRATA_REMOTE", str(tmp_path / "remote.db"))
+    with memstrata.open(store) as replica:
+        replica.manager(user="ana").remember("Ana likes tea")
+        # The remote is a store like any other, and no replica of itself.
+        assert replica.sync().owners[0].pushed
+    with memstrata.open(tmp_path / "remote.db", mode="local") as remote:
+        assert remote.manager(user="ana").list()
+
+    monkeypatch.setenv("MEMSTRATA_MODE", "secret")
+    with pytest.raises(memstrata.ConfigurationError, match="mode"):
+        memstrata.open(store)
+
+
+def test_the_command_line_goes_by_the_setting_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner, store = CliRunner(), tmp_path / "m.db"
+    monkeypatch.setenv("MEMSTRATA_MODE", "incognito")
+
+    def run(*words: str) -> str:
+        return runner.invoke(app, ["--store", str(store), "--user", "ana", *words]).output
+
+    assert "incognito" in run("status")
+    run("knowledge", "list", "--folder", str(tmp_path))
+    assert not store.exists()
+    assert "local" in run("--mode", "local", "status")
+    assert store.exists()

@@ -302,6 +302,8 @@ def test_unknown_and_impossible_settings_are_named() -> None:
         ({"hybrid_weight": 2}, "hybrid_weight"),
         ({"openai_timeout_seconds": 0}, "openai_timeout_seconds"),
         ({"synchronous": "off"}, "synchronous"),
+        ({"mode": "LOCAL"}, "mode"),
+        ({"mode": ""}, "mode"),
     ):
         with pytest.raises(ConfigurationError, match=text):
             Settings(**named)
@@ -319,7 +321,7 @@ def test_what_names_no_store_is_refused(target: Any) -> None:
         memstrata.open(target, settings=Settings())
 
 
-@pytest.mark.parametrize("mode", ["", "LOCAL", "synced", "remote", 5, None, DEEP_LIST])
+@pytest.mark.parametrize("mode", ["", "LOCAL", "synced", "remote", 5, DEEP_LIST])
 def test_an_unknown_mode_is_refused(mode: Any) -> None:
     with pytest.raises(ConfigurationError, match="mode"):
         memstrata.open(":memory:", mode=mode, settings=Settings())

@@ -314,3 +314,104 @@ def test_what_is_refused_is_nobodys_to_decide_or_take_back(ana: MemoryManager) -
     ana.allow(key="colour")
     assert [each.id for each in ana.reviews()] == [review.id]
     assert ana.undo(corrected).kind == "undone"
+
+
+def test_what_is_refused_is_in_no_search_of_the_session_in_which_it_was_said(
+    world: World, ana: MemoryManager
+) -> None:
+    session = ana.session("s")
+    session.add("user", "I live in Lisbon.")
+    session.add("assistant", "Lisbon is lovely at night.")
+    session.add("user", "No, it's Berlin.")
+    session.add_tool("maps", "Number 28 is near.", key="location")
+    session.add("user", "The tram is late at night.")
+
+    def told() -> set[int | None]:
+        found = session.search("where do I live, late at night, near number 28?", limit=20)
+        return {hit.memory.origin.turn for hit in found}
+
+    assert told() == {0, 1, 2, 3, 4}
+    ana.refuse("location")
+
+    assert told() == {4}
+    for layered in ("Lisbon", "Berlin"):
+        found = session.memory.search_memory("where do I live?", layer="l1")
+        assert layered not in found.text
+        assert (
+            layered
+            not in session.memory.call_search_tool(
+                {"query": "where do I live?", "layer": "l1"}
+            ).text
+        )
+    session.add("user", "I live in Porto.")
+    session.add("assistant", "Porto it is, at night.")
+    assert told() == {4}
+    # The talk goes on in it.
+    assert session.entries()[0].text == "I live in Lisbon."
+
+    ana.allow("location")
+
+    assert told() == {0, 1, 2, 3, 4, 5, 6}
+
+
+def test_what_was_forgotten_is_in_no_search_of_the_session_in_which_it_was_said(
+    ana: MemoryManager,
+) -> None:
+    session = ana.session("s")
+    session.add("user", "I live in Lisbon.")
+    session.add("user", "The tram is late.")
+    ana.remember("Lisbon", key="location")
+
+    ana.forget(key="location")
+
+    assert [hit.memory.origin.turn for hit in session.search("Lisbon tram late")] == [1]
+
+
+def test_a_refusal_that_was_restored_holds_for_searches_of_sessions(new_world, tmp_path) -> None:
+    here, there = (new_world().strata.manager(user="ana") for _ in range(2))
+    here.refuse("location")
+    here.session("s").add("user", "I live in Lisbon.")
+    here.export(tmp_path / "ana.export")
+
+    there.restore(tmp_path / "ana.export")
+
+    assert len(there.session("s").entries()) == 1
+    assert not there.session("s").search("Lisbon")
+
+
+def turn(text: str, place: int, **told: object) -> Draft:
+    return Draft(
+        text, kind="episodic", category="turn", confidence=1.0, session="s", turn=place, **told
+    )
+
+
+def test_what_is_refused_is_in_no_turn_that_is_imported(ana: MemoryManager) -> None:
+    ana.refuse("location")
+
+    written = ana.remember_many(
+        [
+            turn("I live in Lisbon.", 0),
+            turn("Lisbon is lovely.", 1, source="agent_inferred"),
+            turn("The tram is late.", 2),
+        ]
+    )
+
+    assert [said(one)[0] for one in written] == ["blocked", "blocked", "created"]
+    assert said(written[0]) == BY_KEY
+    assert seen(ana) == ["The tram is late."]
+
+
+def test_turns_that_were_kept_go_with_what_is_removed_on_request(ana: MemoryManager) -> None:
+    ana.remember_many(
+        [
+            turn("I live in Lisbon.", 0),
+            turn("Lisbon is lovely.", 1, source="agent_inferred"),
+            turn("The tram is late.", 2),
+        ]
+    )
+    ana.remember("Lisbon", key="location")
+
+    assert ana.refuse("location", remove=True).removed == 3
+    ana.allow("location")
+
+    assert seen(ana) == ["The tram is late."]

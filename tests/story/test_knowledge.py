@@ -669,7 +669,10 @@ def test_documents_answer_though_the_store_cannot(strata: Strata, ana: MemoryMan
     strata.add_source(Said("port", PIERS))
     strata._driver.run(strata.services.store.close())
 
-    assert len(ana.recall("harbour", layer="l3")) == 1
+    found = ana.recall("harbour", layer="l3")
+    assert len(found) == 1
+    # Whether recall is off could not be asked.
+    assert found.degraded == ("store",)
 
 
 # -- registering ----------------------------------------------------------------------------------
@@ -909,3 +912,42 @@ def test_who_is_erased_leaves_no_trace_of_what_was_shown(world: World) -> None:
         raw = b"".join(path.read_bytes() for path in Path(world.target).parent.glob("world-*"))
         assert b"Quillon" not in raw
         world.strata = world._open()
+
+
+@pytest.mark.parametrize("layer", ["l3", "all"])
+def test_while_recall_is_off_documents_are_neither_shown_nor_asked(
+    world: World, layer: str
+) -> None:
+    near = Said("near", Passage("near.md", GARAGE))
+    far = Said("far", Passage("far.md", GARAGE), remote=True)
+    for source in (near, far):
+        world.strata.add_source(source)
+    ana = world.strata.manager(user="ana", session="s")
+    assert len(ana.recall(GARAGE, layer=layer).hits) == 2
+    digest, recall = ana.digest(GARAGE, floor=0, layer=layer), ana.recall(GARAGE, layer=layer)
+    bob = world.strata.manager(user="bob")
+    ana.set_recall(False)
+    near.asked.clear()
+    far.asked.clear()
+
+    found = [
+        ana.recall(GARAGE, layer=layer).receipt,
+        ana.digest(GARAGE, floor=0, layer=layer).receipt,
+        ana.search_memory(GARAGE, layer=layer).receipt,
+    ]
+    reply = ana.call_search_tool({"query": GARAGE, "layer": "l3"})
+
+    assert [(receipt.returned, receipt.degraded) for receipt in found] == [
+        ((), ("recall_off",))
+    ] * 3
+    assert reply.digest is not None
+    assert reply.digest.items == ()
+    assert near.asked == far.asked == []
+    with pytest.raises(NotReplayable):
+        ana.replay(digest.receipt)
+    with pytest.raises(NotReplayable):
+        ana.replay_recall(recall.receipt)
+    assert len(bob.recall(GARAGE, layer=layer).hits) == 2
+
+    ana.set_recall(True)
+    assert len(ana.recall(GARAGE, layer=layer).hits) == 2

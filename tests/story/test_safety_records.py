@@ -1,6 +1,8 @@
 """Safety records and feedback are always kept, scrubbed, for a while, and never recalled (OB-2)."""
 
 import json
+import os
+import sqlite3
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -353,6 +355,122 @@ def test_the_command_line_keeps_shows_and_removes_them(cli: Run) -> None:
     assert (gone.returncode, "1 feedback" in gone.stdout) == (0, True)
     gone = cli("safety", "purge", "--all", "--yes", "purge", *with_by, user=None)
     assert (gone.returncode, "0 safety" in gone.stdout) == (0, True)
+
+
+AWAY = "move it away and open the store again"
+
+
+def _garbage(file: Path) -> None:
+    file.write_bytes(b"no database" * 500)
+
+
+def _cut_short(file: Path) -> None:
+    os.truncate(file, 5000)
+
+
+def _foreign(file: Path) -> None:
+    file.unlink()
+    _sql(file, "CREATE TABLE notes (text)")
+
+
+def _directory(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def _newer(file: Path) -> None:
+    _sql(file, "PRAGMA user_version = 3")
+
+
+def _other_columns(file: Path) -> None:
+    _sql(file, "ALTER TABLE records RENAME COLUMN body TO words")
+
+
+def _spoilt_page(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[4096:8192] = b"\xff" * 4096
+    file.write_bytes(content)
+
+
+def _sql(file: Path, statement: str) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute(statement)
+    connection.close()
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """A store with something remembered and records of some pages."""
+    path = tmp_path / "m.db"
+    with memstrata.open(path) as strata:
+        ana = strata.manager(user="ana")
+        ana.remember("Ana likes tea")
+        ana.safety_event("threat")
+        for _ in range(100):
+            ana.feedback("helpful", comment="thanks for the tea, it was " * 5)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error", "advice"),
+    [
+        (_garbage, memstrata.StoreCorrupt, AWAY),
+        (_cut_short, memstrata.StoreCorrupt, AWAY),
+        (_foreign, memstrata.ConfigurationError, AWAY),
+        (_directory, memstrata.ConfigurationError, AWAY),
+        (_newer, memstrata.StoreCorrupt, "newer memstrata; update"),
+    ],
+)
+def test_records_that_cannot_be_opened_say_what_to_do_and_are_left_as_they_are(
+    recorded: Path,
+    tmp_path: Path,
+    cli: Run,
+    spoil: Callable[[Path], None],
+    error: type[Exception],
+    advice: str,
+) -> None:
+    file = tmp_path / "m.db.records"
+    spoil(file)
+    before = file.read_bytes() if file.is_file() else None
+
+    with pytest.raises(error, match=advice) as caught:
+        memstrata.open(recorded)
+
+    assert str(file) in str(caught.value)
+    assert "file of safety records" in str(caught.value)
+    told = cli("status")
+    assert (told.returncode > 0, advice in told.stderr, str(file) in told.stderr) == (True,) * 3
+    assert (file.read_bytes() if file.is_file() else None) == before
+
+    file.rename(tmp_path / "away")
+    with memstrata.open(recorded) as strata:
+        assert [memory.content for memory in strata.manager(user="ana").list()] == ["Ana likes tea"]
+        strata.manager(user="ana").safety_event("threat")
+        assert len(strata.admin(by="root").safety_events()) == 1
+
+
+@pytest.mark.parametrize("spoil", [_other_columns, _spoilt_page])
+def test_records_that_turn_out_to_be_damaged_say_what_to_do(
+    recorded: Path, tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    spoil(tmp_path / "m.db.records")
+
+    with memstrata.open(recorded) as strata:
+        ana = strata.manager(user="ana")
+        with pytest.raises(memstrata.StoreCorrupt, match=AWAY):
+            strata.admin(by="root").feedback()
+        with pytest.raises(memstrata.StoreCorrupt, match=AWAY):
+            ana.safety_event("threat")
+        assert len(ana.recall("tea")) == 1
+
+
+def test_records_that_are_not_there_any_more_begin_anew(recorded: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.db.records").unlink()
+
+    with memstrata.open(recorded) as strata:
+        assert strata.admin(by="root").safety_events() == ()
+        strata.manager(user="ana").safety_event("threat")
+        assert len(strata.admin(by="root").safety_events()) == 1
 
 
 async def _recorded(path: Path) -> int:

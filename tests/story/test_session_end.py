@@ -516,3 +516,20 @@ def test_a_model_is_asked_by_the_end_what_it_was_not_asked_before(world, summari
     assert talk.contents() == ["prefers huts"]
     assert "lane_semantic_short" in report.diagnostics
     assert again.already
+
+
+def test_what_was_refused_is_in_no_turn_that_is_kept_as_it_was_said(new_world, tmp_path):
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("version: verbatim\nconsolidation:\n  verbatim_turns: true\n")
+    talk = Talk(new_world(policy=policy))
+    talk.world.strata.manager(user="alice").refuse("location")
+    talk.say("I live in Lisbon.")
+    talk.answer("Lisbon is lovely.")
+    talk.say("No, it's Berlin.", "We met Ana at the pier.")
+    talk.end()
+
+    assert talk.contents(category="turn") == ["We met Ana at the pier."]
+    blocked = [
+        event for event in talk.events("blocked") if "consent_refused:key" in event["reasons"]
+    ]
+    assert len(blocked) >= 3

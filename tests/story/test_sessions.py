@@ -395,6 +395,39 @@ def test_a_session_grows_while_it_is_searched(ana: MemoryManager) -> None:
     assert {hit.memory.origin.turn for hit in session.search("umbrella")} == {0, 1}
 
 
+def test_a_search_reads_on_from_where_the_last_one_stopped(
+    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = ana.session("s")
+    for number in range(250):  # more than stay in memory
+        session.add("user", f"Umbrella {number} is broken.")
+    read = world.strata.services.sessions.entries
+    counted: list[int] = []
+
+    async def entries(*args: Any, **options: Any) -> Any:
+        found = await read(*args, **options)
+        counted.append(len(found))
+        return found
+
+    monkeypatch.setattr(world.strata.services.sessions, "entries", entries, raising=False)
+    assert session.search("umbrella")
+    assert sum(counted) >= 250
+
+    for more in range(3):
+        counted.clear()
+        session.add("user", f"Umbrella {250 + more} is whole.")
+        assert session.search("whole umbrella", limit=1)[0].memory.origin.turn is not None
+        # The last entry that is known, and what came behind it.
+        assert sum(counted) <= 2
+
+    session.end()
+    session = ana.session("s")
+    session.add("user", "The blue umbrella is new.")
+    assert [hit.memory.content for hit in session.search("umbrella")] == [
+        "The blue umbrella is new."
+    ]
+
+
 def test_chinese_is_searched_by_character(ana: MemoryManager) -> None:
     session = ana.session("s")
     session.add("user", "我住在上海的老房子里。")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from memstrata.adapters.side_file import SideFile
+from memstrata.adapters.side_file import SideFile, SideKind
 from memstrata.domain.errors import ConfigurationError
 from memstrata.ports import Anchored
 
@@ -34,6 +34,13 @@ WHERE anchors.incarnation <> excluded.incarnation
 """
 
 
+_KIND = SideKind(
+    "anchor",
+    if_damaged="put back a copy of it, or, if nobody can have put back an older store, move it "
+    "away: a new one begins where owners stand now (docs/keys.md)",
+)
+
+
 class FileAnchor:
     """An :class:`~memstrata.ports.Anchor` in a file that several processes may share."""
 
@@ -57,7 +64,7 @@ class FileAnchor:
             )
         self._file = SideFile(
             file,
-            what="anchor",
+            kind=_KIND,
             application_id=_APPLICATION_ID,
             table=_TABLE,
             journal_mode="wal",

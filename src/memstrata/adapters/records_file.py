@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memstrata.adapters.residue import Needles
-from memstrata.adapters.side_file import LateSideFile, SideFile
+from memstrata.adapters.side_file import LateSideFile, SideFile, SideKind
 from memstrata.adapters.sql import load_queries
 from memstrata.adapters.store_records import columns_of, records_of, sealed_anew
 from memstrata.domain.erasure import Look, LookedAt, Purged
@@ -27,6 +27,12 @@ _STATEMENTS = Path(__file__).with_name("sql") / "sqlite" / "records.sql"
 _SQL = load_queries(_STATEMENTS.read_text("utf-8"))
 
 RESIDUE = "records_residue"
+
+_AWAY = (
+    "move it away and open the store again: the memories are in the store's own file, and a new "
+    "file of records begins with the next one (docs/safety.md)"
+)
+_KIND = SideKind("file of safety records", if_damaged=_AWAY, if_foreign=_AWAY)
 
 
 class FileRecords:
@@ -45,12 +51,12 @@ class FileRecords:
 
         Raises:
             ConfigurationError: If it is another program's.
-            StoreError: If it cannot be opened.
+            StoreError: If it cannot be opened; ``StoreCorrupt`` says what to do with a damaged one.
         """
         # No log beside it: what goes must be in no file.
         self._file = LateSideFile(
             path,
-            what="file of safety records",
+            kind=_KIND,
             application_id=_APPLICATION_ID,
             table=_SQL["records_table"],
             journal_mode="delete",

@@ -8,14 +8,37 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import apsw
 
-from memstrata.adapters.sqlite_errors import Translating
-from memstrata.domain.errors import ConfigurationError, StoreUnavailable
+from memstrata.adapters.sqlite_errors import translated
+from memstrata.domain.errors import (
+    ConfigurationError,
+    StoreCorrupt,
+    StoreReadOnly,
+    StoreUnavailable,
+)
 
 JournalMode = Literal["wal", "delete"]
+
+FORMAT = 0
+"""Number of the format of these files; one that carries a higher number is a newer program's."""
+
+
+class SideKind(NamedTuple):
+    """What a side file is, for whoever reads its errors.
+
+    Attributes:
+        what: What it is called.
+        if_damaged: What to do where it is damaged, or a newer program's.
+        if_foreign: What to do where it is another program's.
+    """
+
+    what: str
+    if_damaged: str
+    if_foreign: str = "name another file"
+
 
 # Chosen: its transactions write one small page each.
 _BUSY_TIMEOUT_MS = 10_000
@@ -26,7 +49,7 @@ class SideFile:
 
     Args:
         path: The file; its directory must be there.
-        what: What it is called in errors.
+        kind: What it is.
         application_id: By which it is told from stores, and from other programs' files.
         table: The statement that makes its table where it is missing.
         journal_mode: SQLite's, ``wal`` or ``delete``.
@@ -36,24 +59,27 @@ class SideFile:
 
     Raises:
         ConfigurationError: If it is another program's.
-        StoreError: If it cannot be opened.
+        StoreError: If it cannot be opened; ``StoreCorrupt``, with what to do, if it is damaged or a
+            newer program's.
     """
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         *,
-        what: str,
+        kind: SideKind,
         application_id: int,
         table: str,
         journal_mode: JournalMode,
     ) -> None:
         file = Path(path).resolve()
         self.location = str(file)
-        self._what = what
+        self._kind = kind
         self._lock = threading.Lock()
-        self._translating = Translating(self.location)
-        with self._translating:
+        with _told(self.location, kind):
+            if file.exists() and not file.is_file():
+                problem = f"is no file; {kind.if_foreign}"
+                raise ConfigurationError(f"{kind.what} {self.location}: {problem}")
             if not file.exists():
                 os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
             self._connection: apsw.Connection | None = self._opened(
@@ -67,9 +93,9 @@ class SideFile:
         Raises:
             StoreError: As SQLite says, or if it is closed.
         """
-        with self._lock, self._translating:
+        with self._lock, _told(self.location, self._kind):
             if self._connection is None:
-                raise apsw.ConnectionClosedError(f"the {self._what} is closed")
+                raise apsw.ConnectionClosedError(f"the {self._kind.what} is closed")
             yield self._connection
 
     @contextmanager
@@ -113,12 +139,14 @@ class SideFile:
         return connection
 
     def _check_ours(self, connection: apsw.Connection, application_id: int) -> None:
-        known = connection.pragma("application_id")
+        kind, known = self._kind, connection.pragma("application_id")
         is_strange = known == 0 and connection.pragma("schema_version")
         if is_strange or known not in (0, application_id):
-            raise ConfigurationError(
-                f"{self._what} {self.location}: belongs to another program; name another file"
-            )
+            problem = f"belongs to another program; {kind.if_foreign}"
+            raise ConfigurationError(f"{kind.what} {self.location}: {problem}")
+        if (format_ := connection.pragma("user_version")) > FORMAT:
+            newer = f"the {kind.what} has format {format_}, of a newer memstrata; update this one"
+            raise StoreCorrupt(self.location, newer)
 
 
 class LateSideFile:
@@ -127,7 +155,7 @@ class LateSideFile:
 
     Args:
         path: As for :class:`SideFile`, like the rest.
-        what: See there.
+        kind: See there.
         application_id: See there.
         table: See there.
         journal_mode: See there.
@@ -144,17 +172,17 @@ class LateSideFile:
         self,
         path: str | os.PathLike[str],
         *,
-        what: str,
+        kind: SideKind,
         application_id: int,
         table: str,
         journal_mode: JournalMode,
     ) -> None:
         self.path = Path(path).resolve()
-        self._what = what
+        self._kind = kind
         self._make = partial(
             SideFile,
             self.path,
-            what=what,
+            kind=kind,
             application_id=application_id,
             table=table,
             journal_mode=journal_mode,
@@ -172,7 +200,7 @@ class LateSideFile:
         """
         with self._lock:
             self._check_open()
-            with Translating(str(self.path)):
+            with _told(str(self.path), self._kind):
                 is_there = self._known is not None or self.path.exists()
             if self._known is None and is_there:
                 self._known = self._make()
@@ -194,4 +222,20 @@ class LateSideFile:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise StoreUnavailable(str(self.path), f"the {self._what} is closed")
+            raise StoreUnavailable(str(self.path), f"the {self._kind.what} is closed")
+
+
+@contextmanager
+def _told(location: str, kind: SideKind) -> Iterator[None]:
+    """Raise errors of ours from those of vendors, each with what can be done about it."""
+    try:
+        yield
+    except (apsw.Error, OSError, UnicodeDecodeError) as error:
+        told = translated(location, error, what=kind.what)
+        problem = str(told).removeprefix(f"{location}: ")
+        if isinstance(told, StoreCorrupt):
+            raise StoreCorrupt(location, f"{problem}; {kind.if_damaged}") from error
+        if isinstance(told, StoreReadOnly):
+            problem = f"the {kind.what} {problem}; let the user of this program read and write it"
+            raise StoreReadOnly(location, problem) from error
+        raise told from error

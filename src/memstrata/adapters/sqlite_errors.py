@@ -19,14 +19,18 @@ _CORRUPT = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.Constrai
 
 
 def translated(
-    location: str, error: apsw.Error | OSError | UnicodeDecodeError, number: int = 0
+    location: str,
+    error: apsw.Error | OSError | UnicodeDecodeError,
+    number: int = 0,
+    what: str = "memstrata store",
 ) -> StoreError:
     """Return the error of ours that says what the caller can do about it.
 
     Args:
-        location: Path of the store.
+        location: Path of the file.
         error: What was raised.
         number: The operating system's error number behind an SQLite error, where known.
+        what: What the file should be.
     """
     number = error.errno or 0 if isinstance(error, OSError) else number
     text = str(error)
@@ -37,10 +41,10 @@ def translated(
     if isinstance(error, UnicodeDecodeError):
         return StoreCorrupt(location, f"a column of text holds what is none: {text}")
     if isinstance(error, _CORRUPT):
-        return StoreCorrupt(location, f"the file is damaged or is no memstrata store: {text}")
+        return StoreCorrupt(location, f"the file is damaged or is no {what}: {text}")
     if isinstance(error, apsw.SQLError):
         # All statements are ours, so one that does not fit means another schema.
-        return StoreCorrupt(location, f"the tables are not those of a memstrata store: {text}")
+        return StoreCorrupt(location, f"the tables are not those of a {what}: {text}")
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return StoreUnavailable(location, f"locked by another program past the time-out: {text}")
     return StoreUnavailable(location, text)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from memstrata.adapters.side_file import LateSideFile
+from memstrata.adapters.side_file import LateSideFile, SideKind
 from memstrata.ports import DataKey
 
 # "mstK": neither a store nor another program's file is taken for a vault.
@@ -38,6 +38,12 @@ _LEFT = "SELECT owner, id, key_id, wrapped FROM data_keys WHERE store = ? AND wr
 _REWRAP = "UPDATE data_keys SET key_id = ?, wrapped = ? WHERE store = ? AND owner = ? AND id = ?"
 
 
+_KIND = SideKind(
+    "key vault",
+    if_damaged="put a copy of it back: without it nobody reads the store (docs/encryption.md)",
+)
+
+
 class FileVault:
     """A :class:`~memstrata.ports.KeyVault` in a file that several processes may share."""
 
@@ -55,7 +61,7 @@ class FileVault:
         # No log beside it: what is destroyed here must be in no file.
         self._file = LateSideFile(
             path,
-            what="key vault",
+            kind=_KIND,
             application_id=_APPLICATION_ID,
             table=_TABLE,
             journal_mode="delete",

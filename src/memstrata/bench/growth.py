@@ -118,7 +118,7 @@ def _grown(
 
 @contextmanager
 def _opened(path: Path, settings: Settings) -> Iterator[MemoryManager]:
-    with memstrata.open(path, settings=settings) as strata:
+    with memstrata.open(path, mode="local", settings=settings) as strata:
         yield strata.manager(user="bench")
 
 

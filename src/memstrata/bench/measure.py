@@ -109,7 +109,8 @@ def measure(
     """
     quality, latency = [], []
     for name, changed in RANKINGS.items():
-        with memstrata.open(target, settings=settings.model_copy(update=changed)) as strata:
+        ranked = settings.model_copy(update=changed)
+        with memstrata.open(target, mode="local", settings=ranked) as strata:
             strata.services.journal.mute()
             manager = enter(strata)
             found = [manager.recall(question.text, limit=DEPTH) for question in questions]
@@ -126,7 +127,7 @@ def _first(
     target: str | None, enter: Enter, question: Question, settings: Settings
 ) -> Callable[[], object]:
     def ask() -> object:
-        with memstrata.open(target, settings=settings) as strata:
+        with memstrata.open(target, mode="local", settings=settings) as strata:
             strata.services.journal.mute()
             return enter(strata).recall(question.text)
 

@@ -115,7 +115,9 @@ def options(
     agent: Annotated[str | None, typer.Option(help="The agent that acts.")] = None,
     purpose: Annotated[str | None, typer.Option(help="What memories are read for.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    mode: Annotated[str, typer.Option(help="local, incognito or synced.")] = "local",
+    mode: Annotated[
+        str | None, typer.Option(help="local, incognito or synced; default: the settings'.")
+    ] = None,
     remote: Annotated[
         str | None, typer.Option(help="Mode synced: path or URL of the other store.")
     ] = None,

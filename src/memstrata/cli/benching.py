@@ -49,7 +49,7 @@ def bench(
         check_plot(plot_to)
     with _target(chosen, transcript) as target:
         settings = Settings()
-        with memstrata.open(target, settings=settings) as strata:
+        with memstrata.open(target, mode="local", settings=settings) as strata:
             manager = chosen.manager(strata)
             owner, memories = manager.principal.home.path, manager.list(limit=MAX_LISTED)
         asked = _questions(questions, queries, memories)
@@ -80,7 +80,7 @@ def _target(chosen: Options, transcript: Path | None) -> Iterator[str | None]:
         return
     with tempfile.TemporaryDirectory(prefix="memstrata-bench-") as folder:
         path = str(Path(folder) / "transcript.db")
-        with memstrata.open(path) as strata:
+        with memstrata.open(path, mode="local") as strata:
             import_file(chosen.manager(strata), transcript)
         yield path
 

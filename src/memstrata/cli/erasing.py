@@ -87,7 +87,7 @@ def verify(
         offline = "without --store neither the seal nor the rows can be checked"
         check = ReceiptCheck(check_alone(receipt), ("receipt",), (offline,))
     else:
-        with memstrata.open(target) as strata:
+        with memstrata.open(target, mode="local") as strata:
             check = _beside(strata, receipt)
     chosen.show(check, _check)
     refuse_if(not check.ok)

@@ -61,7 +61,8 @@ def search(
 def _opened(chosen: Options, folders: Sequence[Path] | None) -> Strata:
     settings = memstrata.Settings()
     named = (*settings.knowledge, *(folders or ()))
-    return memstrata.open(chosen.store, settings=settings.model_copy(update={"knowledge": named}))
+    settings = settings.model_copy(update={"knowledge": named})
+    return memstrata.open(chosen.store, mode=chosen.mode, remote=chosen.remote, settings=settings)
 
 
 def _of_sources(values: Sequence[SourceReport]) -> str:

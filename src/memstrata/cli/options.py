@@ -32,7 +32,7 @@ class Options:
     agent: str | None
     purpose: str | None
     json: bool
-    mode: str = "local"
+    mode: str | None = None
     remote: str | None = None
 
     def open(self) -> AbstractContextManager[Strata]:

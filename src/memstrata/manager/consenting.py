@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from memstrata.domain.candidate_codec import decode_candidate
 from memstrata.domain.change import Change, Snapshot, TurnRequest
@@ -29,6 +30,7 @@ from memstrata.manager.evidence import withdraw
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
+from memstrata.manager.spoken import Spoken, is_turn, place_of
 from memstrata.policy.guards import consent_refused
 
 MAX_NAME_BYTES = 512
@@ -104,13 +106,19 @@ class Consenter:
         return len(ids), events
 
     async def _removed(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
-        """Forget the chains of which any version is refused by this word, every agent's."""
+        """Forget the chains of which any version is refused by this word, every agent's, and the
+        turns that were kept as they were said and speak of what is refused.
+        """
         refusals = refusals_of(await self.seen())
-        roots = set()
+        roots, turns = set(), list[Memory]()
         async for memory in self._memories():
             named = memory.key if consent.about is About.KEY else memory.category
             if named == consent.name and refusals.against(memory):
                 roots.add(memory.root)
+            elif is_turn(memory):
+                turns.append(memory)
+        spoken = await self._services.aside(partial(Spoken(turns, self._owner).refused, refusals))
+        roots |= {memory.root for memory in turns if place_of(memory) in spoken}
         if not roots:
             return 0, ()
         forgetter = Forgetter(self._services, self._principal)

@@ -38,7 +38,9 @@ class AsyncEchoVerbs:
 
         Raises:
             InvalidInput: If it is neither, or too much.
+            StoreUnavailable: If the store is closed: it would be written no more.
         """
+        self._services.journal.check_open()
         if isinstance(what, str):
             told: list[Memory] | str = check_text("what", what, 64 * 1024)
         else:

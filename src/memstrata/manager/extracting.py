@@ -12,10 +12,9 @@ from functools import partial
 from typing import TypeAlias
 
 from memstrata.capture.clauses import MEMORY_CONTROL
-from memstrata.consolidation.support import Said, bears_out, claim_of, mentions
+from memstrata.consolidation.support import Said, bears_out, claim_of
 from memstrata.domain.candidate_codec import decode_held, encode_held
 from memstrata.domain.change import HeldCandidate, Snapshot
-from memstrata.domain.consent import refusals_of
 from memstrata.domain.decision import (
     NO_USAGE,
     TURN_CATEGORY,
@@ -44,6 +43,8 @@ from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.session_pieces import Piece, Read, pieces, said, turn_of_entry
 from memstrata.manager.session_turns import SessionTurns, Standing
+from memstrata.manager.spoken import speaks_of
+from memstrata.manager.unwanted import Unwanted
 from memstrata.manager.write_names import marks_of
 from memstrata.manager.writing import Writer
 from memstrata.policy.rules import Policy
@@ -94,6 +95,7 @@ class Extractor:
         self._account: LanguageModel | None = None
         self._writer = Writer(services, principal)
         self._forgetter = Forgetter(services, principal)
+        self._unwanted = Unwanted(services, principal)
         self._known: dict[tuple[str | None, int | None], tuple[Candidate, ...]] = {}
 
     async def catch_up(
@@ -138,23 +140,20 @@ class Extractor:
         """Return those of some turns that speak of nothing that was forgotten since (FX-3), nor of
         what the user does not want remembered: a summary would learn it all the same.
         """
-        said = [c for turn in told if turn.role is Role.USER for c in self._candidates(turn)]
-        stated = [candidate for candidate in said if candidate.retracts is None]
-        buried = await self._writer.tombstoned(stated) if stated else frozenset()
-        refusals = refusals_of(await self._services.store.consents(self._principal.home.owner))
-        gone = [
-            claim_of(each)
-            for each in stated
-            if buried.intersection(marks_of(each)) or refusals.against(each)
-        ]
-        heard = ((turn, Said(turn.text)) for turn in told)
-        return [turn for turn, text in heard if not any(mentions(claim, text) for claim in gone)]
+        stated: list[Candidate] = []
+        earlier: list[Turn] = []
+        for turn in told:
+            if turn.role is Role.USER:
+                stated += self._candidates(turn, earlier[-EARLIER_TURNS:])
+                earlier.append(turn)
+        gone = await self._unwanted.among([each for each in stated if each.retracts is None])
+        return [turn for turn in told if not speaks_of(Said(turn.text), gone)]
 
-    def _candidates(self, turn: Turn) -> tuple[Candidate, ...]:
-        """Return what the rules find in a turn by itself, once."""
+    def _candidates(self, turn: Turn, before: Sequence[Turn]) -> tuple[Candidate, ...]:
+        """Return what the rules find in a turn behind others, once."""
         place = turn.session, turn.number
         if place not in self._known:
-            self._known[place] = propose_by_rules(turn, self._principal).candidates
+            self._known[place] = propose_by_rules(turn, self._principal, before).candidates
         return self._known[place]
 
     # -- by rules --------------------------------------------------------------------------

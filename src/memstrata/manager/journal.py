@@ -24,7 +24,7 @@ from weakref import WeakValueDictionary
 from memstrata.domain.change import JournalEntry
 from memstrata.domain.codec import canonical_json
 from memstrata.domain.digest import DigestItem
-from memstrata.domain.errors import InvalidInput, StoreCorrupt, StoreError
+from memstrata.domain.errors import InvalidInput, StoreCorrupt, StoreError, StoreUnavailable
 from memstrata.domain.floors import FeedbackRules, FloorState, Served
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Hit
@@ -276,6 +276,11 @@ class ReadJournal:
         """Return where the reads of an owner are left."""
         with self.lock:
             return self._notes.setdefault(owner, self._kind(self, owner))
+
+    def check_open(self) -> None:
+        """Raise :class:`StoreUnavailable` if what is left here would be written no more."""
+        if self._is_closed:
+            raise StoreUnavailable(self._store.location, "the store is closed")
 
     def mark(self, notes: OwnerNotes) -> None:
         """Remember that something waits there, and have the alarm set."""

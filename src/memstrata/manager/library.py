@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from memstrata.domain.errors import InvalidInput, SourceUnavailable
+from memstrata.domain.errors import InvalidInput, SourceUnavailable, StoreUnavailable
 from memstrata.domain.knowledge import Skipped, SourceReport, check_source_name
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope
@@ -137,6 +137,7 @@ class Library:
         aside: Aside,
         beside: Beside,
         *,
+        location: str,
         timeout_s: float = TIMEOUT_S,
         is_hidden: bool = False,
     ) -> None:
@@ -148,6 +149,7 @@ class Library:
             clock: Time.
             aside: Where a caller waits.
             beside: Where sources are asked.
+            location: Of the store beside which they are asked.
             timeout_s: How long a read waits, in seconds.
             is_hidden: Whether nothing may go over a network (MO-1).
         """
@@ -158,6 +160,8 @@ class Library:
         self._aside = aside
         self._beside = beside
         self._is_hidden = is_hidden
+        self._location = location
+        self._is_closed = False
         self._lock = threading.Lock()
         self._kept: dict[str, Kept] = {}
         self._recalled: OrderedDict[Scope, _Recalled] = OrderedDict()
@@ -168,6 +172,7 @@ class Library:
         Raises:
             InvalidInput: If it is no source, its name cannot be one, is taken, or there are too
                 many; or if it asks others over a network and nothing may.
+            StoreUnavailable: If the library is closed, as for the others: nobody would close it.
         """
         if not all(hasattr(source, name) for name in ("name", "capabilities", "look", "close")):
             raise InvalidInput("source", f"must be a KnowledgeSource, not {type(source).__name__}")
@@ -176,6 +181,7 @@ class Library:
             raise InvalidInput("source", "incognito asks nobody over a network")
         shelf = Shelf(self._indexes) if Capability.CATALOGUE in source.capabilities else None
         with self._lock:
+            self._check_open()
             if name in self._kept:
                 raise InvalidInput("source.name", f"{shown(name)} is registered already")
             if len(self._kept) >= MAX_SOURCES:
@@ -185,6 +191,7 @@ class Library:
     def remove(self, name: str) -> bool:
         """Take a source out and close it; returns whether there was one."""
         with self._lock:
+            self._check_open()
             kept = self._kept.pop(name, None)
         if kept is not None:
             kept.source.close()
@@ -211,6 +218,7 @@ class Library:
             within_s: How long the answers will be waited for; None means as long as a read waits.
             remote: Whether those are asked that are no catalogues.
         """
+        self._check_open()
         left_s = self.timeout_s if within_s is None else within_s
         wanted = [kept for kept in self.of(scopes) if remote or kept.shelf is not None]
         asked = [(kept, self._ask(kept, query, left_s)) for kept in wanted]
@@ -296,16 +304,22 @@ class Library:
 
     def reports(self, scopes: Sequence[Scope]) -> tuple[SourceReport, ...]:
         """Return how the sources of some scopes stand, by name."""
+        self._check_open()
         return tuple(map(_report, self.of(scopes)))
 
     def close(self) -> None:
         """Close every source, also where one fails to; twice does no harm."""
         with self._lock:
+            self._is_closed = True
             kept, self._kept = [*self._kept.values()], {}
             self._recalled.clear()
         with ExitStack() as closing:
             for each in kept:
                 closing.callback(each.source.close)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise StoreUnavailable(self._location, "the store is closed")
 
     def _ask(self, kept: Kept, query: str, within_s: float) -> Future[Answer] | None:
         """Begin to ask a source; a catalogue that is being asked is waited for, not asked again."""

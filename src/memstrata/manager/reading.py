@@ -166,8 +166,14 @@ class Reader:
             cue: Whose scopes.
             asked: Where its owners stand, if somebody has begun to ask.
         """
-        sight = await self.sight(cue, asked)
-        return await self.sights.audible(sight, cue, self._principal.home.owner)
+        reader, sights = self._principal.home.owner, self.sights
+        if Layer.L3 in cue.layers and (await sights.is_off_for(cue, reader))[0]:
+            # Nor is a source told what was asked: its answer would be shown to nobody.
+            now = self.now
+            sight = Sight((), (), now, now, ()) if asked is None else await self._stored(cue, asked)
+        else:
+            sight = await self.sight(cue, asked)
+        return await sights.audible(sight, cue, reader)
 
     async def is_off(self) -> bool:
         """Whether the principal's owner has switched recall off (MO-2)."""

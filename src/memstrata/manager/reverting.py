@@ -63,6 +63,8 @@ async def revert(services: Services, backups: Backups, path: Path) -> RestoredSt
             report = await looked_through(backups.reopen(ready))
             forgotten = await _made_ready(services, backups, store, ready, path)
         except (StoreError, ValueError) as error:
+            if isinstance(error, StoreError) and error.location == store.location:
+                raise  # of the store that is to go back, not of the backup
             raise CarryRefused("damaged", str(path), str(error)) from error
         await store.become(str(ready))
     services.indexes.clear()

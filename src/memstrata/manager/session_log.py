@@ -117,6 +117,24 @@ class SessionLog:
         self._services.hot.settle(self.owner)
         return found
 
+    async def newer(self, last: Logged | None) -> tuple[Logged, ...] | None:
+        """Return what came after an entry that is known, by number rising; None where the log is
+        not the one of which it was: another session has its name now.
+
+        Of what is known only that entry is looked at again: a log may be long, and who reads on
+        asks often.
+
+        Args:
+            last: The last one that is known; None for nothing, behind which all of it comes.
+
+        Raises:
+            StoreError: As for :meth:`entries`.
+        """
+        if last is None:
+            return await self.entries()
+        again = await self.entries(after=last.number - 1)
+        return again[1:] if again and again[0] == last else None
+
     def forget(self) -> None:
         """Let go of what is in memory of it: it has ended."""
         self._services.hot.forget(self.owner, self.session)
@@ -194,16 +212,6 @@ def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
         marks=tuple(dict.fromkeys((*entry.marks, *clean.marks))),
     )
     return Cleaned(kept, reasons)
-
-
-def goes_on(entries: Sequence[Logged], last: Logged | None) -> bool:
-    """Whether a whole log is that of which an entry was the last; else another has its name now.
-
-    Args:
-        entries: All of the log, from number 0.
-        last: Known of it; None where nothing is.
-    """
-    return last is None or (last.number < len(entries) and entries[last.number] == last)
 
 
 def _differs(found: Sequence[Logged], tail: Sequence[Logged]) -> bool:

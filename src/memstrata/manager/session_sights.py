@@ -1,23 +1,31 @@
 """The log of a session as columns, so that it is searched as memories are (SE-3).
 
 Each entry is analysed and embedded once, when somebody first searches, and stays so for as long as
-its session is hot.
+its session is hot. What the user refuses, and what was forgotten since, is not among them (PO-4).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
+from memstrata.consolidation.support import Said
 from memstrata.domain.change import StoredRow
 from memstrata.domain.cue import Cue
+from memstrata.domain.decision import TURN_CATEGORY, Candidate
 from memstrata.domain.scope import Principal
-from memstrata.domain.session import Logged
+from memstrata.domain.session import EntryKind, Logged
+from memstrata.domain.turn import Turn
 from memstrata.domain.value import from_us
 from memstrata.manager.services import Services
-from memstrata.manager.session_log import SessionLog, goes_on
+from memstrata.manager.session_log import SessionLog
 from memstrata.manager.session_rows import entry_memory, rows_of
 from memstrata.manager.sights import VECTOR, Sight
-from memstrata.retrieval.overlaying import above
+from memstrata.manager.spoken import speaks_of, stated_in
+from memstrata.manager.stating import MANY
+from memstrata.manager.unwanted import Unwanted
+from memstrata.retrieval.overlaying import above, without
 from memstrata.retrieval.owner_index import Frozen
 
 
@@ -25,16 +33,56 @@ class _Filed(NamedTuple):
     """A log as far as it was filed.
 
     Attributes:
-        last: The last entry that was; None for an empty log.
-        rows: Of all of them.
+        entries: All of it.
+        rows: Of each.
         frozen: Their columns.
         is_whole: Whether each has its vector, where there are any.
     """
 
-    last: Logged | None
+    entries: tuple[Logged, ...]
     rows: tuple[StoredRow, ...]
     frozen: Frozen
     is_whole: bool
+
+    @property
+    def last(self) -> Logged | None:
+        """The last entry; None for an empty log."""
+        return self.entries[-1] if self.entries else None
+
+
+class _Named(NamedTuple):
+    """What an entry is called by who logged it; it is a turn among turns."""
+
+    key: str | None
+    category: str = TURN_CATEGORY
+
+
+class _Heard(NamedTuple):
+    """What a log speaks of, as far as it was read.
+
+    Attributes:
+        last: The last entry that was; None for nothing.
+        texts: Of its entries.
+        stated: What its user states in them.
+        topic: What a repair in the next turn would be about.
+    """
+
+    last: Logged | None = None
+    texts: tuple[Said, ...] = ()
+    stated: tuple[Candidate, ...] = ()
+    topic: Candidate | None = None
+
+
+class _Kept(NamedTuple):
+    """What of a log may be told.
+
+    Attributes:
+        asked: Of which entries of the log, and where its owner stood.
+        frozen: Their columns.
+    """
+
+    asked: tuple[object, ...]
+    frozen: Frozen
 
 
 class SessionSights:
@@ -44,6 +92,7 @@ class SessionSights:
         self._services = services
         self._owner = principal.home.owner
         self._session = principal.session
+        self._unwanted = Unwanted(services, principal)
 
     async def sight(self, cue: Cue) -> Sight:
         """Return the log's columns as they stand now.
@@ -58,23 +107,80 @@ class SessionSights:
         now = from_us(self._services.clock.now_us())
         filed = await self._filed(str(self._session))
         degraded = () if filed.is_whole else (VECTOR,)
-        return Sight([self._owner], [filed.frozen], now, now, degraded)
+        return Sight([self._owner], [await self._left(filed)], now, now, degraded)
 
     async def _filed(self, session: str) -> _Filed:
-        entries = await SessionLog(self._services, self._owner, session).entries()
-        make = self._services.indexes.indexer
+        """File what has come since the last search."""
+        log, make = SessionLog(self._services, self._owner, session), self._services.indexes.indexer
         hot = self._services.hot.of(self._owner, session)
         name = (_Filed, make.recipe)
         known: _Filed | None = hot.derived.get(name)
-        if known is not None and not (known.is_whole and goes_on(entries, known.last)):
+        if known is not None and not known.is_whole:
             known = None
-        begin = 0 if known is None or known.last is None else known.last.number + 1
-        if known is not None and begin == len(entries):
+        new = await log.newer(None if known is None else known.last)
+        if new is None:
+            known, new = None, await log.entries()
+        if known is not None and not new:
             return known
-        new = [entry_memory(one, self._owner, session) for one in entries[begin:]]
-        rows = (*(known.rows if known else ()), *await rows_of(self._services, new))
+        memories = [entry_memory(one, self._owner, session) for one in new]
+        before = ((), ()) if known is None else (known.entries, known.rows)
+        rows = (*before[1], *await rows_of(self._services, memories))
         whole = all(make.made(row.entry) for row in rows)
-        last = entries[-1] if entries else None
-        filed = _Filed(last, rows, above(None, rows, make.dimensions), whole)
+        filed = _Filed((*before[0], *new), rows, above(None, rows, make.dimensions), whole)
         hot.derived[name] = filed
         return filed
+
+    async def _left(self, filed: _Filed) -> Frozen:
+        """Return the columns of what of a log may be told again.
+
+        A refusal, and the removal of anything, raise the owner's epoch: the log of who never did
+        either is not read for it.
+        """
+        (head,) = await self._services.store.heads([self._owner])
+        if head is None or not head.epoch or not filed.entries:
+            return filed.frozen
+        derived = self._services.hot.of(self._owner, str(self._session)).derived
+        asked = (head.incarnation, head.epoch, filed.last)
+        kept: _Kept | None = derived.get(_Kept)
+        if kept is None or kept.asked != asked:
+            heard = await self._heard(filed)
+            ids = await self._unwanted_ids(filed, heard)
+            kept = _Kept(asked, without(filed.frozen, ids))
+            derived[_Kept] = kept
+        return kept.frozen
+
+    async def _heard(self, filed: _Filed) -> _Heard:
+        """Read what has come since the last time."""
+        derived = self._services.hot.of(self._owner, str(self._session)).derived
+        known: _Heard = derived.get(_Heard, _Heard())
+        if known.last is not None and known.last not in filed.entries[known.last.number :][:1]:
+            known = _Heard()
+        new = filed.entries[len(known.texts) :]
+        work = partial(self._gone_on, known, new)
+        heard = await self._services.aside(work) if len(new) > MANY else work()
+        derived[_Heard] = heard
+        return heard
+
+    def _gone_on(self, known: _Heard, new: Sequence[Logged]) -> _Heard:
+        texts = (*known.texts, *(Said(each.entry.text) for each in new))
+        turns = [_turn(each) for each in new if each.entry.kind is EntryKind.TURN]
+        stated, topic = stated_in(turns, self._owner, known.topic)
+        last = new[-1] if new else known.last
+        return _Heard(last, texts, (*known.stated, *stated), topic)
+
+    async def _unwanted_ids(self, filed: _Filed, heard: _Heard) -> frozenset[str]:
+        """Return the ids of entries that speak of what is unwanted, or were logged under it."""
+        unwanted = await self._unwanted.among(heard.stated)
+        refusals = await self._unwanted.refusals()
+        named = (_Named(each.entry.key) for each in filed.entries)
+        entries = zip(filed.rows, heard.texts, named, strict=True)
+        return frozenset(
+            row.id
+            for row, said, name in entries
+            if refusals.against(name) or speaks_of(said, unwanted)
+        )
+
+
+def _turn(logged: Logged) -> Turn:
+    entry = logged.entry
+    return Turn(text=entry.text, role=entry.role, speaker=entry.speaker)

@@ -12,7 +12,7 @@ from memstrata.domain.codec import decode
 from memstrata.domain.consent import RECALL_OFF, Refusals, refusals_of
 from memstrata.domain.cue import Cue
 from memstrata.domain.errors import StoreUnavailable
-from memstrata.domain.layer import Layer
+from memstrata.domain.layer import MEMORY, Layer
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
@@ -152,9 +152,10 @@ class Sights:
         """
         is_off = reader in sight.off
         is_read = reader in sight.owners or reader in owners_of(cue.scopes)
-        if not is_read or Layer.L1 in cue.layers:
-            # The log of a session is read past the index that would say so.
-            is_off = await self.is_off(reader)
+        if not is_read or cue.layers != MEMORY:
+            # The log of a session and documents are read past the index that would say so.
+            is_off, lost = await self.is_off_for(cue, reader)
+            sight = sight._replace(degraded=(*sight.degraded, *lost))
         if is_off:
             return Sight((), (), sight.now, sight.clock, (*sight.degraded, RECALL_OFF))
         if not sight.off:
@@ -162,6 +163,19 @@ class Sights:
         pairs = zip(sight.owners, sight.frozen, strict=True)
         left = {owner: frozen for owner, frozen in pairs if owner not in sight.off}
         return sight._replace(owners=[*left], frozen=[*left.values()])
+
+    async def is_off_for(self, cue: Cue, reader: Scope) -> tuple[bool, tuple[str, ...]]:
+        """Return whether a reader has switched recall off, and what could not be reached.
+
+        Documents are in no store: where it is away and nothing is warm they answer, and say that
+        it is (RE-5). Whatever else a cue names would need the store.
+        """
+        try:
+            return await self.is_off(reader), ()
+        except StoreUnavailable:
+            if cue.layers != (Layer.L3,):
+                raise
+            return False, ("store",)
 
     async def is_off(self, owner: Scope) -> bool:
         """Whether an owner has switched recall off, by the store; by what is warm without it."""

@@ -103,17 +103,11 @@ class Statements:
     async def _unread(self, session: str) -> tuple[_Read, Sequence[Logged]]:
         """Return what was read of a log, and what has come since; nothing read, and all of it,
         where another session has its name now.
-
-        Of what was read only the last entry is looked at again: a log may be long, and each prompt
-        of a task asks.
         """
         log = SessionLog(self._services, self._principal.home.owner, session)
         known: _Read = self._derived(session).get(self._name(), _Read())
-        if known.last is not None:
-            again = await log.entries(after=known.last.number - 1)
-            if again and again[0] == known.last:
-                return known, again[1:]
-        return _Read(), await log.entries()
+        new = await log.newer(known.last)
+        return (_Read(), await log.entries()) if new is None else (known, new)
 
     async def _read(self, session: str, known: _Read, new: Sequence[Logged]) -> _Read:
         """Read what has not been read yet of a log."""

@@ -24,7 +24,7 @@ from memstrata.domain.change import (
     TurnRequest,
 )
 from memstrata.domain.codec import canonical_json
-from memstrata.domain.consent import NO_REFUSALS, About, Named, Refusals
+from memstrata.domain.consent import NO_REFUSALS, About, Refusals
 from memstrata.domain.decision import (
     Candidate,
     Commit,
@@ -57,6 +57,7 @@ from memstrata.manager.room import QUOTA_EXCEEDED, Room, full
 from memstrata.manager.screening import note_flags, scores_of
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
+from memstrata.manager.spoken import Place, Spoken, is_turn, place_of
 from memstrata.manager.waiting import Release, held_as, kept_back, let_go
 from memstrata.manager.write_names import marks_of, request_of, write_name
 from memstrata.policy.guards import (
@@ -100,6 +101,7 @@ class WriteTurn:
         index: The owner's index.
         judgements: What policy said, in the order of the batch.
         prepared: Index text to its analysed and embedded form.
+        spoken: What the verbatim turns of the batch speak of.
         standing: The tombstones that bind; None for all. Those that this very operation set do
             not bind what is said after it.
         granted: Grants of the org that governs the owner, where that is another owner.
@@ -120,6 +122,7 @@ class WriteTurn:
     index: OwnerIndex
     judgements: Sequence[Judgement]
     prepared: Mapping[str, Indexed]
+    spoken: Spoken
     standing: frozenset[bytes] | None = None
     granted: tuple[Grant, ...] = ()
     kept: Sequence[HeldCandidate] = ()
@@ -132,6 +135,7 @@ class WriteTurn:
     _records: dict[str, IdempotencyRecord] = field(default_factory=dict)
     _revived: list[bytes] = field(default_factory=list)
     _waiting: set[tuple[object, ...]] = field(default_factory=set)
+    _unsaid: Mapping[Place, About] = field(default_factory=dict)
     _room: Room = field(init=False)
 
     @property
@@ -166,6 +170,7 @@ class WriteTurn:
         own_texts = NearTexts() if len(self.judgements) > 1 else None
         pending = Pending(IndexView(self.index, scribe.moment.now), own_texts)
         self._room = Room(self.index, self.policy.quotas, scribe)
+        self._unsaid = self.spoken.refused(self.index.refusals)
         self._waiting = {held_as(decode_candidate(row.body), row.reason) for row in self.kept}
         for place, judgement in enumerate(self.judgements):
             if beside is not None and beside.is_gone(place, snapshot):
@@ -281,9 +286,10 @@ class WriteTurn:
         shown = memory if is_meant else None
         return Outcome(resolution.kind, shown, told, (event, *evictions, *flagged))
 
-    def _refusal(self, said: Named) -> About | None:
+    def _refusal(self, said: Candidate | Memory) -> About | None:
         """Return by what the owner, or who writes, refused to have something remembered."""
-        return self.index.refusals.against(said) or self.told.against(said)
+        by = self.index.refusals.against(said) or self.told.against(said)
+        return self._unsaid.get(place_of(said)) if by is None and is_turn(said) else by
 
     def _binds(self, buried: frozenset[bytes]) -> bool:
         return bool(buried if self.standing is None else buried & self.standing)

@@ -42,6 +42,7 @@ from memstrata.manager.room import exceeded
 from memstrata.manager.screening import screened
 from memstrata.manager.second_looks import looks_again, second_looks
 from memstrata.manager.services import Services
+from memstrata.manager.spoken import Spoken
 from memstrata.manager.turn import WriteTurn
 from memstrata.manager.waiting import Release
 from memstrata.manager.write_names import marks_of
@@ -382,6 +383,10 @@ class Writer:
         is_long = len(texts) > MANY_TEXTS or (texts and services.indexes.indexer.is_slow)
         prepared = await services.aside(prepare) if is_long else prepare()
         index = services.indexes.of(owner)
+        spoken = Spoken([judgement.candidate for judgement in judgements], owner)
+        if spoken and index.refusals:
+            # Before the turn, in which others wait.
+            await services.aside(partial(spoken.refused, index.refusals))
         waits = any(isinstance(judgement, (Hold, Repeat)) for judgement in judgements)
         turn = WriteTurn(
             services,
@@ -392,6 +397,7 @@ class Writer:
             index,
             judgements,
             prepared.by_text,
+            spoken,
             standing=standing,
             # A global write goes by grants that stand with another owner than whose turn it is.
             granted=await self._grants_over(owner) if owner.org is None else (),
