@@ -27,7 +27,7 @@ contract = MemoryStoreContract()
 
 FIRST, SECOND = HeldKeys({"one": ONE, "two": TWO}), HeldKeys({"two": TWO, "one": ONE})
 FORESEEN = ["begin", "take_turn_as_foreseen", "require_seal"]
-WRITTEN = ["add_and_move", "code_memories", "code_states", "code_owner"]
+WRITTEN = ["add_and_move", "code_states", "code_owner"]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from memstrata.adapters import postgres_rows as meaning
 from memstrata.adapters.postgres_change import Written, renewed, write_change
 from memstrata.adapters.postgres_coded_reads import ALL_STATUSES, Look
-from memstrata.adapters.postgres_coding import coding_of, with_coded_grants
+from memstrata.adapters.postgres_coding import coding_of
 from memstrata.adapters.postgres_errors import NOT_FORESEEN, Unforeseen
 from memstrata.adapters.postgres_keeping import PostgresKeeping
 from memstrata.adapters.postgres_pool import Line, Row, Statement
@@ -258,8 +258,7 @@ class CodedPostgresStore(PostgresKeeping):
         bound = {"owner": owner.name, "key_id": codes.key_id, "set_sum": sealed}
         sent = [
             *first,
-            *with_coded_grants(codes, made.statements),
-            *coding.statements(owner, made.head),
+            *coding.statements(owner, made.head, codes, made.statements),
             ("code_owner", bound),
         ]
         return _Made(codes, made, sent, [*change.restated_ids], move, (codes.key_id, sealed))
