@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import statistics
 import sys
 import tempfile
@@ -28,12 +29,13 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent / "peers"))
 
+import apsw
 from workload import sentence
 
 from memstrata import Draft, GcReport, Settings
 from memstrata.blocking import Strata
 from memstrata.domain.scope import Scope
-from memstrata.manager.collecting import PAGE_ROWS
+from memstrata.manager.collecting import PAGE_ROWS, TURN_ROWS
 from memstrata.testing import ManualClock
 from memstrata.wiring import assemble
 
@@ -100,6 +102,50 @@ def all_due(strata: Strata, user: str, rows: int, name: str) -> None:
     told(name, reading, [collecting], f"   {1000 * collecting / rows:.0f} µs a memory ({busy:.0f})")
 
 
+BARE = (
+    "UPDATE states SET known_to = ? WHERE owner = ? AND revision = ? AND id = ?",
+    "UPDATE memories SET revision = ?, known_from = ?, state = ? WHERE owner = ? AND id = ?",
+    """INSERT INTO states (owner, revision, id, previous, status, known_from, state)
+    VALUES (?, ?, ?, ?, ?, ?, ?)""",
+)
+
+
+def floor(path: Path, owner: bytes) -> float:
+    """Return ms for what evicting all of an owner writes at the least, into a file as it stood."""
+    connection = apsw.Connection(str(path))
+    for name, value in (("synchronous", 2), ("secure_delete", 1), ("wal_autocheckpoint", 500)):
+        connection.pragma(name, value)
+    connection.pragma("cache_size", -16 * 1024)
+    asked = "SELECT id, revision, state FROM memories WHERE owner = ? ORDER BY id"
+    rows = connection.execute(asked, (owner,)).fetchall()
+
+    def write() -> None:
+        for first in range(0, len(rows), TURN_ROWS):
+            turn, at = rows[first : first + TURN_ROWS], 2**50 + first
+            connection.execute("BEGIN IMMEDIATE")
+            end, restate, begin = BARE
+            connection.executemany(end, ((at, owner, r, id) for id, r, _ in turn))
+            connection.executemany(restate, ((at, at, state, owner, id) for id, _, state in turn))
+            connection.executemany(
+                begin, ((owner, at, id, r, 4, at, state) for id, r, state in turn)
+            )
+            connection.execute("COMMIT")
+
+    taken = spent(write)
+    connection.close()
+    return taken
+
+
+def copied(strata: Strata, user: str, place: str) -> tuple[Path, bytes]:
+    """Copy the file of a store, and return the copy and what the owner is called there."""
+    store, copy = strata.services.store, Path(f"{place}.copy")
+    head = strata._driver.run(store.chain_head(Scope.of_user("default", user)))
+    with apsw.Connection(place) as connection:
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    shutil.copy(place, copy)
+    return copy, head[0]
+
+
 def check(report: GcReport, wanted: int) -> None:
     if sum(report.counts.values()) != wanted:
         sys.exit(f"{report.counts} were due instead of {wanted}: nothing is measured")
@@ -136,7 +182,10 @@ def main() -> None:
             some_due(strata, clock, "ben", given.rounds, share)
             fill(strata, "cem", given.rows, lambda n: 0.5)
             clock.advance(days=1)
+            bare = None if given.postgres else floor(*copied(strata, "cem", place))
             all_due(strata, "cem", given.rows, "all evicted")
+            if bare is not None:
+                print(f"  {'floor':<18} bare {bare:7.1f} ms")
             clock.advance(days=91)
             all_due(strata, "cem", given.rows, "all purged")
 

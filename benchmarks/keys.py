@@ -1,15 +1,17 @@
 """What a store under a key ring, and one that is encrypted, cost beside the same store without.
 
-    python benchmarks/keys.py [--memories 1000] [--rounds 30]
+    python benchmarks/keys.py [--memories 1000] [--rounds 30] [--postgres]
 
-Rounds alternate in one process, so that all see the same machine.
+Rounds alternate in one process, so that all see the same machine. ``--postgres`` starts a server
+with a database for each (see postgres.py); the keys of owners are in a file.
 """
 
 import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import memstrata
@@ -33,8 +35,10 @@ def spent(work: Callable[[], object], times: int = 1) -> float:
 class Subject:
     """One store and what its calls took."""
 
-    def __init__(self, path: Path, memories: int, *, encrypt: bool = False, **keys: object) -> None:
-        self._open = lambda: memstrata.open(path, settings=Settings(encrypt=encrypt), **keys)
+    def __init__(
+        self, target: str, memories: int, settings: Settings | None = None, **keys: object
+    ) -> None:
+        self._open = lambda: memstrata.open(target, settings=settings or Settings(), **keys)
         self.times: dict[str, list[float]] = {}
         self._strata = self._open()
         self._count = memories
@@ -73,19 +77,36 @@ class Subject:
         self._strata.close()
 
 
+@contextmanager
+def targets(place: Path, *, postgres: bool) -> Iterator[list[str]]:
+    """Yield where three stores are to be."""
+    if not postgres:
+        yield [str(place / f"{n}.db") for n in range(3)]
+        return
+    from postgres import APP, served
+
+    with served() as (server, first):
+        names = [first, server.new_database(), server.new_database()]
+        yield [server.url(APP, name) for name in names]
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--memories", type=int, default=1000)
     asked.add_argument("--rounds", type=int, default=30)
+    asked.add_argument("--postgres", action="store_true")
     given = asked.parse_args()
     ring = HeldKeys({"bench": bytes(range(32))})
-    with tempfile.TemporaryDirectory() as place:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        targets(Path(place), postgres=given.postgres) as (plain, coded, sealed),
+    ):
+        vault = str(Path(place) / "vault") if given.postgres else None
+        encrypted = Settings(encrypt=True, key_vault=vault)
         subjects = {
-            "without": Subject(Path(place) / "plain.db", given.memories),
-            "key ring": Subject(Path(place) / "coded.db", given.memories, key_ring=ring),
-            "encrypted": Subject(
-                Path(place) / "sealed.db", given.memories, key_ring=ring, encrypt=True
-            ),
+            "without": Subject(plain, given.memories),
+            "key ring": Subject(coded, given.memories, key_ring=ring),
+            "encrypted": Subject(sealed, given.memories, encrypted, key_ring=ring),
         }
         for n in range(given.rounds):
             for subject in subjects.values():

@@ -6,9 +6,13 @@ import apsw
 import pytest
 
 import memstrata
-from coding import RING, coded_store, sealed_store
+from coding import ONE, RING, TWO, coded_store, sealed_store
+from memstrata.adapters.key_ring import HeldKeys
 from memstrata.adapters.sqlite_coded_reads import CODED
 from memstrata.adapters.sqlite_schema import SQL
+from memstrata.audit import verify
+from memstrata.domain.change import TurnRequest
+from memstrata.testing import ALICE
 from memstrata.testing.contract_moving import MovableStoreContract
 from memstrata.testing.store_contract import MemoryStoreContract, drive
 
@@ -73,6 +77,27 @@ def test_every_statement_that_gives_memories_gives_their_codes():
     assert given == set(CODED)
     for name in given:
         assert CODED[name].count("m.mac") == 1, name
+
+
+@pytest.mark.parametrize("open_store", [coded_store, sealed_store])
+def test_whose_codes_another_process_made_anew_is_not_taken_for_edited(tmp_path, open_store):
+    rings = [HeldKeys({"one": ONE, "two": TWO}), HeldKeys({"two": TWO, "one": ONE})]
+    stores = [open_store(tmp_path / "m.db", ring=ring) for ring in rings]
+    here, there = stores
+    contract, head = MemoryStoreContract(), None
+    for _ in range(2):
+        contract.stored(here)
+        (head,) = drive(here, here.heads((ALICE,)))
+    assert drive(there, there.recode(ALICE))
+
+    request = TurnRequest(since=head)
+    change = contract.make.change(contract.make.memory())
+    drive(here, here.commit(ALICE, request, lambda _: change))
+
+    assert len(drive(there, there.snapshot(ALICE)).rows) == 3
+    assert drive(there, verify(there)).problems == ()
+    for store in stores:
+        drive(store, store.close())
 
 
 def test_under_a_ring_nobody_counts_what_the_set_sum_tells(tmp_path):

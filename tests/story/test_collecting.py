@@ -434,19 +434,41 @@ def test_what_changes_between_the_look_and_the_turn_is_left_alone(
     ids = [stored(world, f"Port {n} is open", **FACT) for n in range(3)]
     world.clock.advance(days=350)
     store, ana = world.strata.services.store, world.strata._strata.manager(user="ana")
-    get, waiting = store.get, [ids[1]]
+    store, ana = world.strata.services.store, world.strata._strata.manager(user="ana")
+    commit, waiting = store.commit, [ids[1]]
 
-    async def get_and_confirm(*asked: object) -> object:
-        rows = await get(*asked)  # type: ignore[arg-type]
+    async def confirm_and_commit(*asked: object) -> object:
         if waiting:
             await ana.confirm(waiting.pop())
-        return rows
+        return await commit(*asked)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(store, "get", get_and_confirm)
+    monkeypatch.setattr(store, "commit", confirm_and_commit)
     report = world.strata.manager(user="ana").gc()
 
     assert (report["queued"], report.left) == (2, 1)
     assert [status(world, id) for id in ids] == [Status.STALE, Status.ACTIVE, Status.STALE]
+
+
+def test_where_others_forget_while_it_is_collected_the_rest_is_looked_at_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collecting, "TURN_ROWS", 2)
+    ana = world.strata.manager(user="ana")
+    ids = [stored(world, f"Port {n} is open", **FACT) for n in range(8)]
+    world.clock.advance(days=350)
+    told: list[GcReport] = []
+
+    def forget_one_and_confirm_another(report: GcReport) -> None:
+        if not told:
+            ana.forget(ids[4])
+        if len(told) == 2:
+            ana.confirm(ids[7])
+        told.append(report)
+
+    report = ana.gc(progress=forget_one_and_confirm_another)
+
+    assert (report["queued"], report.left) == (6, 2)
+    assert [id for id in ids if id != ids[4] and status(world, id) is Status.ACTIVE] == [ids[7]]
 
 
 def test_the_operator_collects_all_owners_and_each_users_policy_counts(world: World) -> None:

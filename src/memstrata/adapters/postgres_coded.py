@@ -1,25 +1,27 @@
 """The store over PostgreSQL under a key ring: what was edited in the database is not served (FX-7).
 
 A read is one round trip as without a ring: where the owner stands, and its seal, travel with the
-rows. A write is two, and one more where memories are restated, whose rows are looked at before it
-ends; nothing is foreseen.
+rows. A write is two, or one if it was foreseen, on the condition that the owner's row is what this
+process sealed; and one more where memories are restated, whose rows are looked at before it ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from memstrata.adapters import postgres_rows as meaning
-from memstrata.adapters.postgres_change import renewed, write_change
+from memstrata.adapters.postgres_change import Written, renewed, write_change
 from memstrata.adapters.postgres_coded_reads import ALL_STATUSES, Look
-from memstrata.adapters.postgres_coding import coding_of, with_coded_grants
+from memstrata.adapters.postgres_coding import coding_of
+from memstrata.adapters.postgres_errors import NOT_FORESEEN, Unforeseen
 from memstrata.adapters.postgres_keeping import PostgresKeeping
 from memstrata.adapters.postgres_pool import Line, Row, Statement
 from memstrata.adapters.postgres_recoding import recoded
-from memstrata.adapters.postgres_turns import decided
+from memstrata.adapters.postgres_turns import Left, decided
 from memstrata.adapters.store_coded import Stood, renewed_with_codes, touched, with_codes
+from memstrata.adapters.store_codes import Codes
 from memstrata.adapters.store_keeper import Keeper
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_postgres import PostgresStore
@@ -36,8 +38,29 @@ from memstrata.domain.change import (
     StoredRow,
     TurnRequest,
 )
+from memstrata.domain.errors import KeyUnavailable, MemstrataError, Tampered
 from memstrata.domain.scope import Scope
 from memstrata.ports import Alarm, Anchor, Capability, KeyRing
+
+
+class _Made(NamedTuple):
+    """A change with its codes, ready to be sent.
+
+    Attributes:
+        codes: By which.
+        plain: It without them.
+        statements: Of both.
+        restated: Ids of the memories that it restates.
+        move: How the owner's set moves.
+        seal: Name of the key and what the owner is sealed with then.
+    """
+
+    codes: Codes
+    plain: Written
+    statements: list[Statement]
+    restated: list[str]
+    move: Move
+    seal: tuple[str, bytes]
 
 
 class CodedPostgresStore(PostgresKeeping):
@@ -141,25 +164,81 @@ class CodedPostgresStore(PostgresKeeping):
         self._keeper.recoded(known, move)
         return True
 
-    async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
-        """See the port."""
-        known = self._owners.of(owner)
-        async with self._turn(known) as line:
-            snapshot, stood = await self._seen_under_turn(line, known, request)
-            change = await decided(request, decide, snapshot)
-            if change is None:
-                return Committed(snapshot.head, ())
-            rows, move = await self._written(line, known, stood, change)
-        self._keeper.committed(known, move)
-        return Committed(move.head, rows)
+    async def _as_foreseen(
+        self, line: Line, owner: Owner, request: TurnRequest, decide: Decide, left: Left
+    ) -> Committed | None:
+        """See :class:`~memstrata.adapters.postgres_turns.PostgresTurns`; the condition is that the
+        owner's row is what this process sealed, which says as much as reading it would.
+        """
+        stood = self._as_left(owner, left)
+        if stood is None or left.seal is None:
+            return None
+        marks = [tombstone_tag(owner.tag, print_) for print_ in request.tombstones]
+        turn = self._asked_of_turn(owner, left.head, marks)
+        seal = {"mac": left.mac, "key_id": left.seal[0], "set_sum": left.seal[1]}
+        where = {"known_at": left.head.known_at, "seq": left.head.seq, "problem": NOT_FORESEEN}
+        line.send(
+            ("begin", None),
+            ("take_turn_as_foreseen", turn),
+            ("require_seal", {"owner": owner.name, **where, **seal}),
+        )
+        made = self._foreseen(owner, stood, decide)
+        try:
+            if made is not None:
+                return await self._sent(line, owner, made, self._turn_timeout_s, is_alone=True)
+            await line.run(("rollback", None), timeout_s=self._turn_timeout_s)
+        except Unforeseen:
+            await line.give_up(self._pool.timeout_s)
+        return None
 
-    async def _written(
-        self, line: Line, owner: Owner, stood: Stood | None, change: Change
-    ) -> tuple[tuple[StoredRow, ...], Move]:
-        """Write a change with its codes; return its rows, and how the owner's set moves."""
+    async def _under_turn(
+        self, line: Line, owner: Owner, request: TurnRequest, decide: Decide, left: Left | None
+    ) -> Committed:
+        snapshot, stood = await self._seen_under_turn(line, owner, request)
+        is_alone = left is None or left.head == snapshot.head
+        change = await decided(request, decide, snapshot)
+        if change is None:
+            if stood is not None:
+                sealed = stood.codes.seal(stood.head, stood.mac, stood.total)
+                seal = stood.codes.key_id, sealed
+                self._note(owner, Left(stood.head, stood.mac, is_alone, seal))
+            return Committed(snapshot.head, ())
+        old = await self._marks(line, owner, stood, touched(change))
+        made = self._made(owner, stood, change, old)
+        return await self._sent(line, owner, made, self._pool.timeout_s, is_alone=is_alone)
+
+    def _as_left(self, owner: Owner, left: Left) -> Stood | None:
+        """Return where an owner stands if it was not touched since; None if that is not known, or
+        not as it should be: what really stands will tell.
+        """
+        if left.seal is None or self._keeper.seen(owner) != left.head:
+            return None
+        found = (*left.head, left.mac, *left.seal)
+        try:
+            return self._keeper.stood(owner, found, left.head, lambda: True)
+        except (Tampered, KeyUnavailable):
+            return None
+
+    def _foreseen(self, owner: Owner, stood: Stood, decide: Decide) -> _Made | None:
+        """Return the change decided on if an owner stands as it was left; None for nothing, or if
+        it is refused, or cannot be made without asking.
+        """
+        try:
+            change = decide(Snapshot(head=stood.head, complete=False, rows=()))
+            if change is None or change.erased:
+                return None
+            ids = touched(change)
+            old = self._keeper.watches.marks(owner.digest, stood.head, ids)
+            return None if old is None else self._made(owner, stood, change, old)
+        except (MemstrataError, ValueError):
+            return None
+
+    def _made(
+        self, owner: Owner, stood: Stood | None, change: Change, old: Mapping[str, Mark]
+    ) -> _Made:
+        """Return a change with its codes, and how the owner's set moves by it."""
         codes = self._keeper.codes(owner, stood)
         before, mac = (None, b"") if stood is None else (stood.head, stood.mac)
-        old = await self._marks(line, owner, stood, touched(change))
         made = write_change(owner, before, mac, with_codes(codes, change))
         seals = self._opening.seals if change.erased else None
         first: list[Statement] = []
@@ -176,23 +255,31 @@ class CodedPostgresStore(PostgresKeeping):
         else:
             move = written(codes, before, total, old, made.head, coding.marks)
         sealed = codes.seal(made.head, made.mac, move.total)
+        bound = {"owner": owner.name, "key_id": codes.key_id, "set_sum": sealed}
         sent = [
             *first,
-            *with_coded_grants(codes, made.statements),
-            *coding.statements(owner, made.head),
+            *coding.statements(owner, made.head, codes, made.statements),
+            ("code_owner", bound),
         ]
-        bound = {"owner": owner.name, "key_id": codes.key_id, "set_sum": sealed}
-        sent.append(("code_owner", bound))
-        reader = self._keeper.reader(owner, codes)
-        restated: list[StoredRow] = []
-        if ids := [*change.restated_ids]:
+        return _Made(codes, made, sent, [*change.restated_ids], move, (codes.key_id, sealed))
+
+    async def _sent(
+        self, line: Line, owner: Owner, made: _Made, timeout_s: float, *, is_alone: bool
+    ) -> Committed:
+        """Write a change behind what was sent, and take in that it is written."""
+        reader = self._keeper.reader(owner, made.codes)
+        sent, restated = made.statements, list[StoredRow]()
+        if made.restated:
             # What a restated memory said before was not looked at; now all of it is.
-            sent.append(("coded_rows_of_ids", {"owner": owner.name, "ids": ids}))
-            *_, found = await line.run(*sent, timeout_s=self._pool.timeout_s)
+            asked: Statement = ("coded_rows_of_ids", {"owner": owner.name, "ids": made.restated})
+            *_, found = await line.run(*sent, asked, timeout_s=timeout_s)
             restated, _ = reader.current(found)
-            sent = []
-        await line.run(*sent, ("commit", None), timeout_s=self._pool.timeout_s)
-        return tuple(sorted([*map(reader.opened, made.rows), *restated])), move
+            sent, timeout_s = [], self._pool.timeout_s
+        await line.run(*sent, ("commit", None), timeout_s=timeout_s)
+        self._keeper.committed(owner, made.move)
+        self._note(owner, Left(made.move.head, made.plain.mac, is_alone, made.seal))
+        rows = [*map(reader.opened, made.plain.rows), *restated]
+        return Committed(made.move.head, tuple(sorted(rows)))
 
     async def _seen_under_turn(
         self, line: Line, owner: Owner, request: TurnRequest

@@ -27,18 +27,34 @@ class Coding(NamedTuple):
     marks: dict[str, Mark | None]
     pasts: dict[str, bytes]
 
-    def statements(self, owner: Owner, head: Head) -> list[Statement]:
-        """Return what writes them behind the change."""
-        macs = {id: mark.mac for id, mark in self.marks.items() if mark is not None}
-        if not macs:
-            return []
-        pasts = [self.pasts[id] for id in macs]
-        at = {"revisions": [head.revision] * len(macs), "macs": pasts}
-        named = {"owner": owner.name, "ids": [*macs]}
-        return [
-            ("code_memories", {**named, "macs": [*macs.values()]}),
-            ("code_states", {**named, **at}),
-        ]
+    def statements(
+        self, owner: Owner, head: Head, codes: Codes, plain: Sequence[Statement]
+    ) -> list[Statement]:
+        """Return a change's statements with its codes: those of what is added and granted in the
+        statements that write it, others behind them.
+        """
+        sent: list[Statement] = []
+        added: set[str] = set()
+        for name, bound in plain:
+            if name in ("add_and_move", "add_memories") and bound is not None:
+                added.update(bound["id"])
+                bound = {**bound, "mac": [self._mac(id) for id in bound["id"]]}
+            elif name == "put_grants" and bound is not None:
+                bodies = [codes.closed(GRANT, b"", body) for body in bound["bodies"]]
+                bound = {**bound, "bodies": bodies}
+            sent.append((name, bound))
+        named = {"owner": owner.name}
+        if restated := [id for id in self.pasts if id not in added]:
+            macs = [self._mac(id) for id in restated]
+            sent.append(("code_memories", {**named, "ids": restated, "macs": macs}))
+        if self.pasts:
+            at = {"revisions": [head.revision] * len(self.pasts), "macs": [*self.pasts.values()]}
+            sent.append(("code_states", {**named, "ids": [*self.pasts], **at}))
+        return sent
+
+    def _mac(self, id: str) -> bytes | None:
+        mark = self.marks.get(id)
+        return None if mark is None else mark.mac
 
 
 def coding_of(
@@ -71,14 +87,3 @@ def coding_of(
         content = Content(*fixed, tags.hash_tag, tags.slot_tag, None, tags.session_tag, None)
         note(row.id, codes.content(row.id, content, row.body), row.state, None)
     return coding
-
-
-def with_coded_grants(codes: Codes, statements: Sequence[Statement]) -> list[Statement]:
-    """Return the statements of a change, the bodies of grants with their codes."""
-    sent: list[Statement] = []
-    for name, bound in statements:
-        if name == "put_grants" and bound is not None:
-            bodies = [codes.closed(GRANT, b"", body) for body in bound["bodies"]]
-            bound = {**bound, "bodies": bodies}
-        sent.append((name, bound))
-    return sent

@@ -18,6 +18,9 @@ REFUSED = "MS001"
 UNFORESEEN = "MS003"
 """SQLSTATE of ``memstrata.take_turn_as_foreseen``: see :class:`Unforeseen`."""
 
+NOT_FORESEEN = "the owner is not sealed as was foreseen"
+"""Message by which ``memstrata.require`` says as much of a seal."""
+
 
 class Unforeseen(StoreUnavailable):
     """An owner does not stand as its writer foresaw, and nothing was written. The writer takes its
@@ -51,11 +54,11 @@ def translated(location: str, error: psycopg.Error) -> StoreError | ValueError:
         error: What was raised.
     """
     state, text = error.sqlstate or "", _line_of(error)
+    if state == UNFORESEEN or (state == REFUSED and text == NOT_FORESEEN):
+        return Unforeseen(location, text)
     if state == REFUSED or (not state and isinstance(error, psycopg.DataError)):
         # Without a state the driver itself refused a value: a NUL in a text.
         return ValueError(text)
-    if state == UNFORESEEN:
-        return Unforeseen(location, text)
     if state == "23505" and error.diag.table_name in _EXISTS:
         return ValueError(f"the {_EXISTS[error.diag.table_name]} exists")
     if state in _FULL:

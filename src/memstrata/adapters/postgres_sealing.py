@@ -125,7 +125,7 @@ class SealedLine(Line):
         found = await super().run(*sent, timeout_s=timeout_s, pausing=pausing)
         for (name, bound), rows in zip(asked, found, strict=True):
             if name == "take_turn" and bound is not None and rows:
-                self._stands = bytes.fromhex(bound["owner"]), rows[0][0]
+                self._stand(bound, rows[0][0])
         return [
             self._opened(reading, bound or {}, rows) if rows and reading is not None else rows
             for (reading, bound), rows in zip(
@@ -135,6 +135,9 @@ class SealedLine(Line):
 
     def _to_send(self, statement: Statement) -> Statement:
         name, bound = statement
+        if name == "take_turn_as_foreseen" and bound is not None:
+            # Under another incarnation nothing that goes with it is written.
+            self._stand(bound, bound["known_incarnation"])
         writings = WRITES.get(name)
         if writings is None or bound is None:
             return statement
@@ -143,6 +146,12 @@ class SealedLine(Line):
             self._freshen(owner)
         made = {each.name: _sealed(self._cells, owner, each, bound) for each in writings}
         return name, bound | made
+
+    def _stand(self, bound: Mapping[str, Any], incarnation: bytes) -> None:
+        """Note under which incarnation of an owner is written."""
+        stands = bytes.fromhex(bound["owner"]), incarnation
+        self._is_fresh = self._is_fresh and self._stands == stands
+        self._stands = stands
 
     def _freshen(self, owner: bytes) -> None:
         """Make sure of sealing by an owner's newest key, before the first time.

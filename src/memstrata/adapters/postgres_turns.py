@@ -29,18 +29,20 @@ FEW_ROWS = 32
 """Changed rows that a decision takes in without others noticing: some 10 µs each. Chosen."""
 
 
-class _Left(NamedTuple):
+class Left(NamedTuple):
     """How a turn of ours left an owner.
 
     Attributes:
         head: Where it stood then.
         mac: Last code of its chain.
         is_alone: Whether that turn, too, found it as the one before had left it.
+        seal: Under a key ring, the name of the key and what it was sealed with; else None.
     """
 
     head: Head
     mac: bytes
     is_alone: bool
+    seal: tuple[str, bytes] | None = None
 
 
 class _Queue:
@@ -88,7 +90,7 @@ class PostgresTurns(PostgresMoves):
         """For :meth:`open`."""
         super().__init__(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
         self._turns: WeakValueDictionary[str, _Queue] = WeakValueDictionary()
-        self._left: dict[str, _Left] = {}
+        self._left: dict[str, Left] = {}
         _, limits = bind([], timeout_s=pool.timeout_s, lock_s=busy_timeout_s)
         self._limits = limits or {}
 
@@ -104,7 +106,7 @@ class PostgresTurns(PostgresMoves):
             return done or await self._under_turn(line, known, request, decide, left)
 
     async def _as_foreseen(
-        self, line: Line, owner: Owner, request: TurnRequest, decide: Decide, left: _Left
+        self, line: Line, owner: Owner, request: TurnRequest, decide: Decide, left: Left
     ) -> Committed | None:
         """Write what is decided on what should stand; None, and nothing written, if that cannot be
         known to be right.
@@ -124,7 +126,7 @@ class PostgresTurns(PostgresMoves):
         return self._committed(owner, written, found, is_alone=True) if written else None
 
     async def _under_turn(
-        self, line: Line, owner: Owner, request: TurnRequest, decide: Decide, left: _Left | None
+        self, line: Line, owner: Owner, request: TurnRequest, decide: Decide, left: Left | None
     ) -> Committed:
         snapshot, mac = await self._take_turn(line, owner, request)
         head = snapshot.head
@@ -132,7 +134,7 @@ class PostgresTurns(PostgresMoves):
         change = await decided(request, decide, snapshot)
         if change is None:
             if head is not None:
-                self._note(owner, _Left(head, mac, is_alone))
+                self._note(owner, Left(head, mac, is_alone))
             return Committed(head, ())
         written = write_change(owner, head, mac, change)
         sent = (*written.statements, ("commit", None))
@@ -142,7 +144,7 @@ class PostgresTurns(PostgresMoves):
     def _committed(
         self, owner: Owner, written: Written, found: Sequence[list[Row]], *, is_alone: bool
     ) -> Committed:
-        self._note(owner, _Left(written.head, written.mac, is_alone))
+        self._note(owner, Left(written.head, written.mac, is_alone))
         restated = [
             row
             for (name, _), rows in zip(written.statements, found, strict=False)
@@ -151,7 +153,7 @@ class PostgresTurns(PostgresMoves):
         ]
         return Committed(written.head, tuple(sorted([*written.rows, *restated])))
 
-    def _note(self, owner: Owner, left: _Left) -> None:
+    def _note(self, owner: Owner, left: Left) -> None:
         if len(self._left) >= KNOWN_OWNERS:
             self._left.clear()
         self._left[owner.name] = left
@@ -244,7 +246,7 @@ async def decided(request: TurnRequest, decide: Decide, snapshot: Snapshot) -> C
     return await asyncio.to_thread(decide, snapshot)
 
 
-def _decided(owner: Owner, decide: Decide, left: _Left) -> Written | None:
+def _decided(owner: Owner, decide: Decide, left: Left) -> Written | None:
     """Return what is to be written if an owner stands as it was left; None for nothing, or if it
     is refused: what really stands may be another matter.
     """
@@ -255,6 +257,6 @@ def _decided(owner: Owner, decide: Decide, left: _Left) -> Written | None:
         return None
 
 
-def _is_foreseeable(request: TurnRequest, left: _Left) -> bool:
+def _is_foreseeable(request: TurnRequest, left: Left) -> bool:
     """Whether nothing need be read for a decision, and none else writes."""
     return request.is_brief and not request.asks and left.is_alone and left.head == request.since

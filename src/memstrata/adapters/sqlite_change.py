@@ -1,6 +1,7 @@
 """Writing one change in the transaction that is open; whoever calls rolls back on any error."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -90,8 +91,9 @@ class Writing(NamedTuple):
     def run_all(self, name: str, bound: Iterable[dict[str, Any]]) -> None:
         """Run a named statement on the owner's rows once for each of many."""
         owner, values = {"owner": self.owner}, _VALUES[name]
-        if rows := [values(each | owner) for each in bound]:
-            self.connection.executemany(SQL[name], rows)
+        # One by one as they are wanted: thousands held at once make Python look for cycles in
+        # all that the process holds.
+        self.connection.executemany(SQL[name], (values(each | owner) for each in bound))
 
     def one(self, name: str, /, **bound: Any) -> tuple[Any, ...] | None:
         """Return the first row of a named statement on the owner's rows."""
@@ -100,9 +102,9 @@ class Writing(NamedTuple):
         found: tuple[Any, ...] | None = cursor.fetchone()
         return found
 
-    def all_of(self, name: str, ids: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-        """Run a named statement that looks at one memory for those of some ids that exist."""
-        return each_of(self.connection, name, self.owner, ids)
+    def all_of(self, name: str, ids: Iterable[str]) -> Iterable[tuple[Any, ...]]:
+        """Run a named statement that looks at memories for those of some ids that exist."""
+        return each_of(self.connection, SQL[name], self.owner, ids)
 
     def changed(self) -> bool:
         """Whether the last statement changed a row."""
@@ -243,7 +245,7 @@ def _add(
 
 def _taken(writing: Writing, rows: Iterable[StoredRow]) -> str:
     """Return which of some memories were there before the change added the others."""
-    found = stored_rows(writing.all_of("row", [row.id for row in rows]))
+    found = stored_rows(writing.all_of("rows_of_ids", [row.id for row in rows]))
     return ", ".join(row.id for row in found if row.revision != writing.head.revision)
 
 
@@ -269,24 +271,23 @@ def _restate(
     if not states:
         return [], 0
     head, rows = writing.head, list[StoredRow]()
-    stood = {row.id: row for row in stored_rows(writing.all_of("row", [id for id, _ in states]))}
+    found = stored_rows(writing.all_of("rows_of_ids", [id for id, _ in states]))
+    stood = {row.id: row for row in found}
     entries = {new.memory.id: new.entry for new in reindexed}
-    ended, current, begun = [], [], []
     for id, state in states:
         old = stood.get(id)
         if old is None:
             raise ValueError(f"memory {id} does not exist and cannot be restated")
-        columns = state_columns(state, head)
-        ended.append({"id": id, "revision": old.revision, "known_to": head.known_at})
-        current.append({"id": id, **columns})
-        begun.append({"id": id, "previous": old.revision, **columns})
         entry = entries.get(id, old.entry)
         rows.append(StoredRow(id, head.revision, old.body, state, entry, head.known_at, None))
-    writing.run_all("end_state", ended)
-    writing.run_all("restate_memory", current)
-    writing.run_all("add_state", begun)
+    since = {row.id: row.revision for row in found}
+    ends = {"known_to": head.known_at}
+    writing.run_all("end_state", ({"id": id, "revision": since[id], **ends} for id in since))
+    columns = [{"id": id, **state_columns(state, head)} for id, state in states]
+    writing.run_all("restate_memory", columns)
+    writing.run_all("add_state", ({"previous": since[each["id"]], **each} for each in columns))
     writing.run_all("put_index_row", map(_index_row, reindexed))
-    return rows, sum(_is_live(stood[id]) for id, _ in states)
+    return rows, sum(map(_is_live, found))
 
 
 def _is_live(row: StoredRow) -> bool:
@@ -309,15 +310,15 @@ def _forget(writing: Writing, ids: Sequence[str]) -> int:
             raise ValueError(f"memory {id} does not exist and cannot be forgotten")
         version, revision, chain, key, status = stood[id]
         live += status in _LIVE
-        states.append({"id": id, "revision": revision})
+        states.append((id, revision))
         lookups.append({"tag": chain, "place": version, "id": id})
         if key is not None:
             lookups.append({"tag": key, "place": 0, "id": id})
-    subjects = [{"tag": subject_tag(writing.tag, id)} for id in ids]
-    writing.run_all("drop_states", states)
+    subjects = json.dumps([subject_tag(writing.tag, id).hex() for id in ids])
+    writing.run("drop_states", stood=json.dumps(states))
     writing.run_all("drop_lookup", lookups)
-    writing.run_all("drop_payloads", subjects)
-    writing.run_all("drop_lookups", subjects)
+    writing.run("drop_payloads", tags=subjects)
+    writing.run("drop_lookups", tags=subjects)
     named = [{"id": id} for id in ids]
     for name in (
         "drop_derivations_of_parent",

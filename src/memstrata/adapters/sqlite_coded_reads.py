@@ -9,7 +9,7 @@ import apsw
 
 from memstrata.adapters.sqlite_file import arrival_in
 from memstrata.adapters.sqlite_recoding import looked_through
-from memstrata.adapters.sqlite_rows import fetch_consents
+from memstrata.adapters.sqlite_rows import each_of, fetch_consents
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_coded import (
     CURRENT_COLUMNS,
@@ -37,7 +37,7 @@ from memstrata.domain.memory import Memory
 from memstrata.domain.moving import Part, Row
 from memstrata.domain.scope import Grant, Scope
 
-_CURRENT = ("live_rows", "changed_rows", "row", "rows_page", "rows_by_tag")
+_CURRENT = ("live_rows", "changed_rows", "rows_of_ids", "rows_page", "rows_by_tag")
 
 CODED = {name: coded(SQL[name], CURRENT_COLUMNS) for name in _CURRENT}
 CODED["rows_as_of"] = coded(SQL["rows_as_of"], PAST_COLUMNS)
@@ -126,7 +126,7 @@ class CodedReads(SqliteStore):
             named = {"owner": digest, "id": id}
             if not is_storable(id):
                 return []
-            rows, _ = reader.current(connection.execute(CODED["row"], named))
+            rows = these_rows(connection, reader, digest, (id,))
             if not rows:
                 return []
             story: list[Any] = connection.execute(SQL["states_of"], named).fetchall()
@@ -286,11 +286,7 @@ def these_rows(
     connection: apsw.Connection, reader: Reader, owner: bytes, ids: Sequence[str]
 ) -> list[StoredRow]:
     """Return the memories of those of some ids that exist, in the order asked."""
-    rows = []
-    for id in filter(is_storable, dict.fromkeys(ids)):
-        found = connection.execute(CODED["row"], {"owner": owner, "id": id})
-        rows += reader.current(found)[0]
-    return rows
+    return reader.current(each_of(connection, CODED["rows_of_ids"], owner, ids))[0]
 
 
 def all_marks(connection: apsw.Connection, reader: Reader, owner: Owner) -> dict[str, Mark]:

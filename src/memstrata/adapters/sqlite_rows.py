@@ -1,6 +1,7 @@
 """Reading an owner's rows over one connection; every function runs inside a transaction."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
@@ -144,18 +145,19 @@ def fetch_as_of(
 
 def fetch_by_ids(connection: apsw.Connection, owner: bytes, ids: Iterable[str]) -> list[StoredRow]:
     """Return the rows of the ids that exist, in the order asked."""
-    return stored_rows(each_of(connection, "row", owner, ids))
+    return stored_rows(each_of(connection, SQL["rows_of_ids"], owner, ids))
 
 
 def each_of(
-    connection: apsw.Connection, name: str, owner: bytes, ids: Iterable[str]
-) -> Iterator[tuple[Any, ...]]:
-    """Run a named statement of ``:owner`` and ``:id``, in that order, for those of some ids that
-    can be any; each once, in the order asked.
+    connection: apsw.Connection, statement: str, owner: bytes, ids: Iterable[str]
+) -> list[tuple[Any, ...]]:
+    """Run a statement of ``:owner`` and ``:ids`` that looks at memories for those of some ids that
+    can be any; return what it tells of each that exists, its id first, in the order asked.
     """
-    for id in filter(is_storable, dict.fromkeys(ids)):
-        # One by one: what a connection does to an answer it does to that of ``execute``.
-        yield from connection.execute(SQL[name], (owner, id))
+    asked = list(filter(is_storable, dict.fromkeys(ids)))
+    found = connection.execute(statement, {"owner": owner, "ids": json.dumps(asked)})
+    told = {each[0]: each for each in found}
+    return [told[id] for id in asked if id in told]
 
 
 def fetch_by_tag(connection: apsw.Connection, owner: bytes, tag: bytes) -> list[StoredRow]:

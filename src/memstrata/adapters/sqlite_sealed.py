@@ -89,7 +89,7 @@ def _one(at: int, place: str, *row: Place) -> Reading:
 
 _READS: dict[str, Reading] = {
     **dict.fromkeys(
-        ("live_rows", "changed_rows", "row", "rows_page", "rows_by_tag"), Reading(_MEMORY)
+        ("live_rows", "changed_rows", "rows_of_ids", "rows_page", "rows_by_tag"), Reading(_MEMORY)
     ),
     "rows_as_of": Reading(_PAST),
     "states_of": _one(1, "states.state", "id", 0, 2),

@@ -41,17 +41,19 @@ class Move(NamedTuple):
         head: Head of the next.
         marks: Of the memories that changed; None for those that are gone.
         total: The set sum then.
+        key_id: Name of the key of the codes.
     """
 
     base: Head | None
     head: Head
     marks: Mapping[str, Mark | None]
     total: int
+    key_id: str
 
 
 class _Watch:
-    def __init__(self, head: Head, marks: dict[str, Mark], total: int) -> None:
-        self.head, self.marks, self.total = head, marks, total
+    def __init__(self, head: Head, marks: dict[str, Mark], total: int, key_id: str) -> None:
+        self.head, self.marks, self.total, self.key_id = head, marks, total, key_id
 
 
 class Watches:
@@ -98,14 +100,15 @@ class Watches:
             return None
         with self._lock:
             watch = self._watches.get(owner)
-            if watch is None or watch.head[:2] != head[:2]:
+            if watch is None or watch.head[:2] != head[:2] or watch.key_id != codes.key_id:
+                # All codes were made anew by another key: the owner stands as it did.
                 return None
             if not since.revision <= watch.head.revision <= head.revision:
                 return None
             self._watches.move_to_end(owner)
             old = {id: watch.marks.get(id) for id in marks}
             base, total = watch.head, watch.total
-        return Move(base, head, marks, _changed(codes, total, old, marks))
+        return Move(base, head, marks, _changed(codes, total, old, marks), codes.key_id)
 
     def marks(self, owner: bytes, head: Head, ids: Iterable[str]) -> dict[str, Mark] | None:
         """Return what is kept of those of some memories that are there at a head; None if the set
@@ -124,7 +127,7 @@ class Watches:
             if move.base is None:
                 if watch is None or not _is_past(watch.head, move.head):
                     marks = {id: mark for id, mark in move.marks.items() if mark is not None}
-                    self._put(owner, _Watch(move.head, marks, move.total))
+                    self._put(owner, _Watch(move.head, marks, move.total, move.key_id))
             elif watch is not None and watch.head == move.base:
                 self._held -= len(watch.marks)
                 for id, mark in move.marks.items():
@@ -169,12 +172,13 @@ def written(
         head: Where it stands then.
         marks: Of the memories added or restated; None for the forgotten.
     """
-    return Move(before, head, marks, _changed(codes, total, old, marks))
+    return Move(before, head, marks, _changed(codes, total, old, marks), codes.key_id)
 
 
 def whole(codes: Codes, head: Head, marks: Mapping[str, Mark]) -> Move:
     """Return how to begin with all of an owner's memories."""
-    return Move(None, head, marks, added(0, *(codes.element(mark.mac) for mark in marks.values())))
+    total = added(0, *(codes.element(mark.mac) for mark in marks.values()))
+    return Move(None, head, marks, total, codes.key_id)
 
 
 def content_half(mac: bytes) -> bytes:

@@ -246,7 +246,11 @@ def with_read(state: bytes, at: datetime | None) -> bytes:
 
 def first_end(state: bytes) -> int | None:
     """Read only the earlier of soft and hard expiry of a packed state, µs; None for neither."""
-    return min([end for end in _ENDS.unpack_from(state) if end != NEVER], default=None)
+    ends: tuple[int, int] = _ENDS.unpack_from(state)
+    if NEVER not in ends:
+        return min(ends)
+    # It is the least of all times.
+    return None if max(ends) == NEVER else max(ends)
 
 
 _NO_STATE = with_check(STATE.pack(*[0] * 10, *[NEVER] * 4))

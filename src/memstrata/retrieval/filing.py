@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -125,8 +126,7 @@ def _drop_if(places: dict[N, str], place: N, id: str) -> None:
 
 
 def _marks(row: StoredRow) -> _Marks:
-    fixed = ENTRY.unpack_from(row.entry)
-    return _Marks(*(fixed[place] for place in _MARK_PLACES))
+    return _Marks._make(_PICKED(ENTRY.unpack_from(row.entry)))
 
 
-_MARK_PLACES = tuple((ENTRY_COLUMNS.names or ()).index(name) for name in _Marks._fields)
+_PICKED = itemgetter(*((ENTRY_COLUMNS.names or ()).index(name) for name in _Marks._fields))

@@ -97,6 +97,15 @@ SELECT memstrata.take_turn_as_foreseen(%(owner)s::text, %(opening)s::text, %(key
     %(marks)s::bytea[], %(known_incarnation)s::bytea, %(known_epoch)s::bigint, %(known_revision)s::bigint,
     %(statement)s::text, %(lock)s::text, %(idle)s::text);
 
+-- name: require_seal
+-- Behind a turn that was foreseen, under a key ring: where the owner stands is what this writer left,
+-- to the last code, and sealed by the same key.
+SELECT memstrata.require(EXISTS (
+        SELECT FROM memstrata.owners AS o WHERE o.owner = %(owner)s AND o.last_known_at = %(known_at)s
+            AND o.head_seq = %(seq)s AND o.head_mac = %(mac)s AND o.key_id = %(key_id)s
+            AND o.set_sum = %(set_sum)s),
+    %(problem)s::text);
+
 -- name: owner_names
 -- For the operator: all owners. Who was erased is there again once written again.
 SELECT owner, name FROM memstrata.owners WHERE erased_at IS NULL OR last_known_at > erased_at;
