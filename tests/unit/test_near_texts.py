@@ -1,15 +1,21 @@
 """The index finds every text that may say the same, and no other owner's place (LT-2)."""
 
+from collections.abc import Sequence
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from memstrata.adapters.embedding_static import StaticEmbedder
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import encode_body, encode_state
-from memstrata.domain.memory import Kind, Place
+from memstrata.domain.decision import TURN_CATEGORY
+from memstrata.domain.memory import Kind, Memory, Origin, Place, Triple
 from memstrata.domain.value import to_us
 from memstrata.language.analyser import analyse
 from memstrata.language.sameness import mean_the_same, read
+from memstrata.retrieval.entry import slot_of
+from memstrata.retrieval.filing import Filing
 from memstrata.retrieval.indexer import Indexer
 from memstrata.retrieval.nearness import MOST, NearTexts, shape_of
 from memstrata.testing import ALICE, BOB, Samples
@@ -72,6 +78,66 @@ class Shelves(RuleBasedStateMachine):
                     assert same <= set(found)
                 whole = self.near.containing(shape)
                 assert set(whole) <= set(mine)
+
+
+def _filed(memories: Sequence[Memory]) -> list[StoredRow]:
+    make = Indexer(StaticEmbedder())
+    return [
+        StoredRow(m.id, 1, encode_body(m), encode_state(m), entry, to_us(m.known_from), None)
+        for m, entry in zip(memories, make.finished(memories), strict=True)
+    ]
+
+
+def test_rows_that_are_filed_at_once_are_found_as_those_that_came_one_by_one() -> None:
+    samples, make, place = Samples(), Indexer(StaticEmbedder()), Place(ALICE)
+    texts = (*TEXTS, "k8s is short for Kubernetes")
+    said = [samples.memory(text, scope=ALICE) for text in texts]
+    said += [samples.memory("I like tea", scope=ALICE, tags=("drinks",)) for _ in range(2)]
+    said += [samples.memory("My mom likes tea", scope=ALICE, speaker="Ana")]
+    said += [samples.memory("I like tea", scope=ALICE, key="drink")]
+    said += [samples.memory("!?", scope=ALICE), samples.memory("the", scope=BOB)]
+    rows = _filed(said)
+    at_once, one_by_one = NearTexts(rows), NearTexts()
+    for row in rows:
+        one_by_one.file(row)
+
+    for (indexed,) in (make.prepare([text]) for text in texts):
+        shape = shape_of(place, Kind.SEMANTIC, indexed.terms, indexed.vector)
+        assert at_once.near_text(shape) == one_by_one.near_text(shape)
+        assert at_once.nearest(shape, -1.0) == one_by_one.nearest(shape, -1.0)
+        assert at_once.containing(shape) == one_by_one.containing(shape)
+    assert at_once.nbytes == one_by_one.nbytes
+    for row in rows:
+        at_once.remove(row)
+    assert at_once.nbytes == 0
+    assert not at_once.near_text(shape)
+
+
+def test_what_is_filed_at_once_is_found_by_its_marks_as_what_came_one_by_one() -> None:
+    samples, place = Samples(), Place(ALICE)
+    triple = Triple("Ana", "drinks", "tea")
+    said = [samples.memory(text, scope=ALICE) for text in TEXTS]
+    said += [samples.memory("Ana drinks tea", scope=ALICE, triple=triple)]
+    said += [samples.memory("I like tea", scope=ALICE, key="drink")]
+    turn = samples.memory(
+        "Tea?", kind=Kind.EPISODIC, category=TURN_CATEGORY, origin=Origin(session="s", turn=3)
+    )
+    later = samples.successor(said[0], "I like green tea")
+    rows = _filed([*said, turn, later])
+    at_once, one_by_one = Filing(rows), Filing([])
+    for row in rows:
+        one_by_one.add(row)
+
+    assert at_once.scopes == one_by_one.scopes
+    for filing in (at_once, one_by_one):
+        assert filing.by_key(place, "drink") == said[-1].id
+        assert filing.by_slot(place, *slot_of(triple)) == [said[-2].id]
+        for memory in said[:-1]:
+            assert memory.id in filing.by_hash(place, memory.content_hash)
+        assert filing.by_turn(place, "s", 3) == turn.id
+        assert filing.by_root(said[0].id) == later.id
+        assert list(filing.members(ALICE, turns=True)) == [turn.id]
+        assert list(filing.members(ALICE, turns=False)) == [*(m.id for m in said), later.id]
 
 
 Shelves.TestCase.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
@@ -56,8 +56,8 @@ class Filing:
         self._roots: dict[int, str] = {}
         columns = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
         lists = (columns[name].tolist() for name in _Marks._fields)
-        for row, *marks in zip(rows, *lists, strict=True):
-            self._file(row.id, _Marks(*marks))
+        for row, marks in zip(rows, zip(*lists, strict=True), strict=True):
+            self._file(row.id, marks)
 
     def add(self, row: StoredRow) -> None:
         """File one more row."""
@@ -106,18 +106,20 @@ class Filing:
         """Tags of the scopes that have rows."""
         return frozenset(scope for scope, _ in self._shelves)
 
-    def _file(self, id: str, marks: _Marks) -> None:
-        self._shelves.setdefault((marks.scope, marks.marks & VERBATIM > 0), {})[id] = None
-        if marks.marks & VERBATIM:
-            self._turns[marks.place, marks.session, marks.turn] = id
-        elif marks.key:
-            self._keys[marks.place, marks.key] = id
+    def _file(self, id: str, marks: Sequence[int]) -> None:
+        # In the order of _Marks; a first write files all that its owner has.
+        scope, place, key, hash, session, turn, flags, slot, root = marks
+        self._shelves.setdefault((scope, flags & VERBATIM > 0), {})[id] = None
+        if flags & VERBATIM:
+            self._turns[place, session, turn] = id
+        elif key:
+            self._keys[place, key] = id
         else:
-            self._hashes.setdefault((marks.place, marks.hash), {})[id] = None
-        if marks.slot:
-            self._slots.setdefault((marks.place, marks.slot), {})[id] = None
-        if marks.root:
-            self._roots[marks.root] = id
+            self._hashes.setdefault((place, hash), {})[id] = None
+        if slot:
+            self._slots.setdefault((place, slot), {})[id] = None
+        if root:
+            self._roots[root] = id
 
 
 def _drop_if(places: dict[N, str], place: N, id: str) -> None:

@@ -21,6 +21,7 @@ from operator import xor
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memstrata.domain.change import StoredRow
 from memstrata.domain.checks import CHECK_BYTES
@@ -101,10 +102,36 @@ class NearTexts:
         self._expected: dict[str, Shape] = {}
         self._having: defaultdict[int, set[str]] | None = None
         columns = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
-        are_texts = (columns["hash"] != 0).tolist()
-        for row, is_text in zip(rows, are_texts, strict=True):
-            if is_text:
+        plain, places = list[StoredRow](), list[int]()
+        looks = (columns[name].tolist() for name in ("hash", "speaker", "terms"))
+        for place, (row, is_text, speaker, count) in enumerate(zip(rows, *looks, strict=True)):
+            if is_text and count and not _says_more(row, speaker):
+                plain.append(row)
+                places.append(place)
+            elif is_text:
                 self.file(row)
+        if plain:
+            self._file_plain(plain, columns[places])
+
+    def _file_plain(self, rows: Sequence[StoredRow], columns: NDArray[Any]) -> None:
+        """File what an owner has, mostly, at once: rows that have terms, all of them in their
+        entries. An owner's first write waits for it; row by row it took twice as long (measured).
+        """
+        counts = columns["terms"].astype(np.intp)
+        ends = [
+            len(row.entry) - CHECK_BYTES - 10 * count
+            for row, count in zip(rows, counts.tolist(), strict=True)
+        ]
+        packed = zip(rows, ends, counts.tolist(), strict=True)
+        ids = np.frombuffer(b"".join([r.entry[end : end + 8 * n] for r, end, n in packed]), "<u8")
+        firm = np.bitwise_xor.reduceat(ids * _are_firm(ids), np.cumsum(counts) - counts).tolist()
+        spots = (columns["place"] ^ _KIND_TAGS[columns["kind"]]).tolist()
+        size, filed, alike = ENTRY.size, self._filed, self._alike
+        for row, end, spot, mixed in zip(rows, ends, spots, firm, strict=True):
+            id, vector = row.id, row.entry[size:end]
+            filed[id] = _Filed(spot, mixed, vector, row)
+            if mixed:
+                alike.setdefault(spot ^ mixed, {})[id] = vector
 
     @property
     def nbytes(self) -> int:
@@ -267,10 +294,16 @@ def _contents(row: StoredRow, fixed: tuple[Any, ...]) -> tuple[frozenset[int], b
     count = fixed[_TERMS]
     end = len(row.entry) - CHECK_BYTES - 10 * count
     vector = row.entry[ENTRY.size : end]
-    if fixed[_SPEAKER] or len(row.state) > STATE.size + CHECK_BYTES:
-        # Its entry has terms of its speaker and tags too, which are not said again with it.
+    if _says_more(row, fixed[_SPEAKER]):
         return frozenset(map(term_id, analyse(decode(row).content))), vector
     return frozenset(struct.unpack_from(f"<{count}Q", row.entry, end)), vector
+
+
+def _says_more(row: StoredRow, speaker: int) -> bool:
+    """Whether a row's entry has terms of its speaker and tags too, which are not said again with
+    it.
+    """
+    return bool(speaker) or len(row.state) > STATE.size + CHECK_BYTES
 
 
 def _mixed(ids: frozenset[int]) -> int:
@@ -278,9 +311,22 @@ def _mixed(ids: frozenset[int]) -> int:
     return reduce(xor, filter(LEAST_NAME_ID.__gt__, ids - _passed_over()), 0)
 
 
+def _are_firm(ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return which of some terms :func:`_mixed` mixes."""
+    passed = _passed_in_order()
+    are_passed: NDArray[np.bool_] = passed.take(passed.searchsorted(ids), mode="clip") == ids
+    are_terms: NDArray[np.bool_] = ids < LEAST_NAME_ID
+    return are_terms & ~are_passed
+
+
 @cache
 def _passed_over() -> frozenset[int]:
     return loose_terms() | {STATES}
+
+
+@cache
+def _passed_in_order() -> NDArray[np.uint64]:
+    return np.array(sorted(_passed_over()), "<u8")
 
 
 def _spot(place: int, kind: int) -> int:
@@ -289,6 +335,7 @@ def _spot(place: int, kind: int) -> int:
 
 
 _KINDS = tuple(tag("kind", kind.value) for kind in KIND_CODES)
+_KIND_TAGS = np.array(_KINDS, "<u8")
 
 
 def _cosines(asked: bytes, vectors: Sequence[bytes]) -> list[float]:
