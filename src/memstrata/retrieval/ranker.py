@@ -86,7 +86,7 @@ class Ranked:
     def hits_at(self, slots: Ints) -> tuple[Hit, ...]:
         """Return the hits at some pool places, in their order."""
         opened = self.pool.opener(self.now)
-        return tuple(self._hit(slot, opened(slot)) for slot in slots.tolist())
+        return tuple([self._hit(slot, opened(slot)) for slot in slots.tolist()])
 
     def _hit(self, slot: int, memory: Memory) -> Hit:
         why = {name: values.item(slot) for name, values in self.parts.items()}
