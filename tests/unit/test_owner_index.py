@@ -10,6 +10,7 @@ from memstrata.domain.memory import Memory, Status
 from memstrata.domain.value import to_us
 from memstrata.retrieval.indexer import Indexer
 from memstrata.retrieval.owner_index import SMALL_OWNER, OwnerIndex
+from memstrata.retrieval.segment import Segment
 from memstrata.testing import Samples
 
 INDEXER = Indexer(None)
@@ -158,3 +159,23 @@ def test_what_was_made_anew_in_the_store_is_stale_no_more(memory: Memory) -> Non
     assert ([*index.stale], index.bare) == ([], set())
     assert index.freeze().segments[0].rows[0].entry == now
     assert standing(index) == {memory.id}
+
+
+def test_where_terms_stand_is_the_same_however_much_was_looked_up_before(
+    index: OwnerIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ("green tea in Lisbon", "green harbour", "tea after the harbour")
+    memories = list(map(Samples().memory, texts))
+    rows = [row(memory, n) for n, memory in enumerate(memories, start=1)]
+    index.refresh(delta(3, *rows, complete=True))
+    (segment,) = index.freeze().segments
+    terms = INDEXER.lexical_query("green tea harbour Lisbon piano").term_ids
+    fresh = [part.tolist() for part in Segment(segment.rows, 0).postings(terms)[:2]]
+
+    monkeypatch.setattr("memstrata.retrieval.segment.MAX_RUNS", 2)
+    for some in (terms[:1], terms[1:4], terms[3:], terms, terms[::-1], terms):
+        places, counts, df = segment.postings(some)
+
+    assert [places.tolist(), counts.tolist()] == fresh
+    assert df == [2, 2, 2, 1, 0]
+    assert segment.postings(())[2] == []

@@ -153,7 +153,6 @@ _NAMED_DATE = (
 _WRITTEN_DATE = r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b"
 # Day first, as wherever dates are written with full stops.
 _DOTTED_DATE = r"\b(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)\b"
-_DATE_SIGNS = frozenset("-.")
 _AGO = frozenset("ago yesterday last".split())
 _UNITS = frozenset("day week month year".split())
 _COUNTS = {
@@ -161,6 +160,36 @@ _COUNTS = {
     for many, word in enumerate("one two three four five six seven eight nine ten".split(), start=1)
 }
 _COUNTS |= {"a": 1, "an": 1, "couple": 2, "few": 3}
+_FIRST_OF_PAIRS = frozenset(
+    first for first, _ in (*_TIMES_ASKED, *_VALUES_ASKED, *_STATES_ASKED, *_LATELY_PAIRS)
+)
+_ASKED_FOR = (
+    _SELF,
+    _ADDRESSED,
+    frozenset(_MONTHS + _MONTHS_SHORT),
+    _PAST,
+    _PRESENT,
+    _NOW,
+    _LATELY,
+    _AGO,
+    _FIRST_OF_PAIRS,
+)
+(
+    _OF_SELF,
+    _OF_ADDRESSED,
+    _OF_MONTH,
+    _OF_PAST,
+    _OF_PRESENT,
+    _OF_NOW,
+    _OF_LATELY,
+    _OF_AGO,
+    _OF_PAIR,
+) = (1 << place for place in range(len(_ASKED_FOR)))
+# Each word of a query is looked up once, not once in every list: all queries pay for this.
+_TELLS = {
+    word: sum(1 << place for place, words in enumerate(_ASKED_FOR) if word in words)
+    for word in frozenset[str]().union(*_ASKED_FOR)
+}
 _MAX_AGO = 999
 _MAX_DATES = 8
 _MAX_SHORT = 4
@@ -188,41 +217,39 @@ def marks(text: str, terms: tuple[str, ...]) -> Mark:
 
 def read_question(text: str) -> Question:
     """Return what a query asks for; one that asks for nothing in particular is the default."""
-    words = _words(text)
-    pairs = list(pairwise(words))
-    of_self = not _SELF.isdisjoint(words)
-    has_date = not _MONTH_NAMES.isdisjoint(words) or not _DATE_SIGNS.isdisjoint(text)
+    words, told = _words(text), 0
+    for word in words:
+        told |= _TELLS.get(word, 0)
+    pairs = list(pairwise(words)) if told & _OF_PAIR else []
+    has_date = told & _OF_MONTH or "-" in text or "." in text
     dates, date_terms = _dates(text) if has_date else ((), frozenset())
     return Question(
-        of_self=of_self,
+        of_self=bool(told & _OF_SELF),
         wants_time=words[:1] == ["when"] or not _TIMES_ASKED.isdisjoint(pairs[:1]),
         wants_number=not _NUMBERS_ASKED.isdisjoint(pairs),
-        wants_latest=_PAST.isdisjoint(words) and _is_about_now(words, pairs),
-        wants_lately=not (_LATELY.isdisjoint(words) and _LATELY_PAIRS.isdisjoint(pairs)),
-        form=_form(text, words),
+        wants_latest=not told & _OF_PAST and _is_about_now(told, pairs),
+        wants_lately=bool(told & _OF_LATELY) or not _LATELY_PAIRS.isdisjoint(pairs),
+        form=_form(text, words, told),
         dates=dates,
         date_terms=date_terms,
-        ago=_ago(words, pairs) if not _AGO.isdisjoint(words) else None,
+        ago=_ago(words, pairs) if told & _OF_AGO else None,
     )
-
-
-_MONTH_NAMES = frozenset(_MONTHS + _MONTHS_SHORT)
 
 
 def _words(text: str) -> list[str]:
     return text.lower().translate(_TO_SPACES).split()
 
 
-def _form(text: str, words: list[str]) -> Form:
+def _form(text: str, words: list[str], told: int) -> Form:
     asks = "?" in text or "\N{FULLWIDTH QUESTION MARK}" in text
     opening = _opening(text)
     if asks and not opening:
         return Form.QUESTION
     if asks or 0 < opening <= _MAX_OPENING or not _OPENINGS.isdisjoint(words[:1]):
         return Form.MESSAGE
-    if not _ADDRESSED.isdisjoint(words):
+    if told & _OF_ADDRESSED:
         return Form.MESSAGE
-    if not _SELF.isdisjoint(words):
+    if told & _OF_SELF:
         return Form.REMARK
     return Form.MESSAGE if opening else Form.QUESTION
 
@@ -231,6 +258,8 @@ def _opening(text: str) -> int:
     """Return the words of the first sentence, 0 if there is but one. In short forms the full stop
     is part of the word: Dr., Mrs., e.g.
     """
+    if not ("." in text or "!" in text or "?" in text):
+        return 0
     before = text.split()[:-1]
     for number, word in enumerate(before, start=1):
         if word[-1] in "!?" or (word[-1] == "." and not _is_short_form(word)):
@@ -242,10 +271,10 @@ def _is_short_form(word: str) -> bool:
     return "." in word[:-1] or (word[0].isupper() and len(word) <= _MAX_SHORT)
 
 
-def _is_about_now(words: list[str], pairs: list[tuple[str, str]]) -> bool:
-    if not _NOW.isdisjoint(words) or not _STATES_ASKED.isdisjoint(pairs):
+def _is_about_now(told: int, pairs: list[tuple[str, str]]) -> bool:
+    if told & _OF_NOW or not _STATES_ASKED.isdisjoint(pairs):
         return True
-    return not _VALUES_ASKED.isdisjoint(pairs) and not _PRESENT.isdisjoint(words)
+    return bool(told & _OF_PRESENT) and not _VALUES_ASKED.isdisjoint(pairs)
 
 
 def _ago(words: list[str], pairs: list[tuple[str, str]]) -> Ago | None:

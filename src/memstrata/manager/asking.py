@@ -31,6 +31,9 @@ MAX_LISTED = 1_000_000
 
 MAX_QUERY_BYTES = 64 * 1024
 
+_NONE: frozenset[str] = frozenset()
+_NO_KINDS: frozenset[Kind] = frozenset()
+
 GRANTED_READ = "granted_read"
 """Kind of the journal entry that a read of another user's memories leaves with that user."""
 
@@ -54,13 +57,13 @@ class Asker:
             ScopeDenied: If a scope may not be read.
             StoreError: If the journal cannot be written.
         """
-        named = None
-        if scopes is not None:
-            named = [target_scope(s, self._principal) for s in sequence("scopes", scopes)]
+        if scopes is None:
+            return self._reader.lineage
+        named = [target_scope(s, self._principal) for s in sequence("scopes", scopes)]
         readable = await self._reader.readable(named)
         told: dict[Scope, list[JournalEntry]] = {}
         for scope in readable:
-            if scope not in self._principal.home.lineage:
+            if scope not in self._reader.lineage:
                 told.setdefault(scope.owner, []).append(self._entry(scope, verb))
         if told:
             await self._services.store.journal(told)
@@ -140,27 +143,32 @@ class Asker:
             self._check_session(given=(known_at, valid_at, scopes))
             scopes = [self._principal.home.owner.path]
         biased = flag("preference_bias", preference_bias)
-        policy = self._services.policies.policy_for(self._principal.home.org)
-        named_keys = policy.recall.preference_keys
-        by_category = frozenset({"preference"} if named_keys is None else ())
+        bias_keys, bias_categories = self._biased() if biased else (_NONE, _NONE)
         return Cue(
             query=_checked_query(query),
             limit=between("limit", limit, 1, MAX_LIMIT),
             scopes=await self.readable(scopes, verb),
-            kinds=frozenset(
-                enum_member(Kind, "kinds", kind)
-                for kind in (() if kinds is None else sequence("kinds", kinds))
-            ),
-            filter=self.filter(filter),
+            kinds=_NO_KINDS if kinds is None else _kinds(kinds),
+            filter=None if filter is None else self.filter(filter),
             floor=checked_floor(floor),
-            bias_keys=frozenset(named_keys or ()) if biased else frozenset(),
-            bias_categories=by_category if biased else frozenset(),
+            bias_keys=bias_keys,
+            bias_categories=bias_categories,
             known_at=moment("known_at", known_at),
             valid_at=moment("valid_at", valid_at),
             agent=self._principal.agent,
             purpose=self._principal.purpose,
             layers=layers,
         )
+
+    def _biased(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the keys and the categories of keyed memories that get a bonus (PO-5)."""
+        policy = self._services.policies.policy_for(self._principal.home.org)
+        keys = policy.recall.preference_keys
+        return frozenset(keys or ()), _NONE if keys is not None else frozenset({"preference"})
+
+
+def _kinds(raw: Sequence[str]) -> frozenset[Kind]:
+    return frozenset(enum_member(Kind, "kinds", kind) for kind in sequence("kinds", raw))
 
 
 def sequence(field: str, raw: Sequence[T]) -> tuple[T, ...]:

@@ -325,7 +325,7 @@ class AsyncMemoryManager(
             layer=layer,
         )
         found = await self._reader.recall(cue)
-        stored = (hit for hit in found.hits if hit.memory.version > NOT_STORED)
+        stored = [hit for hit in found.hits if hit.memory.version > NOT_STORED]
         self._notes.read(stored, self._reader.now)
         off = bool(found.degraded) and RECALL_OFF in found.degraded
         counters.read("recall", began, found=bool(found.hits), off=off)

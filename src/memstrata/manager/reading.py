@@ -61,6 +61,7 @@ class Reader:
     """Answers the questions of one principal; writes nothing.
 
     Attributes:
+        lineage: The principal's own scope and its ancestors, nearest first.
         sights: Brings what is read up to the store.
         overlay: Lays what was said in the principal's session over it.
         log: Brings the log of that session.
@@ -69,6 +70,7 @@ class Reader:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        self.lineage = principal.home.lineage
         self.sights = Sights(services)
         self.overlay = Overlay(services, principal)
         self.log = SessionSights(services, principal)
@@ -80,18 +82,15 @@ class Reader:
         """The clock's time."""
         return from_us(self._services.clock.now_us())
 
-    async def readable(self, named: Sequence[Scope] | None) -> tuple[Scope, ...]:
-        """Return the scopes to read, nearest first: the principal's own and their ancestors, or
-        those of them that are named, or a user it was granted to read (SC-2, SC-5).
+    async def readable(self, named: Sequence[Scope]) -> tuple[Scope, ...]:
+        """Return the named scopes, each once: the principal's own or their ancestors, or those of a
+        user it was granted to read (SC-2, SC-5).
 
         Raises:
             ScopeDenied: If a named scope is neither.
         """
-        lineage = self._principal.home.lineage
-        if named is None:
-            return lineage
         for scope in named:
-            if scope not in lineage and not await self._granted(scope):
+            if scope not in self.lineage and not await self._granted(scope):
                 raise ScopeDenied(
                     scope.path,
                     "read",

@@ -105,6 +105,9 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> Measures:
 def _found_near(pool: Pool, signals: Signals, near: Ints) -> dict[int, set[int]]:
     """Return by term of a query, as its number, which of some rows hold it."""
     found = signals.matches
+    if len(near) == 1:
+        (slot,) = near.tolist()
+        return {term: {slot} for term in found.terms[found.slots == slot].tolist()}
     is_near = np.zeros(len(pool), np.bool_)
     is_near[near] = True
     here = is_near[found.slots]

@@ -30,7 +30,7 @@ class _Centre(NamedTuple):
         distances: From it to each row; infinite for rows without a vector.
     """
 
-    mean: NDArray[np.float32]
+    mean: Floats
     step: float
     square: float
     dots: Floats
@@ -73,4 +73,4 @@ def _centre(pool: Pool) -> _Centre:
     dots = pool.dots(whole) * (step * scales)
     distances = np.sqrt(np.maximum(1.0 - 2.0 * dots + square, 0.0))
     distances[~has_vector | (distances == 0.0)] = math.inf
-    return _Centre(whole, step, square, dots, distances)
+    return _Centre(whole.astype(np.float64), step, square, dots, distances)

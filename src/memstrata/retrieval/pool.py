@@ -109,13 +109,14 @@ class Pool:
         """Return ``make(self, …)``, made at most once for each arguments: for what the query does
         not decide. Arrays become read-only.
         """
-        asked = (make, args, *kwargs.items())
-        if asked not in self._made:
-            made = make(self, *args, **kwargs)
-            if isinstance(made, np.ndarray):
-                made.setflags(write=False)
-            self._made[asked] = made
-        found: T = self._made[asked]
+        asked = (make, args, *kwargs.items()) if args or kwargs else make
+        try:
+            found: T = self._made[asked]
+        except KeyError:
+            found = make(self, *args, **kwargs)
+            if isinstance(found, np.ndarray):
+                found.setflags(write=False)
+            self._made[asked] = found
         return found
 
     def row(self, slot: int) -> StoredRow:
@@ -420,6 +421,8 @@ def _sum(part: Part) -> Floats:
 
 
 def _seen(part: Part, places: Places, counts: Counts, df: list[int]) -> Postings:
+    if part.slots is part.segment.everywhere:
+        return Postings(places.astype(np.int64), counts, df)
     slots = part.slots[places]
     if part.is_whole:
         return Postings(slots, counts, df)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,7 @@ LENT = ("neighbours", "linked")
 """Evidence by which a row is found though nothing of its own matches."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(NamedTuple):
     """A cue's text as the index sees it.
 
     Attributes:
@@ -46,13 +45,12 @@ class Query:
     terms: tuple[str, ...]
     term_ids: tuple[int, ...]
     vector: NDArray[np.int8] | None
-    question: Question = field(default_factory=Question)
+    question: Question = Question()
     unrelated: float = TYPICAL_UNRELATED
     others: tuple[Other, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """Every row of a pool with its score, before the limit.
 
     Attributes:
@@ -73,7 +71,7 @@ class Ranked:
     parts: Mapping[str, Floats]
     now: datetime
     found: Bools
-    reranked: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    reranked: Mapping[int, float] = MappingProxyType({})
 
     def hits(self) -> tuple[Hit, ...]:
         """Return what is recalled, best first."""
@@ -86,7 +84,7 @@ class Ranked:
     def hits_at(self, slots: Ints) -> tuple[Hit, ...]:
         """Return the hits at some pool places, in their order."""
         opened = self.pool.opener(self.now)
-        return tuple(self._hit(slot, opened(slot)) for slot in slots.tolist())
+        return tuple([self._hit(slot, opened(slot)) for slot in slots.tolist()])
 
     def _hit(self, slot: int, memory: Memory) -> Hit:
         why = {name: values.item(slot) for name, values in self.parts.items()}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -44,4 +43,4 @@ def reranked(ranked: Ranked, count: int, scores: Sequence[float]) -> Ranked:
     shared[again] = np.sort(ranked.score[best])[::-1]
     order = np.array([*again, *ranked.order[count:].tolist()], np.int64)
     said = dict(zip(best, map(float, scores), strict=True))
-    return replace(ranked, order=order, score=shared, reranked=said)
+    return ranked._replace(order=order, score=shared, reranked=said)

@@ -314,7 +314,7 @@ def spread(
             peak = float(max(np.maximum.reduce(values), -np.minimum.reduce(values)))
         scale = math.ldexp(1.0, STEP_BITS - max(math.frexp(peak)[1], LEAST_EXPONENT))
         steps = (values * scale).astype(np.int64)
-        total, squares = int(np.add.reduce(steps)), int(steps @ steps)
+        total, squares = int(np.add.reduce(steps)), int(steps.dot(steps))
         wide = count * squares - total * total
         if wide > 0:
             mean, deviation = total / count / scale, math.sqrt(wide) / count / scale

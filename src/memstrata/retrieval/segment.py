@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ Counts: TypeAlias = NDArray[np.uint16]
 EVER_TRUE = RECALLED | (np.arange(len(STATUS_CODES)) == code_of(STATUS_CODES, Status.SUPERSEDED))
 """By status code, whether a row may have been true at some time of the world (ME-5)."""
 
-MAX_RUNS = 4096
+MAX_RUNS = 2048
 """Terms whose places a segment remembers; chosen: about 1 MB, and the words of a busy owner fit."""
 
 MAX_OPENED = 1024
@@ -43,6 +43,14 @@ _ENTRY_OF, _STATE_OF, _BODY_OF = (
     itemgetter(StoredRow._fields.index(name)) for name in ("entry", "state", "body")
 )
 _FIXED, _STATE = itemgetter(slice(ENTRY.size)), itemgetter(slice(STATE.size))
+
+
+class _Run(NamedTuple):
+    """Where one term stands: rows, how often, and how many rows hold it."""
+
+    places: Places
+    counts: Counts
+    df: int
 
 
 class Segment:
@@ -159,7 +167,7 @@ class Segment:
         self._terms = terms[order]
         self._places = np.repeat(np.arange(len(self.rows), dtype=np.int32), sizes)[order]
         self._counts = np.frombuffer(times, "<u2")[order]
-        self._runs: dict[int, slice] = {}
+        self._runs: dict[int, _Run] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -169,15 +177,14 @@ class Segment:
 
         Term by term in the order given, rows rising within each.
         """
-        runs = self._runs_of(terms)
-        # An empty run first: there may be no terms.
-        places = np.concatenate([self._places[:0], *(self._places[run] for run in runs)])
-        counts = np.concatenate([self._counts[:0], *(self._counts[run] for run in runs)])
-        return places, counts, [run.stop - run.start for run in runs]
+        if not terms:
+            return self._places[:0], self._counts[:0], []
+        places, counts, df = zip(*self._runs_of(terms), strict=True)
+        return np.concatenate(places), np.concatenate(counts), list(df)
 
     def holds(self, terms: Sequence[int]) -> bool:
         """Return whether any row holds any of the terms."""
-        return any(run.stop > run.start for run in self._runs_of(terms))
+        return any(run.df for run in self._runs_of(terms))
 
     def names(self) -> frozenset[int]:
         """Return the ids of names that rows have, see :mod:`memstrata.language.names`."""
@@ -186,22 +193,21 @@ class Segment:
             self._names = frozenset(self._terms[first:].tolist())
         return self._names
 
-    def _runs_of(self, terms: Sequence[int]) -> list[slice]:
-        try:
-            return [self._runs[term] for term in terms]
-        except KeyError:
-            return self._find_runs(terms)
-
-    def _find_runs(self, terms: Sequence[int]) -> list[slice]:
+    def _runs_of(self, terms: Sequence[int]) -> list[_Run]:
         """Find where terms lie, and note it: an owner is asked in the same words again."""
-        wanted = np.array(terms, "<u8")
-        lows = self._terms.searchsorted(wanted, "left").tolist()
-        highs = self._terms.searchsorted(wanted, "right").tolist()
-        runs = list(map(slice, lows, highs))
-        if len(self._runs) >= MAX_RUNS:
-            self._runs.clear()
-        self._runs.update(zip(terms, runs, strict=True))
-        return runs
+        runs = self._runs
+        new = [term for term in terms if term not in runs]
+        if new:
+            if len(runs) >= MAX_RUNS:
+                # Another thread may be reading by the old ones.
+                runs, new = {}, list(terms)
+                self._runs = runs
+            wanted = np.array(new, "<u8")
+            lows = self._terms.searchsorted(wanted, "left").tolist()
+            highs = self._terms.searchsorted(wanted, "right").tolist()
+            for term, low, high in zip(new, lows, highs, strict=True):
+                runs[term] = _Run(self._places[low:high], self._counts[low:high], high - low)
+        return [runs[term] for term in terms]
 
     def newest(self, places: NDArray[np.int64]) -> int:
         """Return the start of the newest state among rows at some places, at least one, µs."""
