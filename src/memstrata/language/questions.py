@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from memstrata.language import patterns
 from memstrata.language.analyser import analyse, term_id
+from memstrata.language.asked import MAY_ASK, MOST_SENTENCES, asked_keys
 
 
 class Mark(IntFlag):
@@ -75,6 +76,7 @@ class Question(NamedTuple):
         dates: Dates that it names.
         date_terms: Ids of the terms that it names them with.
         ago: How long ago it says that it was: ``two weeks ago``, ``last month``.
+        keys: Under which an answer about who asks may stand.
     """
 
     of_self: bool = False
@@ -86,6 +88,7 @@ class Question(NamedTuple):
     dates: tuple[SaidDate, ...] = ()
     date_terms: frozenset[int] = frozenset()
     ago: Ago | None = None
+    keys: tuple[str, ...] = ()
 
     @property
     def wants_kind(self) -> bool:
@@ -173,6 +176,7 @@ _ASKED_FOR = (
     _LATELY,
     _AGO,
     _FIRST_OF_PAIRS,
+    MAY_ASK,
 )
 (
     _OF_SELF,
@@ -184,6 +188,7 @@ _ASKED_FOR = (
     _OF_LATELY,
     _OF_AGO,
     _OF_PAIR,
+    _OF_KEYS,
 ) = (1 << place for place in range(len(_ASKED_FOR)))
 # Each word of a query is looked up once, not once in every list: all queries pay for this.
 _TELLS = {
@@ -195,6 +200,8 @@ _MAX_DATES = 8
 _MAX_SHORT = 4
 _MAX_OPENING = 3
 """Words of a first sentence that answers somebody: "Copy that."; chosen."""
+_ENDS = frozenset(".!?;\n\N{FULLWIDTH QUESTION MARK}")
+_TO_ENDS = str.maketrans(dict.fromkeys(_ENDS, "\n"))
 _TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?\"()[]*_-/", " "))
 
 
@@ -233,7 +240,20 @@ def read_question(text: str) -> Question:
         dates=dates,
         date_terms=date_terms,
         ago=_ago(words, pairs) if told & _OF_AGO else None,
+        keys=_keys(text, words) if told & _OF_KEYS else (),
     )
+
+
+def _keys(text: str, words: list[str]) -> tuple[str, ...]:
+    """Return the keys that its sentences ask for; a text of more of them is no question."""
+    asks = "?" in text or "\N{FULLWIDTH QUESTION MARK}" in text
+    if _ENDS.isdisjoint(text[:-1]):
+        return asked_keys(words, asks=asks)
+    said = [sentence for sentence in map(_words, text.translate(_TO_ENDS).split("\n")) if sentence]
+    if len(said) > MOST_SENTENCES:
+        return ()
+    found = [key for sentence in said for key in asked_keys(sentence, asks=asks)]
+    return tuple(dict.fromkeys(found))
 
 
 def _words(text: str) -> list[str]:

@@ -64,6 +64,8 @@ class Calibration:
         together: Likewise.
         vector: Likewise.
         ahead: Likewise.
+        asked: Of a row under a key that the question asks for, which may have neither a word nor
+            a meaning in common with it. Chosen, on ``python benchmarks/keyed.py --half tune``.
         nothing: Log-odds of a row of average evidence, however sure the best one is; chosen.
     """
 
@@ -72,6 +74,7 @@ class Calibration:
     together: float = 1.2
     vector: float = 8.2
     ahead: float = 4.5
+    asked: float = 9.0
     nothing: float = -12.0
 
 
@@ -143,8 +146,13 @@ def _covered(pool: Pool, signals: Signals, near: Ints, rows: Mapping[int, set[in
     return terms
 
 
-def relevance(pool: Pool, signals: Signals, total: Floats, by: Calibration) -> Floats:
-    """Return the calibrated relevance of each row, 0 to 1, in the order of its evidence."""
+def relevance(
+    pool: Pool, signals: Signals, total: Floats, by: Calibration, asked: Floats | None = None
+) -> Floats:
+    """Return the calibrated relevance of each row, 0 to 1, in the order of its evidence; first
+    what stands under a key that is asked for, where :func:`~memstrata.retrieval.naming.asked`
+    found some.
+    """
     if not len(pool):
         return np.zeros(0)
     cover, together, vector, ahead = measure(pool, signals, total)
@@ -152,7 +160,10 @@ def relevance(pool: Pool, signals: Signals, total: Floats, by: Calibration) -> F
     first += by.vector * vector + by.ahead * ahead
     best = float(np.maximum.reduce(total))
     behind = (best - total) / max(best, 1.0)
-    against = np.minimum(-fallen(first, behind, by.nothing), MOST_AGAINST)
+    odds = fallen(first, behind, by.nothing)
+    if asked is not None:
+        odds = odds + by.asked * asked
+    against = np.minimum(-odds, MOST_AGAINST)
     return np.asarray(1.0 / (1.0 + np.exp(against)), np.float64)
 
 

@@ -21,7 +21,7 @@ from memstrata.retrieval.cues import (
     said_by,
 )
 from memstrata.retrieval.meaning import apart
-from memstrata.retrieval.naming import named
+from memstrata.retrieval.naming import asked, named
 from memstrata.retrieval.pool import Floats, Pool
 from memstrata.retrieval.scoring import MIN_ROWS_FOR_Z, Signals, bm25, spread, z_scores
 from memstrata.retrieval.talk import answers, best_of_session, neighbours, whole_sessions
@@ -52,6 +52,8 @@ class Weights:
         aliases: What the row calls otherwise than the query, likewise.
         named: Called by its key or a tag in the query, by how few are; no set has rows that are
             both named and turned to, so it is chosen.
+        asked: Stands under a key that the question asks for; chosen, on
+            ``python benchmarks/keyed.py --half tune``.
         linked: Called so by the best row that is itself named; chosen likewise.
         vector: Meaning apart from what the pool has in common, likewise.
         pairs: Several rare terms at once; not of a message, which has many.
@@ -71,6 +73,7 @@ class Weights:
     bm25: float = 0.35
     aliases: float = 0.35
     named: float = 2.0
+    asked: float = 3.0
     linked: float = 2.0
     vector: float = 0.35
     pairs: float = 0.1
@@ -121,6 +124,9 @@ def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
         few = len(pool) < MIN_ROWS_FOR_Z
         meaning = apart(pool, signals.dense if few else signals.cosines, signals.vector)
         found["vector"] = z_scores(meaning, DENSE_PRIOR, 1.0)
+    by_key = asked(pool, signals.question.keys)
+    if by_key is not None:
+        found["asked"] = by_key
     if form is Form.REMARK:
         return found | {"reasons": own_reasons(pool)}
     if form is Form.QUESTION and len(signals.terms) > 1:

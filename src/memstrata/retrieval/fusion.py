@@ -100,7 +100,7 @@ def _conversational(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
     if signals.question.wants_latest:
         parts["newest"] = newest_first(pool, total, signals.unrelated)
         total = total + parts["newest"]
-    return parts, relevance(pool, signals, total, fusion.calibration)
+    return parts, relevance(pool, signals, total, fusion.calibration, found.get("asked"))
 
 
 def _rrf(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memstrata.language.analyser import analyse, term_id
 from memstrata.language.names import STATES, Other, name_ids, stated
+from memstrata.retrieval.entry import tag
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, Postings
 
 Ids = tuple[int, ...]
@@ -71,6 +74,46 @@ def named(pool: Pool, terms: Sequence[int]) -> Floats | None:
         terms: Ids of the query's distinct terms, in order.
     """
     return _called(pool, terms)
+
+
+def asked(pool: Pool, keys: Sequence[str]) -> Floats | None:
+    """Return 1 for rows under a key that a question asks for, else 0; None where none is.
+
+    Args:
+        pool: Visible rows.
+        keys: What the question asks for, as :mod:`memstrata.language.asked` reads it.
+    """
+    if not keys:
+        return None
+    tags, slots = pool.once(_keyed)
+    if not len(tags):
+        return None
+    wanted = _tags_of(tuple(keys))
+    first = tags.searchsorted(wanted)
+    held = first[tags.take(first, mode="clip") == wanted]
+    if not len(held):
+        return None
+    found = np.zeros(len(pool))
+    for place in held.tolist():
+        found[slots[place : tags.searchsorted(tags[place], "right")]] = 1.0
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _tags_of(keys: tuple[str, ...]) -> NDArray[np.uint64]:
+    """The tags of keys, as some write them: ``shoe_size``, ``shoe-size``, ``user_shoe_size``."""
+    written = [form for key in keys for form in (key, key.replace("_", "-"), f"user_{key}")]
+    return np.array(list(map(tag, dict.fromkeys(written))), "<u8")
+
+
+def _keyed(pool: Pool) -> tuple[NDArray[np.uint64], Ints]:
+    """The tags of keys in order, and where each stands."""
+    if not len(pool):
+        return np.zeros(0, "<u8"), np.zeros(0, np.int64)
+    slots = pool.entry["key"].nonzero()[0]
+    tags = pool.entry["key"][slots]
+    order = tags.argsort(kind="stable")
+    return tags[order], slots[order]
 
 
 def linked(pool: Pool, total: Floats, by_name: Floats) -> Floats | None:

@@ -25,8 +25,8 @@ from memstrata.retrieval.owner_index import Frozen
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, exclusions
 from memstrata.retrieval.scoring import Signals, certainty, down_weight, find
 
-LENT = ("neighbours", "linked")
-"""Evidence by which a row is found though nothing of its own matches."""
+LENT = ("neighbours", "linked", "asked")
+"""Evidence by which a row is found though nothing of its text matches."""
 
 
 class Query(NamedTuple):
