@@ -7,6 +7,7 @@ no such call is left. Between calls nobody turns it.
 """
 
 import asyncio
+import selectors
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future
@@ -19,7 +20,7 @@ class SharedLoop:
     """An event loop that any number of threads use."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._loop = _new_loop()
         self._wheel = threading.Lock()  # Held by who turns the loop.
         self._lock = threading.Lock()  # Of what follows.
         self._handed = 0
@@ -84,11 +85,17 @@ class SharedLoop:
             if not task.done():
                 # Ctrl-C: the caller goes, the work comes to its end all the same.
                 with self._lock:
+                    self._have_thread()
                     self._expect(task)
 
     def _hand_over(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         with self._lock:
             self._check_open(work)
+            try:
+                self._have_thread()
+            except BaseException:
+                work.close()
+                raise
             waiting = asyncio.run_coroutine_threadsafe(work, self._loop)
             self._expect(waiting)
         return waiting
@@ -99,15 +106,20 @@ class SharedLoop:
             raise CancelledError
 
     def _expect(self, waiting: "Future[Any] | asyncio.Task[Any]") -> None:
-        """Have the loop turned until something is done; the lock is held."""
+        """Have the loop's thread turn it until something is done; the lock is held."""
         self._handed += 1
         waiting.add_done_callback(
             lambda _: self._loop.call_soon_threadsafe(self._one_less)  # Whoever tells of it.
         )
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="memstrata-loop", daemon=True)
-            self._thread.start()
         self._wanted.set()
+
+    def _have_thread(self) -> None:
+        """Start the loop's thread, unless it was; the lock is held."""
+        if self._thread is None:
+            thread = threading.Thread(target=self._serve, name="memstrata-loop", daemon=True)
+            # One that cannot be started is nobody's to wait for.
+            thread.start()
+            self._thread = thread
 
     def _one_less(self) -> None:
         with self._lock:
@@ -150,6 +162,16 @@ class SharedLoop:
 
     async def _cancel_all(self) -> None:
         await asyncio.gather(*self._cancel_calls(), return_exceptions=True)
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """Return an event loop that a forked child cannot take from its parent: what epoll and kqueue
+    watch is shared with every child, and one that closes its copy, or is at its end, takes the
+    parent's way of being woken with it. For the few connections of a store poll is as fast.
+    """
+    if hasattr(selectors, "PollSelector"):
+        return asyncio.SelectorEventLoop(selectors.PollSelector())
+    return asyncio.new_event_loop()  # Windows, which does not fork.
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -7,7 +7,6 @@ import signal
 import pytest
 from killing import Child
 
-from memstrata.adapters.session_memory import DictSessionStore
 from memstrata.blocking import Strata
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.session import Entry, EntryKind
@@ -20,7 +19,6 @@ from memstrata.testing import ManualClock
 from memstrata.wiring import assemble
 
 ANA = Scope.of_user("default", "ana")
-PRINCIPAL = Principal(ANA, session="s")
 SAID = (
     "I live in Lisbon with my two dogs, Rex and Luna, near the old harbour.",
     "Be brief.",
@@ -38,18 +36,19 @@ def opened(target):
     return Strata(assemble(target, inline=True, settings=settings, clock=ManualClock()))
 
 
-def talk(target):
+def talk(target, owner=ANA):
     with opened(target) as strata:
-        log = SessionLog(strata.services, ANA, "s")
+        log = SessionLog(strata.services, owner, "s")
         said = [Entry(kind=EntryKind.TURN, text=text, role=Role.USER) for text in SAID]
         strata._driver.run(log.append(said))
 
 
-def end(strata):
-    return strata._driver.run(SessionEnder(strata.services, PRINCIPAL).end("s"))
+def end(strata, owner=ANA):
+    principal = Principal(owner, session="s")
+    return strata._driver.run(SessionEnder(strata.services, principal).end("s"))
 
 
-def killed_at(target, place, *, before):
+def killed_at(target, place, *, before, owner=ANA):
     """End the session in a process that dies before, or right after, its so-many-th write."""
 
     def work(say):
@@ -71,7 +70,7 @@ def killed_at(target, place, *, before):
 
         dying(strata.services.store, "commit")
         dying(strata.services.sessions, "drop")
-        end(strata)
+        end(strata, owner)
         say("ended")
         strata.close()
 
@@ -82,32 +81,28 @@ def killed_at(target, place, *, before):
     return said == ["ended"]
 
 
-def left_of(strata):
+def left_of(strata, owner=ANA):
     """What the session left behind, without ids and times."""
     services = strata.services
     drive = strata._driver.run
-    memories = strata.manager(user="ana").list(limit=100)
-    links = drive(services.store.links(ANA, limit=10_000))
+    memories = strata.manager(user=owner.user).list(limit=100)
+    links = drive(services.store.links(owner, limit=10_000))
     payloads = [json.loads(link.payload) for link in links if link.payload is not None]
-    (step,) = drive(services.store.session_steps(ANA))
+    (step,) = drive(services.store.session_steps(owner))
     told = json.loads(step.body)
     return {
         "memories": sorted((m.key or m.category, m.content, m.version, m.kind) for m in memories),
         "ended": sum(event["type"] == "session_ended" for event in payloads),
         "created": sum(event["type"] == "created" for event in payloads),
         "step": (step.step, told["is_dropped"], told["extracted"]),
-        "held": len(drive(services.store.held(ANA))),
-        "log": drive(services.sessions.sessions(ANA)),
+        "held": len(drive(services.store.held(owner))),
+        "log": drive(services.sessions.sessions(owner)),
     }
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "behind"])
 def test_killed_at_any_write_it_is_never_lost_and_never_done_twice(tmp_path, before):
-    undisturbed = str(tmp_path / "undisturbed.db")
-    talk(undisturbed)
-    with opened(undisturbed) as strata:
-        end(strata)
-        wanted = left_of(strata)
+    wanted = undisturbed(str(tmp_path / "undisturbed.db"))
     assert wanted["step"][0] == EndStep.DONE
     assert (wanted["ended"], wanted["held"]) == (1, 0)
     assert not any("Lisbon" in content for _, content, *_ in wanted["memories"])
@@ -124,48 +119,25 @@ def test_killed_at_any_write_it_is_never_lost_and_never_done_twice(tmp_path, bef
     assert 6 < place < MOST - 1
 
 
-def test_on_postgresql_too(database, postgres, monkeypatch):
+def test_on_postgresql_too(database, postgres):
+    """Log and memories are in one database: the next process reads what is left of both."""
     target = postgres.url("memstrata_app", database)
-    sessions = DictSessionStore()
-    monkeypatch.setattr("memstrata.wiring.open_sessions", lambda *_, **__: sessions)
-    entries = [Entry(kind=EntryKind.TURN, text=text, role=Role.USER) for text in SAID]
-    for place in (0, 2, 4):
+    wanted = undisturbed(target)
+
+    for place in range(MOST):
         owner = Scope.of_user("default", f"ana{place}")
-        principal = Principal(owner, session="s")
+        talk(target, owner)
+        survived = killed_at(target, place, before=place % 2 == 0, owner=owner)
+        with opened(target) as strata:
+            end(strata, owner)
+            assert left_of(strata, owner) == wanted, place
+        if survived:
+            break
+    assert 6 < place < MOST - 1
 
-        def work(say, place=place, owner=owner, principal=principal):
-            strata = opened(target)
-            strata._driver.run(SessionLog(strata.services, owner, "s").append(entries))
-            left, call = [place], strata.services.store.commit
 
-            async def at_last(*given, **named):
-                done = await call(*given, **named)
-                left[0] -= 1
-                if left[0] < 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return done
-
-            strata.services.store.commit = at_last
-            strata._driver.run(SessionEnder(strata.services, principal).end("s"))
-            say("ended")
-
-        child = Child(work)
-        assert child.said.read() == ""
-        os.waitpid(child.pid, 0)
-        child.said.close()
-        # What was said outlives its process; only the memories' side is looked at here.
-        sessions = DictSessionStore()
-        strata = opened(target)
-        try:
-            strata._driver.run(SessionLog(strata.services, owner, "s").append(entries))
-            ender = SessionEnder(strata.services, principal)
-            strata._driver.run(ender.end("s"))
-            steps = strata._driver.run(strata.services.store.session_steps(owner))
-            links = strata._driver.run(strata.services.store.links(owner, limit=1000))
-            kinds = [json.loads(link.payload)["type"] for link in links if link.payload]
-            assert [step.step for step in steps] == [EndStep.DONE]
-            assert kinds.count("session_ended") == 1
-            contents = [m.content for m in strata.manager(user=owner.user).list(limit=100)]
-            assert len(contents) == len(set(contents))
-        finally:
-            strata.close()
+def undisturbed(target):
+    talk(target)
+    with opened(target) as strata:
+        end(strata)
+        return left_of(strata)

@@ -1,6 +1,7 @@
 """One loop for many threads: whoever calls turns it, and nobody waits for ever."""
 
 import asyncio
+import os
 import signal
 import sys
 import threading
@@ -230,3 +231,57 @@ def test_who_is_interrupted_leaves_work_that_comes_to_its_end(shared):
     finally:
         signal.signal(signal.SIGALRM, before)
     assert done.wait(5)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_that_closes_its_copy_takes_nothing_of_its_parents(shared):
+    shared.run(here())
+    child = os.fork()
+    if child == 0:
+        try:
+            shared.close()
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    begun, go_on, told = threading.Event(), asyncio.Event(), []
+
+    async def wait():
+        begun.set()
+        await go_on.wait()
+
+    async def wake():
+        go_on.set()
+        told.append("woken")
+
+    threads = in_threads(lambda: shared.run(wait()))
+    begun.wait()
+    # Time to be asleep in: who is awake would see the call without being woken.
+    time.sleep(0.05)
+    threads += in_threads(lambda: shared.run(wake()))
+    threads[-1].join(5)
+    assert told == ["woken"]
+    joined(threads)
+
+
+def test_a_call_that_no_thread_can_be_had_for_keeps_nobody_else_waiting(shared, monkeypatch):
+    begun, go_on, told = threading.Event(), threading.Event(), []
+
+    async def until():
+        begun.set()
+        while not go_on.is_set():
+            await asyncio.sleep(0)
+
+    def none_left(_):
+        raise RuntimeError("can't start new thread")
+
+    turning = in_threads(lambda: shared.run(until()))
+    begun.wait()
+    with monkeypatch.context() as crowded:
+        crowded.setattr(threading.Thread, "start", none_left)
+        with pytest.raises(RuntimeError, match="new thread"):
+            shared.run(here())
+    calling = in_threads(lambda: told.append(shared.run(here())))
+    joined(calling)
+    go_on.set()
+    joined(turning)
+    assert len(told) == 1

@@ -6,10 +6,11 @@ the network it runs on an event loop of its own (:mod:`memstrata.driving`).
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError
-from contextlib import closing
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -31,7 +32,11 @@ class Flushable(Protocol):
 class Driver:
     """Runs coroutines to their end for callers without an event loop.
 
+    A forked child has a loop of its own: whoever turned its parent's is not there, and what wakes
+    that one is shared with the parent.
+
     Attributes:
+        closing: Held by who closes what is driven; others who want to wait for him.
         flushed: What works beside callers, for as long as anybody holds it.
     """
 
@@ -46,10 +51,21 @@ class Driver:
         self._store_inline = Capability.INLINE in services.store.capabilities and not waits
         self._model_inline = model is None or Capability.INLINE in model.capabilities
         self._location = services.store.location
-        self._lock = threading.Lock()
-        self._loop: SharedLoop | None = None
+        self._begin()
         self._is_stopped = False
         self.flushed: WeakSet[Flushable] = WeakSet()
+        _DRIVERS.add(self)
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()
+        self.closing = threading.Lock()
+        self._loop: SharedLoop | None = None
+
+    def begin_in_child(self) -> None:
+        """Leave to the parent what is the parent's; called in a forked child, before all else."""
+        if self._loop is not None:
+            _INHERITED.append(self._loop)
+        self._begin()
 
     def flush(self) -> None:
         """Wait until what was begun beside callers is done."""
@@ -65,7 +81,7 @@ class Driver:
             if loop is not None:
                 return loop.run(work)
             # Whoever says that the store is closed may need a loop for that all the same.
-            with closing(SharedLoop()) as last:
+            with contextlib.closing(SharedLoop()) as last:
                 return last.run(work)
         except CancelledError as error:
             raise StoreUnavailable(self._location, "closed while the call was waiting") from error
@@ -83,6 +99,23 @@ class Driver:
             if self._loop is None and not self._is_stopped:
                 self._loop = SharedLoop()
             return self._loop
+
+
+_DRIVERS: WeakSet[Driver] = WeakSet()
+"""Of this process."""
+
+_INHERITED: list[SharedLoop] = []
+"""Loops of a parent, kept for as long as the child lives: their calls are not the child's to end,
+and who drops them would hear of each as destroyed."""
+
+
+def _begin_in_child() -> None:
+    for driver in list(_DRIVERS):
+        driver.begin_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_in_child)
 
 
 def _step(work: Coroutine[Any, Any, T]) -> T:

@@ -242,8 +242,10 @@ class Strata:
     def close(self) -> None:
         """See :meth:`memstrata.AsyncStrata.close`."""
         self._driver.flush()
-        self._driver.run(self._strata.close(), asks_model=True)
-        self._driver.stop()
+        # Of several who close one does; the others would end what he is doing, or return before.
+        with self._driver.closing:
+            self._driver.run(self._strata.close(), asks_model=True)
+            self._driver.stop()
 
     def __enter__(self) -> Self:
         self.deliver_outbox()

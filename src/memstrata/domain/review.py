@@ -43,7 +43,7 @@ class Review(Value):
         id: UUIDv7.
         scope: Where both lie.
         reason: Why a person is asked.
-        opened_at: When.
+        opened_at: When; where a decision was taken back, when that was.
         a: Root of the memory that stood.
         b: Root of the one that came.
         kept: What was kept, or None while it is open.

@@ -5,13 +5,15 @@ what it was asked to decide (PO-4, LT-3).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from memstrata.domain.change import Change, ReviewRecord, Snapshot, TurnRequest
 from memstrata.domain.consent import About, Consent
 from memstrata.domain.event import EventType
-from memstrata.domain.review import ReviewStatus
+from memstrata.domain.review import ReviewStatus, decode_review
 from memstrata.domain.scope import Principal, Scope
 from memstrata.manager.absorbing import BY
+from memstrata.manager.consenting import Consenter
 from memstrata.manager.restored import check_review
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -48,7 +50,7 @@ def agreed_reviews(
     here: Iterable[ReviewRecord], there: Iterable[ReviewRecord]
 ) -> tuple[ReviewRecord, ...]:
     """Return the reviews that both sides should have, by id: of one that both have the one that is
-    further on, for what a person decided is not asked again.
+    further on, for what a person decided is not asked again, unless he took it back.
     """
     found: dict[str, ReviewRecord] = {}
     for record in (*here, *there):
@@ -57,8 +59,12 @@ def agreed_reviews(
     return tuple(found[id] for id in sorted(found))
 
 
-def _progress(record: ReviewRecord) -> tuple[int, int, bytes]:
-    return _COURSE.index(ReviewStatus(record.status)), record.at, record.body
+def _progress(record: ReviewRecord) -> tuple[datetime, int, bytes]:
+    # Taken back, it is opened later than it was decided; a clock that is behind decides no earlier
+    # than it was asked.
+    review = decode_review(record)
+    last = max(review.opened_at, review.decided_at or review.opened_at)
+    return last, _COURSE.index(review.status), record.body
 
 
 def _name(consent: Consent) -> Name:
@@ -75,13 +81,14 @@ async def take_over(
     consents: Sequence[Consent],
     reviews: Sequence[ReviewRecord],
 ) -> tuple[int, int]:
-    """Put in force in a store what both sides have agreed on, as far as it is not; audited.
+    """Put in force in a store what both sides have agreed on, as far as it is not, and let go there
+    of what is held back and refused by now; audited.
 
     Returns:
         How many consents and how many reviews were other than they had been.
 
     Raises:
-        StoreError: If the store could not; nothing was written.
+        StoreError: If the store could not; what was written stays, and is not written again.
     """
     for record in reviews:
         check_review(record, owner)
@@ -92,6 +99,9 @@ async def take_over(
         await services.store.commit(owner, TurnRequest(), turn.decide)
         index = services.indexes.of(owner)
         index.refresh(await services.store.snapshot(owner, since=index.head))
+    # Each time: whoever was interrupted in between comes by here again, and by nowhere else.
+    refused = [each for each in consents if not each.allowed and each.about is not About.RECALL]
+    await Consenter(services, Principal(owner, by=BY)).carry_out(refused, anew=turn.written[0] > 0)
     return turn.written
 
 

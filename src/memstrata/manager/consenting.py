@@ -7,7 +7,7 @@ whoever is interrupted in between asks again.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -73,6 +73,19 @@ class Consenter:
         removed, gone = await self._removed(change.consent) if remove else (0, ())
         events = (*change.events, *told, *gone)
         return replace(change, removed=removed, released=released, events=events)
+
+    async def carry_out(self, refused: Iterable[Consent], *, anew: bool) -> None:
+        """Let go of what refusals make needless that were said to another store of the owner, as
+        far as memories are not concerned: those are hidden, and forgetting comes by itself.
+
+        Args:
+            refused: In force by now.
+            anew: Whether any of them was not in force before.
+        """
+        if anew:
+            await withdraw(self._services, self._principal, self._owner)
+        for consent in refused:
+            await self._released(consent)
 
     async def _said(self, about: About, name: str, *, allowed: bool) -> ConsentChange:
         store, word = self._services.store, _Word(self._services, self._principal, about, name)

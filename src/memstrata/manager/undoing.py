@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from memstrata.domain.ageing import seen_at
@@ -14,9 +14,9 @@ from memstrata.domain.decision import Outcome, OutcomeKind
 from memstrata.domain.errors import UndoRefused
 from memstrata.domain.event import EventType
 from memstrata.domain.memory import Memory
-from memstrata.domain.review import decode_review, encode_review
+from memstrata.domain.review import Review, decode_review, encode_review
 from memstrata.domain.scope import Principal, Scope
-from memstrata.domain.value import to_us
+from memstrata.domain.value import from_us, to_us
 from memstrata.language.normalise import check_text
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.undoing import Deed, check_room, check_undoable, taken_back
@@ -31,6 +31,8 @@ from memstrata.retrieval.owner_index import OwnerIndex
 
 PAGE = 1_000
 """Links looked at in one go, from the newest back: what is undone has mostly just been done."""
+
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class Undoer:
@@ -100,13 +102,19 @@ class Undoer:
         return purpose and self._reader.hears(memory)
 
     async def _review(self, owner: Scope, deed: Deed) -> tuple[ReviewRecord, ...]:
-        """Return the review of a decision, open again."""
+        """Return the review of a decision, open again: from now on, so that other stores can tell
+        it from one of which the decision has not come to them yet.
+        """
         records = await self._services.store.reviews(owner)
-        return tuple(
-            encode_review(replace(decode_review(record), kept=None, decided_at=None))
-            for record in records
-            if record.id == deed.details.get("review")
-        )
+        named = (each for each in records if each.id == deed.details.get("review"))
+        now = from_us(self._services.clock.now_us())
+        return tuple(encode_review(_reopened(decode_review(each), now)) for each in named)
+
+
+def _reopened(review: Review, now: datetime) -> Review:
+    # Decided by a clock that is ahead of this one, it is still open again after that.
+    later = now if review.decided_at is None else max(now, review.decided_at + _MICROSECOND)
+    return replace(review, kept=None, decided_at=None, opened_at=later)
 
 
 def _unknown(name: str) -> UndoRefused:

@@ -1,0 +1,107 @@
+"""A store that is closed while others work with it, close it too, or were forked from it."""
+
+import asyncio
+import os
+import threading
+
+import pytest
+from killing import Child
+
+from memstrata.blocking import Strata
+from memstrata.domain.errors import StoreUnavailable
+from memstrata.settings import Settings
+from memstrata.wiring import assemble
+
+WAIT_S = 20.0
+"""Longer than anything here takes, and shorter than a test that hangs."""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def target(request, tmp_path):
+    if request.param == "sqlite":
+        return str(tmp_path / "m.db")
+    database = request.getfixturevalue("database")
+    return request.getfixturevalue("postgres").url("memstrata_app", database)
+
+
+def opened(target):
+    return Strata(assemble(target, inline=True, settings=Settings(embedder="none")))
+
+
+def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(target):
+    strata = opened(target)
+    strata.manager(user="ana").session("s", ends_on_close=True).add("user", "I live in Zorbville.")
+    begun, go_on, told = threading.Event(), threading.Event(), []
+    close = strata.services.journal.close
+
+    async def slowly():
+        begun.set()
+        await (asyncio.to_thread(go_on.wait) if "://" in target else at_once())
+        await close()
+
+    async def at_once():
+        go_on.wait(WAIT_S)
+
+    strata.services.journal.close = slowly
+
+    def closing():
+        try:
+            strata.close()
+            told.append(go_on.is_set())
+        except StoreUnavailable as error:
+            told.append(error)
+
+    threads = [threading.Thread(target=closing) for _ in range(3)]
+    threads[0].start()
+    assert begun.wait(WAIT_S)
+    for thread in threads[1:]:
+        thread.start()
+        thread.join(0.2)
+    go_on.set()
+    for thread in threads:
+        thread.join(WAIT_S)
+        assert not thread.is_alive()
+    assert told == [True] * 3
+    with opened(target) as again:
+        memory = again.manager(user="ana")
+        assert memory.sessions() == ()
+        assert any("Zorbville" in each.content for each in memory.list())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_child_forked_while_others_call_waits_for_none_of_its_parents_threads(database, postgres):
+    strata = opened(postgres.url("memstrata_app", database))
+    memory = strata.manager(user="ana")
+    memory.remember("Prefers tea", key="drink")
+    begun, go_on = threading.Event(), threading.Event()
+
+    async def long():
+        begun.set()
+        while not go_on.is_set():
+            await asyncio.sleep(0.01)
+
+    turning = threading.Thread(target=lambda: strata._driver.run(long()))
+    turning.start()
+    assert begun.wait(WAIT_S)
+
+    def work(say):
+        try:
+            memory.remember("Prefers coffee", key="drink")
+        except StoreUnavailable as error:
+            say(str(error).rpartition(": ")[2].replace(" ", "_"))
+        strata.close()
+        say("closed")
+
+    child = Child(work)
+    impatient = threading.Timer(WAIT_S, os.kill, (child.pid, 9))
+    impatient.start()
+    said = child.said.read().split()
+    impatient.cancel()
+    os.waitpid(child.pid, 0)
+    child.said.close()
+    # The parent is woken by its own calls, as before.
+    assert [hit.memory.content for hit in memory.recall("drink")] == ["Prefers tea"]
+    go_on.set()
+    turning.join(WAIT_S)
+    strata.close()
+    assert said == ["opened_before_a_fork;_open_it_in_this_process", "closed"]
