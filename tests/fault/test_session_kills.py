@@ -1,5 +1,6 @@
 """What a session acknowledged is there after SIGKILL, in order, whoever else was appending."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import memstrata
+from memstrata.testing.store_contract import drive
 
 TALK = """
 import sys
@@ -17,6 +19,20 @@ with memstrata.open(place) as strata:
     session = strata.manager(user="ana").session("s")
     for turn in range(10_000):
         print(session.add("user", f"{who} says {turn}").number, flush=True)
+"""
+
+SERVICE = """
+import signal
+import sys
+import memstrata
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+with memstrata.open(sys.argv[1]) as strata:
+    ana = strata.manager(user="ana")
+    ana.session("leaving", ends_on_close=True).add("user", "I live in Lisbon.")
+    ana.session("staying").add("user", "My favorite color is green.")
+    print("ready", flush=True)
+    signal.pause()
 """
 
 
@@ -63,3 +79,26 @@ def test_what_was_acknowledged_outlives_a_kill_and_others_go_on(tmp_path: Path) 
         ]
         # At most the one that was under way when it was killed is there beyond.
         assert sum(text.startswith(who) for text in said) - len(numbers) in (0, 1)
+
+
+def test_a_signal_that_is_turned_into_an_exit_ends_what_is_to_end_with_the_process(
+    tmp_path: Path,
+) -> None:
+    store = tmp_path / "m.db"
+    command = [sys.executable, "-c", SERVICE, str(store)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as service:
+        assert service.stdout
+        assert service.stdout.readline() == "ready\n"
+        service.terminate()
+    assert service.returncode == 0
+
+    with memstrata.open(store) as strata:
+        ana = strata.manager(user="ana")
+        links = drive(strata.services.store, strata.services.store.links(ana.principal.home.owner))
+        left = [open_session.name for open_session in ana.sessions()]
+        kept = [memory.content for memory in ana.list(filter={"key": "location"})]
+
+    told = [json.loads(link.payload) for link in links if link.payload is not None]
+    assert [e["reasons"] for e in told if e["type"] == "session_ended"] == [["shutdown"]]
+    assert left == ["staying"]
+    assert kept == ["Lisbon"]
