@@ -205,7 +205,7 @@ def seen_at(memory: Memory, now: datetime, *, endures: bool = False) -> Memory:
         status = _status_at(memory, now)
         if status is not Status.ACTIVE:
             changes["status"] = status
-    return Memory.of(**{**memory.__dict__, **changes}) if changes else memory
+    return Memory.over({**memory.__dict__, **changes}) if changes else memory
 
 
 def _status_at(memory: Memory, now: datetime) -> Status:

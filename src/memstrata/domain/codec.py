@@ -124,11 +124,6 @@ def encode_time(moment: datetime | None) -> int:
     return NEVER if moment is None else to_us(moment)
 
 
-def decode_time(microseconds: int) -> datetime | None:
-    """Undo :func:`encode_time`."""
-    return None if microseconds == NEVER else from_us(microseconds)
-
-
 def encode_body(memory: Memory) -> bytes:
     """Write the content version of a memory as canonical JSON with its check sum; absent fields are
     left out.
@@ -279,10 +274,11 @@ def decode(row: StoredRow) -> Memory:
         _read_body(fields, _parse(json_without_check(row.body, row.id).decode()))
         _read_state(fields, row.state)
         fields["known_from"] = from_us(row.known_from)
-        fields["known_to"] = None if row.known_to is None else from_us(row.known_to)
+        if row.known_to is not None:
+            fields["known_to"] = from_us(row.known_to)
     except _UNREADABLE as error:
         raise _unreadable(row, error) from error
-    return Memory.of(**fields)
+    return Memory.over(fields)
 
 
 def salvage(row: StoredRow) -> Memory | None:
@@ -394,10 +390,14 @@ def _read_state(fields: dict[str, Any], packed: bytes) -> None:
     if read:
         fields["last_accessed_at"] = from_us(read * MINUTE_US)
     fields["updated_at"] = from_us(updated)
-    fields["soft_expires_at"] = decode_time(soft)
-    fields["hard_expires_at"] = decode_time(hard)
-    fields["verified_at"] = decode_time(verified)
-    fields["valid_to"] = decode_time(valid_to)
+    if soft != NEVER:
+        fields["soft_expires_at"] = from_us(soft)
+    if hard != NEVER:
+        fields["hard_expires_at"] = from_us(hard)
+    if verified != NEVER:
+        fields["verified_at"] = from_us(verified)
+    if valid_to != NEVER:
+        fields["valid_to"] = from_us(valid_to)
     if len(state) > STATE.size:
         tail = json.loads(state[STATE.size :])
         fields["tags"] = tuple(tail.get("tags", ()))

@@ -8,7 +8,7 @@ attribute that may change without new content: status, confidence, expiry and so
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, MISSING, dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
@@ -148,8 +148,8 @@ class Place(NamedTuple):
 class Memory(Value):
     """One stored record as of one moment.
 
-    Without slots on purpose: what is read back from a row (``domain.codec``) fills the instance's
-    dictionary at once, a tenth of the time that 40 frozen fields take one by one.
+    Without slots on purpose: what is read back from a row (``domain.codec``) is the instance's
+    dictionary, a tenth of the time that 40 frozen fields take one by one.
 
     Attributes:
         id: UUIDv7 of this version; a new version gets an id of its own.
@@ -245,14 +245,21 @@ class Memory(Value):
 
     @classmethod
     def of(cls, **given: Any) -> Memory:
-        """Return a memory with fields by their names, the others at their defaults.
+        """Return a memory with fields by their names, the others at their defaults."""
+        return cls.over(given)
+
+    @classmethod
+    def over(cls, fields: dict[str, Any]) -> Memory:
+        """Return a memory whose attributes are a dictionary, which is the memory's from then on.
 
         For who makes one with every write and with every hit: the constructor of a frozen class
-        takes its forty fields one by one, which costs ten times as much. Nothing is checked.
+        takes its forty fields one by one, which costs ten times as much. Nothing is checked. What
+        is left out is found where the class keeps its defaults.
         """
+        fields.setdefault("origin", _NOWHERE)
+        fields.setdefault("metadata", NO_METADATA)
         memory = object.__new__(cls)
-        memory.__dict__.update(_ABSENT)
-        memory.__dict__.update(given)
+        object.__setattr__(memory, "__dict__", fields)
         return memory
 
     @property
@@ -301,10 +308,7 @@ class Memory(Value):
         return self.hard_expires_at is not None and now >= self.hard_expires_at
 
 
-_ABSENT: Mapping[str, Any] = {
-    each.name: each.default for each in fields(Memory) if each.default is not MISSING
-} | {"origin": Origin(), "metadata": NO_METADATA}
-"""What holds of a memory of which nothing else is said."""
+_NOWHERE = Origin()
 
 
 @dataclass(frozen=True, slots=True)
