@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 MOST_WORDS = 14
 """Of a sentence that asks for a key; a longer one asks for more than that."""
@@ -249,7 +250,23 @@ _OF_REPLIES = """
 """
 
 
-def asked_keys(words: Sequence[str], *, asks: bool) -> tuple[str, ...]:
+class AskedKeys(NamedTuple):
+    """Under which keys an answer may stand.
+
+    Attributes:
+        own: Where it is about who asks, so that what others hold in common answers nothing: an
+            organisation's ``location`` is not where its people live.
+        replies: Where it is about how to answer, which may be laid down for many.
+    """
+
+    own: tuple[str, ...] = ()
+    replies: tuple[str, ...] = ()
+
+
+NO_KEYS = AskedKeys()
+
+
+def asked_keys(words: Sequence[str], *, asks: bool) -> AskedKeys:
     """Return the keys under which the answer to a sentence may stand, none where it asks for none.
 
     Args:
@@ -259,24 +276,25 @@ def asked_keys(words: Sequence[str], *, asks: bool) -> tuple[str, ...]:
     greeted = _without(words, _GREETING)
     core = _without(greeted, _ASKING)
     if not 0 < len(core) <= MOST_WORDS:
-        return ()
+        return NO_KEYS
     framed = len(core) < len(greeted)
     opening = core[1:2] if core[0] in _BEFORE else core[:1]
     if not (asks or framed or not _INTERROGATIVES.isdisjoint(opening)):
-        return ()
+        return NO_KEYS
     said = _said(core)
-    found = _REPLY_KEYS.get(said - _BUILT_WITH, ())
-    if found and _does_so(core, said):
-        found = ()
+    replies = _REPLY_KEYS.get(said - _BUILT_WITH, ())
+    if replies and _does_so(core, said):
+        replies = ()
+    own: tuple[str, ...] = ()
     if not _WHO_ANSWERS.isdisjoint(core):
-        return found
+        return AskedKeys(own, replies)
     if not _WHO_ASKS.isdisjoint(core):
         # "Do you know where I live": no "do" of its own.
-        found += _SELF_KEYS.get(said) or _SELF_KEYS.get(said | {"do"} if framed else said, ())
+        own = _SELF_KEYS.get(said) or _SELF_KEYS.get(said | {"do"} if framed else said, ())
     elif "default" not in core:
-        return found
-    own = _by_own_words(core)
-    return tuple(dict.fromkeys([*found, *own])) if own else found
+        return AskedKeys(own, replies)
+    named = _by_own_words(core)
+    return AskedKeys(tuple(dict.fromkeys([*own, *named])) if named else own, replies)
 
 
 def _without(words: Sequence[str], openings: _Openings) -> Sequence[str]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memstrata.language import patterns
 from memstrata.language.analyser import analyse, term_id
-from memstrata.language.asked import MAY_ASK, MOST_SENTENCES, asked_keys
+from memstrata.language.asked import MAY_ASK, MOST_SENTENCES, NO_KEYS, AskedKeys, asked_keys
 
 
 class Mark(IntFlag):
@@ -76,7 +76,7 @@ class Question(NamedTuple):
         dates: Dates that it names.
         date_terms: Ids of the terms that it names them with.
         ago: How long ago it says that it was: ``two weeks ago``, ``last month``.
-        keys: Under which an answer about who asks may stand.
+        keys: Under which an answer may stand.
     """
 
     of_self: bool = False
@@ -88,7 +88,7 @@ class Question(NamedTuple):
     dates: tuple[SaidDate, ...] = ()
     date_terms: frozenset[int] = frozenset()
     ago: Ago | None = None
-    keys: tuple[str, ...] = ()
+    keys: AskedKeys = NO_KEYS
 
     @property
     def wants_kind(self) -> bool:
@@ -240,20 +240,23 @@ def read_question(text: str) -> Question:
         dates=dates,
         date_terms=date_terms,
         ago=_ago(words, pairs) if told & _OF_AGO else None,
-        keys=_keys(text, words) if told & _OF_KEYS else (),
+        keys=_keys(text, words) if told & _OF_KEYS else NO_KEYS,
     )
 
 
-def _keys(text: str, words: list[str]) -> tuple[str, ...]:
+def _keys(text: str, words: list[str]) -> AskedKeys:
     """Return the keys that its sentences ask for; a text of more of them is no question."""
     asks = "?" in text or "\N{FULLWIDTH QUESTION MARK}" in text
     if _ENDS.isdisjoint(text[:-1]):
         return asked_keys(words, asks=asks)
     said = [sentence for sentence in map(_words, text.translate(_TO_ENDS).split("\n")) if sentence]
     if len(said) > MOST_SENTENCES:
-        return ()
-    found = [key for sentence in said for key in asked_keys(sentence, asks=asks)]
-    return tuple(dict.fromkeys(found))
+        return NO_KEYS
+    found = [asked_keys(sentence, asks=asks) for sentence in said]
+    own = dict.fromkeys(key for each in found for key in each.own)
+    return AskedKeys(
+        tuple(own), tuple(dict.fromkeys(key for each in found for key in each.replies))
+    )
 
 
 def _words(text: str) -> list[str]:

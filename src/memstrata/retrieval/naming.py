@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memstrata.language.analyser import analyse, term_id
+from memstrata.language.asked import AskedKeys
 from memstrata.language.names import STATES, Other, name_ids, stated
 from memstrata.retrieval.entry import tag
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, Postings
@@ -76,27 +77,40 @@ def named(pool: Pool, terms: Sequence[int]) -> Floats | None:
     return _called(pool, terms)
 
 
-def asked(pool: Pool, keys: Sequence[str]) -> Floats | None:
+def asked(pool: Pool, keys: AskedKeys) -> Floats | None:
     """Return 1 for rows under a key that a question asks for, else 0; None where none is.
+
+    What is asked of oneself only one's own memories answer, and one's tasks'.
 
     Args:
         pool: Visible rows.
         keys: What the question asks for, as :mod:`memstrata.language.asked` reads it.
     """
-    if not keys:
+    if not (keys.own or keys.replies):
         return None
     tags, slots = pool.once(_keyed)
     if not len(tags):
         return None
-    wanted = _tags_of(tuple(keys))
-    first = tags.searchsorted(wanted)
-    held = first[tags.take(first, mode="clip") == wanted]
-    if not len(held):
+    common = _held(tags, slots, keys.replies)
+    own = [slot for slot in _held(tags, slots, keys.own) if pool.memory(slot).scope.user]
+    if not (common or own):
         return None
     found = np.zeros(len(pool))
-    for place in held.tolist():
-        found[slots[place : tags.searchsorted(tags[place], "right")]] = 1.0
+    found[common + own] = 1.0
     return found
+
+
+def _held(tags: NDArray[np.uint64], slots: Ints, keys: tuple[str, ...]) -> list[int]:
+    """Return where the rows stand that have one of some keys."""
+    if not keys:
+        return []
+    wanted = _tags_of(keys)
+    first = tags.searchsorted(wanted)
+    return [
+        slot
+        for place in first[tags.take(first, mode="clip") == wanted].tolist()
+        for slot in slots[place : tags.searchsorted(tags[place], "right")].tolist()
+    ]
 
 
 @lru_cache(maxsize=1024)
