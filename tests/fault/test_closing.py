@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import threading
 
 import pytest
@@ -66,6 +67,31 @@ def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(targe
         memory = again.manager(user="ana")
         assert memory.sessions() == ()
         assert any("Zorbville" in each.content for each in memory.list())
+
+
+def test_a_signals_handler_that_closes_what_is_being_closed_waits_for_nothing(target):
+    strata = opened(target)
+    strata.manager(user="ana").remember("Lives in Zorbville.")
+    close, told = strata.services.journal.close, []
+
+    async def interrupted():
+        signal.raise_signal(signal.SIGUSR1)
+        told.append("gone on with")
+        await close()
+
+    def handler(*_):
+        strata.close()
+        told.append("handled")
+
+    strata.services.journal.close = interrupted
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        strata.close()
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert told == ["handled", "gone on with"]
+    with pytest.raises(StoreUnavailable, match="closed"):
+        strata.manager(user="ana").recall("Zorbville")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

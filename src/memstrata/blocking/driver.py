@@ -37,6 +37,7 @@ class Driver:
 
     Attributes:
         closing: Held by who closes what is driven; others who want to wait for him.
+        is_closing: Whether somebody does.
         flushed: What works beside callers, for as long as anybody holds it.
     """
 
@@ -58,7 +59,8 @@ class Driver:
 
     def _begin(self) -> None:
         self._lock = threading.Lock()
-        self.closing = threading.Lock()
+        self.closing = threading.RLock()
+        self.is_closing = False
         self._loop: SharedLoop | None = None
 
     def begin_in_child(self) -> None:

@@ -244,8 +244,14 @@ class Strata:
         self._driver.flush()
         # Of several who close one does; the others would end what he is doing, or return before.
         with self._driver.closing:
-            self._driver.run(self._strata.close(), asks_model=True)
-            self._driver.stop()
+            if self._driver.is_closing:
+                return  # By a signal's handler, on the thread that closes: it goes on after it.
+            self._driver.is_closing = True
+            try:
+                self._driver.run(self._strata.close(), asks_model=True)
+                self._driver.stop()
+            finally:
+                self._driver.is_closing = False
 
     def __enter__(self) -> Self:
         self.deliver_outbox()
