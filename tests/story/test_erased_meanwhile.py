@@ -232,6 +232,22 @@ def test_what_a_turn_says_behind_what_it_has_forgotten_is_not_stored_either(
     assert contents(handles) == []
 
 
+def test_what_was_only_said_since_the_last_erasure_goes_with_the_next(handles: Handles) -> None:
+    ana = handles.open()
+    ana.remember("Ana reads on a phone")
+    first = handles.elsewhere.manager(user="ana").erase()
+    session = ana.session("s")
+    session.add("user", "I live in Zorbville.")
+
+    again = handles.elsewhere.manager(user="ana").erase()
+
+    assert session.entries() == ()
+    assert again.incarnation_after != first.incarnation_after
+    assert handles.elsewhere.manager(user="ana").erase().erased_at == again.erased_at
+    session.end()
+    assert contents(handles) == []
+
+
 # -- nothing is refused that does not race -------------------------------------------------
 
 

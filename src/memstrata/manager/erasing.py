@@ -8,7 +8,7 @@ with: until all is done the receipt is ``pending``.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
@@ -61,6 +61,9 @@ reads only what has changed."""
 
 STAYS = frozenset({"events", "tombstones"})
 """Parts of which rows stay: codes of the chain, and fingerprints."""
+
+LEFT = STAYS | {"event_payloads", "outbox"}
+"""Parts of which an erasure leaves rows: its own record too, and work for other owners."""
 
 RECORDS = "records"
 """What an erasure waits for whose safety records and feedback could not be reached."""
@@ -119,8 +122,20 @@ class Eraser:
             )
 
     async def _is_untouched(self, subject: Scope, receipt: ErasureReceipt) -> bool:
+        """Whether nothing of a subject is stored that the last erasure did not leave: what sessions
+        log and what journals keep moves no head.
+        """
+        counts: Mapping[str, int] = {}
+
+        def look(snapshot: Snapshot) -> None:
+            nonlocal counts
+            counts = snapshot.counts
+
         (head,) = await self._services.store.heads([subject])
-        return head is not None and from_us(head.known_at) == receipt.erased_at
+        if head is None or from_us(head.known_at) != receipt.erased_at:
+            return False
+        await self._services.store.commit(subject, TurnRequest(since=head, counts=True), look)
+        return not any(count for part, count in counts.items() if part not in LEFT)
 
     async def _taken(self, subject: Scope, reasons: tuple[str, ...]) -> _Erasure:
         """Take the turn until nothing came between what was read and the decision.
