@@ -36,6 +36,7 @@ ON_POSTGRES = frozenset(
         "test_coherence",
         "test_collected_everywhere",
         "test_consent",
+        "test_erased_meanwhile",
         "test_forgetting",
         "test_hostile_ids",
         "test_knowledge",

@@ -103,8 +103,9 @@ FORKED = dedent(
         from memstrata.integrations.wrap_speech import CHAT, said_in
         said = [{"role": "user", "content": "Call me Ana."}]
         asked = {"messages": said}
-        assert client.memory.informed(asked, said_in(said), CHAT) is asked
-        client.memory.said(said_in(said))
+        told, heard = client.memory.informed(asked, said_in(said), CHAT)
+        assert told is asked
+        client.memory.said(heard)
         assert client.memory.diagnostics == ("recall:forked", "capture:forked")
         assert not client.memory.flush(1)
         sys.exit(0)

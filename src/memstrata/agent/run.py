@@ -168,10 +168,12 @@ class _Run:
 
     async def capture(self, message: str) -> None:
         await self._services.journal.flush(self._manager.principal.home.owner)
+        # Before the model is asked: the user may be erased while it thinks (FX-3).
+        memory = await self._manager.unless_erased()
         proposed = await self._propose(message)
         if len(proposed.candidates) > self._policy.budgets.capture_items:
             self._stop("max_capture_items", "capture", raw_capture=proposed.raw)
-        outcomes = await self._manager.propose(proposed.candidates)
+        outcomes = await memory.propose(proposed.candidates)
         pairs = list(zip(proposed.candidates, outcomes, strict=True))
         written = _keys(pairs, _WRITTEN)
         refreshed = _keys(pairs, _REFRESHED)

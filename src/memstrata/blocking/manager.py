@@ -71,6 +71,10 @@ class MemoryManager(
         """Who this manager acts for."""
         return self._manager.principal
 
+    def unless_erased(self) -> MemoryManager:
+        """See :meth:`memstrata.AsyncMemoryManager.unless_erased`."""
+        return MemoryManager(self._driver.run(self._manager.unless_erased()), self._driver)
+
     def remember(
         self,
         content: str,

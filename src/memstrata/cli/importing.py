@@ -41,13 +41,14 @@ def import_file(manager: MemoryManager, file: Path) -> tuple[ImportedTurn, ...]:
 def import_turns(
     manager: MemoryManager, turns: Sequence[NumberedDraft]
 ) -> tuple[ImportedTurn, ...]:
-    """Store turns that were read.
+    """Store turns that were read; those of batches after the user was erased are ``blocked``.
 
     Raises:
         StoreError: If the store could not; earlier batches are stored, and importing again goes
             on from there.
     """
     imported: list[ImportedTurn] = []
+    manager = manager.unless_erased()
     with typer.progressbar(length=len(turns), label="importing", file=sys.stderr) as progress:
         for batch in batches(turns):
             outcomes = manager.remember_many([draft for _, draft in batch])

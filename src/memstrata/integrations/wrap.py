@@ -28,7 +28,7 @@ from weakref import ref
 from memstrata.blocking import Strata
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.value import shown
-from memstrata.integrations.wrap_memory import Habits, WrappedMemory
+from memstrata.integrations.wrap_memory import Habits, Heard, WrappedMemory
 from memstrata.integrations.wrap_speech import CHAT, RESPONSES, SILENCE, Api, Place, Speech, said_in
 from memstrata.wiring import assemble
 
@@ -220,13 +220,13 @@ class _Turn:
             if _inside.get():
                 return call(*args, **asked)
             asked, speech = self._heard(asked)
-            asked = self._memory.informed(asked, speech, self._api)
+            asked, heard = self._memory.informed(asked, speech, self._api)
             token = _inside.set(True)
             try:
                 answer = call(*args, **asked)
             finally:
                 _inside.reset(token)
-            return self._kept(answer, speech)
+            return self._kept(answer, heard)
 
         return remembering
 
@@ -238,13 +238,13 @@ class _Turn:
             if _inside.get():
                 return await call(*args, **asked)
             asked, speech = self._heard(asked)
-            asked = await asyncio.to_thread(self._memory.informed, asked, speech, self._api)
+            asked, heard = await asyncio.to_thread(self._memory.informed, asked, speech, self._api)
             token = _inside.set(True)
             try:
                 answer = await call(*args, **asked)
             finally:
                 _inside.reset(token)
-            return self._kept(answer, speech)
+            return self._kept(answer, heard)
 
         return remembering
 
@@ -260,7 +260,7 @@ class _Turn:
             return _StreamManager(
                 informed,
                 lambda told: call(*args, **told),
-                functools.partial(self._memory.said, speech),
+                self._memory.said,
             )
 
         return remembering
@@ -278,14 +278,14 @@ class _Turn:
             asked = {**asked, self._api.argument: conversation}
         return asked, said_in(conversation)
 
-    def _kept(self, answer: Any, speech: Speech) -> Any:
+    def _kept(self, answer: Any, heard: Heard) -> Any:
         """Have what was said captured: now, or when the stream of the answer is at its end."""
-        if not speech.new:
+        if not heard.speech.new:
             return answer
         if not hasattr(type(answer), "__stream__"):
-            self._memory.said(speech)
+            self._memory.said(heard)
             return answer
-        _tell_end(answer, self._memory.said_in(answer, speech))
+        _tell_end(answer, self._memory.said_in(answer, heard))
         return answer
 
 
@@ -333,17 +333,19 @@ class _StreamManager:
 
     def __init__(
         self,
-        informed: Callable[[], dict[str, Any]],
+        informed: Callable[[], tuple[dict[str, Any], Heard]],
         begin: Callable[[dict[str, Any]], Any],
-        said: Callable[[], None],
+        said: Callable[[Heard], None],
     ) -> None:
         self._informed = informed
         self._begin = begin
         self._said = said
         self._inner: Any = None
+        self._heard: Heard | None = None
 
     def __enter__(self) -> Any:
-        self._inner = self._begin(self._informed())
+        told, self._heard = self._informed()
+        self._inner = self._begin(told)
         return self._inner.__enter__()
 
     def __exit__(
@@ -355,10 +357,12 @@ class _StreamManager:
         try:
             self._inner.__exit__(kind, error, trace)
         finally:
-            self._said()
+            if self._heard is not None:
+                self._said(self._heard)
 
     async def __aenter__(self) -> Any:
-        self._inner = self._begin(await asyncio.to_thread(self._informed))
+        told, self._heard = await asyncio.to_thread(self._informed)
+        self._inner = self._begin(told)
         return await self._inner.__aenter__()
 
     async def __aexit__(
@@ -370,4 +374,5 @@ class _StreamManager:
         try:
             await self._inner.__aexit__(kind, error, trace)
         finally:
-            self._said()
+            if self._heard is not None:
+                self._said(self._heard)

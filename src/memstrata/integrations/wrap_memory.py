@@ -15,12 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from memstrata.blocking import MemoryManager, Strata
 from memstrata.blocking.strata import flush_on_close
 from memstrata.domain.decision import NO_USAGE, CaptureReport, Usage
-from memstrata.integrations.wrap_speech import Api, Place, Speech, with_digest
+from memstrata.integrations.wrap_speech import Api, Place, Speech, Utterance, with_digest
 from memstrata.integrations.wrap_worker import CREW, Worker
 
 MAX_DIAGNOSTICS = 100
@@ -46,6 +46,21 @@ class Habits:
     max_items: int | None = 5
     preference_bias: bool = True
     place: Place = Place.PART
+
+
+class Heard(NamedTuple):
+    """What the user says in one request.
+
+    Attributes:
+        speech: His words.
+        manager: Stores them unless he was erased since the request began; None where nothing is to
+            be captured, or cannot be.
+        hindrance: Why it cannot be, or None.
+    """
+
+    speech: Speech
+    manager: MemoryManager | None = None
+    hindrance: str | None = None
 
 
 class WrappedMemory:
@@ -144,10 +159,16 @@ class WrappedMemory:
 
     # -- what the wrapped methods call ---------------------------------------------------------
 
-    def informed(self, asked: dict[str, Any], speech: Speech, api: Api) -> dict[str, Any]:
-        """Return the arguments of a request with the digest in them; the same ones where there is
-        nothing to tell.
+    def informed(
+        self, asked: dict[str, Any], speech: Speech, api: Api
+    ) -> tuple[dict[str, Any], Heard]:
+        """Return the arguments of a request with the digest in them, the same ones where there is
+        nothing to tell; and what the user says in it, for :meth:`said`.
         """
+        heard = self._heard(speech)
+        return self._told(asked, speech, api), heard
+
+    def _told(self, asked: dict[str, Any], speech: Speech, api: Api) -> dict[str, Any]:
         if speech.place is None or not self._habits.recalls:
             return asked
         digest = self._digest(speech.query)
@@ -156,26 +177,42 @@ class WrappedMemory:
         told = with_digest(asked[api.argument], speech.place, digest, api, self._habits.place)
         return {**asked, api.argument: told}
 
-    def said(self, speech: Speech) -> None:
+    def _heard(self, speech: Speech) -> Heard:
+        """Return what the user says in a request that begins now: if he is erased after this, here
+        or elsewhere, it is not captured (FX-3).
+        """
+        if not self._habits.captures or not speech.new:
+            return Heard(speech)
+        if (reason := self._hindrance()) is not None:
+            return Heard(speech, hindrance=reason)
+        failed = list[str]()
+        with _Reported(lambda _, reason: failed.append(reason), "capture"):
+            return Heard(speech, self._manager.unless_erased())
+        return Heard(speech, hindrance=failed[0])
+
+    def said(self, heard: Heard) -> None:
         """Have what the user said captured, later and elsewhere; returns at once."""
-        if not self._habits.captures:
+        speech, manager = heard.speech, heard.manager
+        if heard.hindrance is not None:
+            self._note("capture", heard.hindrance)
+        if manager is None:
             return
         for number, utterance in enumerate(speech.new):
             earlier = (*speech.before, *(one.text for one in speech.new[:number]))
-            self._soon(utterance.text, utterance.speaker, earlier)
+            self._soon(manager, utterance, earlier)
 
-    def said_in(self, stream: object, speech: Speech) -> Callable[[], object]:
+    def said_in(self, stream: object, heard: Heard) -> Callable[[], object]:
         """Have it captured when a stream ends or is dropped; returns what says that it ended, to
         be called any number of times.
         """
         token = object()
-        ended = weakref.finalize(stream, self._ended, token, speech)
+        ended = weakref.finalize(stream, self._ended, token, heard)
         self._streams[token] = ended
         return ended
 
-    def _ended(self, token: object, speech: Speech) -> None:
+    def _ended(self, token: object, heard: Heard) -> None:
         self._streams.pop(token, None)
-        self.said(speech)
+        self.said(heard)
 
     def _digest(self, query: str) -> str:
         """Return the digest for a query; empty where there is nothing, or it cannot be had."""
@@ -194,22 +231,26 @@ class WrappedMemory:
             return digest.text if digest.items else ""
         return ""
 
-    def _soon(self, text: str, speaker: str | None, earlier: tuple[str, ...]) -> None:
+    def _soon(self, manager: MemoryManager, utterance: Utterance, earlier: tuple[str, ...]) -> None:
         if (reason := self._hindrance()) is not None:
             self._note("capture", reason)
             return
         token = object()
         self._under_way.add(token)
-        self._worker.put(partial(self._capture, token, text, speaker, earlier))
+        self._worker.put(partial(self._capture, token, manager, utterance, earlier))
 
     def _capture(
-        self, token: object, text: str, speaker: str | None, earlier: tuple[str, ...]
+        self,
+        token: object,
+        manager: MemoryManager,
+        utterance: Utterance,
+        earlier: tuple[str, ...],
     ) -> None:
         with _Reported(self._note, "capture"):
-            report = self._manager.capture(text, speaker=speaker, before=earlier)
+            report = manager.capture(utterance.text, speaker=utterance.speaker, before=earlier)
             with self._lock:
                 self._usage += report.usage
-            for reason in _told(report):
+            for reason in _reasons_of(report):
                 self._note("capture", reason)
         self._under_way.discard(token)
 
@@ -223,7 +264,7 @@ class WrappedMemory:
         self._notes.append(f"{part}:{reason}")
 
 
-def _told(report: CaptureReport) -> list[str]:
+def _reasons_of(report: CaptureReport) -> list[str]:
     """Return what a report has to say that its reader should know; names, never content."""
     blocked = [f"blocked:{outcome.reasons[0]}" for outcome in report.blocked if outcome.reasons]
     return [*report.diagnostics, *blocked]

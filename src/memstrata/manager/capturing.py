@@ -187,9 +187,16 @@ async def captured(
     writer: Writer,
     forgetter: Forgetter,
 ) -> CaptureReport:
-    """Find what is worth remembering in a turn and store it as policy allows."""
+    """Find what is worth remembering in a turn and store it as policy allows, unless the owner is
+    erased meanwhile.
+    """
     policy = writer.policy(principal.home)
+    if model is not None:
+        writer = await writer.in_this_life()
     proposed = await propose_by_all(model, turn, principal, policy, policy.budgets.seconds, before)
+    if proposed.candidates:
+        # The rules take no time; what follows them may.
+        writer = await writer.in_this_life()
     judged, outcomes = await carry_out(writer, forgetter, proposed.candidates)
     # What was to be forgotten had to be looked for as it was said; a report does not repeat it.
     judged = tuple(replace(j, candidate=screened(j.candidate, policy)) for j in judged)

@@ -29,11 +29,13 @@ NOT_FOUND = Outcome(OutcomeKind.DROPPED, reasons=("not_found",))
 class Changer:
     """Changes what stands in one principal's own scope."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
+    def __init__(
+        self, services: Services, principal: Principal, writer: Writer | None = None
+    ) -> None:
         self._services = services
         self._principal = principal
         self._reader = Reader(services, principal)
-        self._writer = Writer(services, principal)
+        self._writer = writer or Writer(services, principal)
 
     async def standing(self, which: str) -> Memory | None:
         """Return the live memory under a key or an id in the principal's own scope."""
@@ -50,6 +52,8 @@ class Changer:
 
     async def correct(self, which: str, content: str, *, quote: str | None) -> Outcome:
         """See :meth:`memstrata.manager.AsyncMemoryManager.correct`."""
+        # What is said of the memory that stands is kept of it; it must not outlive it.
+        writer = await self._writer.in_this_life()
         standing = await self.standing(which)
         draft = Draft(content, source=Source.USER_CORRECTION, confidence=1.0, quote=quote)
         if standing is None:
@@ -57,7 +61,7 @@ class Changer:
                 # Whether it stands elsewhere or nowhere is not this principal's to know.
                 return NOT_FOUND
             draft = replace(draft, key=which)
-            (outcome,) = await self._writer.write([self._writer.candidate(draft)])
+            (outcome,) = await writer.write([writer.candidate(draft)])
             return outcome
         draft = replace(
             draft,
@@ -75,9 +79,9 @@ class Changer:
             audience=None if standing.audience is None else tuple(sorted(standing.audience)),
         )
         candidate = replace(
-            self._writer.candidate(draft), replaces=standing.id, replaces_root=standing.root
+            writer.candidate(draft), replaces=standing.id, replaces_root=standing.root
         )
-        (outcome,) = await self._writer.write([candidate])
+        (outcome,) = await writer.write([candidate])
         return outcome
 
     async def confirm(self, id: str) -> Outcome:

@@ -8,7 +8,7 @@ with: until all is done the receipt is ``pending``.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
@@ -33,7 +33,7 @@ from memstrata.domain.erasure import (
     Purged,
 )
 from memstrata.domain.errors import ScopeDenied, StoreCorrupt, StoreError, StoreUnavailable
-from memstrata.domain.event import CHAIN_START, EventType, Link
+from memstrata.domain.event import EventType, Link
 from memstrata.domain.memory import Memory
 from memstrata.domain.moving import PARTS
 from memstrata.domain.records import subject_digest
@@ -44,6 +44,7 @@ from memstrata.manager.absorbing import BY
 from memstrata.manager.canaries import canaries, of_bodies, of_queries
 from memstrata.manager.cascading import told_to_others
 from memstrata.manager.journal import DIGEST
+from memstrata.manager.lives import last_erasure
 from memstrata.manager.outbox import packed_following
 from memstrata.manager.promotion import deliver
 from memstrata.manager.recording import secret_of
@@ -61,8 +62,8 @@ reads only what has changed."""
 STAYS = frozenset({"events", "tombstones"})
 """Parts of which rows stay: codes of the chain, and fingerprints."""
 
-PAGE = 200
-"""Links looked at in one go for the record of an erasure; chosen."""
+LEFT = STAYS | {"event_payloads", "outbox"}
+"""Parts of which an erasure leaves rows: its own record too, and work for other owners."""
 
 RECORDS = "records"
 """What an erasure waits for whose safety records and feedback could not be reached."""
@@ -121,8 +122,20 @@ class Eraser:
             )
 
     async def _is_untouched(self, subject: Scope, receipt: ErasureReceipt) -> bool:
+        """Whether nothing of a subject is stored that the last erasure did not leave: what sessions
+        log and what journals keep moves no head.
+        """
+        counts: Mapping[str, int] = {}
+
+        def look(snapshot: Snapshot) -> None:
+            nonlocal counts
+            counts = snapshot.counts
+
         (head,) = await self._services.store.heads([subject])
-        return head is not None and from_us(head.known_at) == receipt.erased_at
+        if head is None or from_us(head.known_at) != receipt.erased_at:
+            return False
+        await self._services.store.commit(subject, TurnRequest(since=head, counts=True), look)
+        return not any(count for part, count in counts.items() if part not in LEFT)
 
     async def _taken(self, subject: Scope, reasons: tuple[str, ...]) -> _Erasure:
         """Take the turn until nothing came between what was read and the decision.
@@ -201,7 +214,7 @@ class Eraser:
 
     async def _receipt(self, subject: Scope, purged: Purged | None = None) -> ErasureReceipt | None:
         services, store = self._services, self._services.store
-        found = await self._record(subject)
+        found = await last_erasure(store, subject)
         if found is None:
             return None
         (head,) = await store.heads([subject])
@@ -228,21 +241,6 @@ class Eraser:
         if Capability.MOVABLE in store.capabilities:
             return receipt.sealed((await cast("MovableStore", store).keys()).tag_key)
         return receipt
-
-    async def _record(self, subject: Scope) -> tuple[bytes, Link] | None:
-        """Return the link that records the last erasure, after the code of the one before it."""
-        store = self._services.store
-        chain_head = await store.chain_head(subject)
-        last = 0 if chain_head is None else chain_head[1]
-        while last > 0:
-            first = max(last - PAGE, 0)
-            links = await store.links(subject, after=max(first - 1, 0), limit=PAGE + 1)
-            codes = {link.seq: link.mac for link in links}
-            for link in reversed(links):
-                if first < link.seq <= last and _is_erasure(link):
-                    return codes.get(link.seq - 1, CHAIN_START), link
-            last = first
-        return None
 
 
 def with_records(purged: Purged, records: Purged) -> Purged:
@@ -344,10 +342,6 @@ def _buried(found: Salvaged) -> tuple[bytes, ...]:
 def _follows(then: Head | None, now: Head | None) -> bool:
     """Whether what changed since one head leads to another: nothing was removed in between."""
     return then is not None and now is not None and then[:2] == now[:2]
-
-
-def _is_erasure(link: Link) -> bool:
-    return link.payload is not None and json.loads(link.payload)["type"] == EventType.ERASED
 
 
 def _proof(previous: bytes, link: Link) -> Proof:

@@ -30,6 +30,7 @@ from memstrata.manager.granting import Granter
 from memstrata.manager.holding_verbs import AsyncHoldingVerbs
 from memstrata.manager.hygiene_verbs import AsyncHygieneVerbs
 from memstrata.manager.knowledge_verbs import AsyncKnowledgeVerbs
+from memstrata.manager.lives import Life, life_of
 from memstrata.manager.metering import account_of
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
@@ -69,17 +70,34 @@ class AsyncMemoryManager(
     Built by :meth:`memstrata.AsyncStrata.manager`; cheap, keep one per request or for good.
     """
 
-    def __init__(self, services: Services, principal: Principal) -> None:
+    def __init__(
+        self, services: Services, principal: Principal, *, life: Life | None = None
+    ) -> None:
         super().__init__(services, principal)
         self._org = Scope(principal.home.org)
-        self._writer = Writer(services, principal)
-        self._changer = Changer(services, principal)
+        self._life = life
+        self._writer = Writer(services, principal, life)
+        self._changer = Changer(services, principal, self._writer)
         self._forgetter = Forgetter(services, principal)
 
     @property
     def principal(self) -> Principal:
         """Who this manager acts for."""
         return self._principal
+
+    async def unless_erased(self) -> AsyncMemoryManager:
+        """Return a manager that stores nothing once this user has been erased, here or elsewhere.
+
+        For what is heard now and stored later: a queue, an import, a model that is asked first
+        (FX-3). Its `remember`, `remember_many`, `capture`, `propose` and `correct` are ``blocked``
+        with ``erased_since`` from then on; what else it does is as ever. It costs one small read.
+
+        Raises:
+            StoreError: If the store could not.
+        """
+        services, principal = self._services, self._principal
+        life = self._life or await life_of(services.store, principal.home.owner)
+        return AsyncMemoryManager(services, principal, life=life)
 
     async def remember(
         self,
@@ -213,7 +231,8 @@ class AsyncMemoryManager(
             StoreError: If the store could not; what stands before it in the order is done.
         """
         checked = [self._writer.checked(c) for c in sequence("candidates", candidates)]
-        _, outcomes = await carry_out(self._writer, self._forgetter, checked)
+        writer = await self._writer.in_this_life()
+        _, outcomes = await carry_out(writer, self._forgetter, checked)
         return list(outcomes)
 
     async def correct(self, which: str, content: str, *, quote: str | None = None) -> Outcome:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
+from memstrata.domain.ageing import seen_at
 from memstrata.domain.decision import NO_USAGE, Outcome, OutcomeKind, Usage
 from memstrata.domain.memory import Memory
 
@@ -19,6 +22,16 @@ def as_it_is(first: Outcome, memory: Memory | None) -> Outcome:
         return replace(first, memory=memory)
     reasons = (FORGOTTEN_SINCE, f"was:{first.kind}", *first.reasons)
     return replace(first, kind=OutcomeKind.FORGOTTEN, reasons=reasons)
+
+
+def settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:
+    """Show the memory as the whole batch leaves it, and as readers see it."""
+    if outcome.memory is None:
+        return outcome
+    memory = final.get(outcome.memory.id, outcome.memory)
+    if memory.created_at != now:
+        memory = seen_at(memory, now)
+    return outcome if memory is outcome.memory else replace(outcome, memory=memory)
 
 
 def charged(outcomes: tuple[Outcome, ...], usage: Usage, over: str | None) -> tuple[Outcome, ...]:

@@ -17,6 +17,7 @@ from memstrata.domain.scope import Principal, Scope, ScopeLevel
 from memstrata.domain.value import from_us
 from memstrata.manager.cascading import cascaded
 from memstrata.manager.changes import NOT_FOUND, Changer
+from memstrata.manager.lives import ERASED_SINCE, Life, life_of
 from memstrata.manager.outbox import Cascade, Following, packed, unpacked
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
@@ -60,15 +61,17 @@ class Promoter:
             if target.level is ScopeLevel.USER
             else self._principal
         )
-        writer = Writer(self._services, acting)
+        # What was read of the source is not sent on once its owner is erased (FX-3).
+        life = await life_of(self._services.store, self._principal.home.owner)
+        writer = Writer(self._services, acting, life)
         await writer.check_right(target)
         memory = await Changer(self._services, self._principal).standing(id)
         if memory is None:
             return NOT_FOUND
         now = from_us(self._services.clock.now_us())
-        return await self._copy(writer, promoted(memory, target, now))
+        return await self._copy(writer, promoted(memory, target, now), life)
 
-    async def _copy(self, writer: Writer, candidate: Candidate) -> Outcome:
+    async def _copy(self, writer: Writer, candidate: Candidate, life: Life) -> Outcome:
         """Write the copy. Within one owner it is one transaction. Across owners the work is
         committed with the source first and then carried out in the target's own turn, under a
         key that makes a second delivery harmless.
@@ -79,9 +82,11 @@ class Promoter:
             return outcome
         id = self._services.ids.new(self._services.clock.now_us())
         item = packed(id, self._principal, candidate)
-        await self._services.store.commit(
-            source, TurnRequest(), lambda snapshot: self._send(snapshot, item, candidate)
+        sent = await self._services.store.commit(
+            source, TurnRequest(), lambda snapshot: self._send(snapshot, item, candidate, life)
         )
+        if life.may_be_over(sent.head):
+            return ERASED_SINCE
         delivered = await deliver(self._services, source)
         if item.id in delivered:
             return delivered[item.id]
@@ -90,7 +95,11 @@ class Promoter:
         (outcome,) = await writer.write_turn(target, [writer.judge(candidate)])
         return outcome
 
-    def _send(self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate) -> Change:
+    def _send(
+        self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate, life: Life
+    ) -> Change | None:
+        if life.may_be_over(snapshot.head):
+            return None
         scribe = Scribe(self._services, self._principal, snapshot)
         scribe.record(
             EventType.PROMOTED,

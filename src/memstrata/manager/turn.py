@@ -8,12 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from memstrata.domain.ageing import seen_at
 from memstrata.domain.candidate_codec import decode_candidate
 from memstrata.domain.change import (
     Change,
@@ -52,6 +50,8 @@ from memstrata.longterm.forgetting import SAID_ANEW
 from memstrata.longterm.pending import Pending
 from memstrata.longterm.resolution import resolve
 from memstrata.manager.beside import GONE, Also, Beside
+from memstrata.manager.lives import ERASED_SINCE, Life
+from memstrata.manager.outcomes import settled
 from memstrata.manager.profile import archive_beyond
 from memstrata.manager.room import QUOTA_EXCEEDED, Room, full
 from memstrata.manager.screening import note_flags, scores_of
@@ -109,6 +109,8 @@ class WriteTurn:
         told: What the principal refused, where it writes for another owner than its own.
         release: The decision to store what waited, which the one judgement then is about.
         beside: What a turn of a session writes with it, if that stands where it stood.
+        life: In which the judgements were made; None where nothing came between.
+        is_over: Whether it was over, or may have been; then nothing was written.
         outcomes: One per judgement, after :meth:`decide`.
         repeated: Place in the batch to the id of the memory that an earlier write under the same
             idempotency key left; filled by :meth:`decide`.
@@ -129,6 +131,8 @@ class WriteTurn:
     told: Refusals = NO_REFUSALS
     release: Release | None = None
     beside: Beside | None = None
+    life: Life | None = None
+    is_over: bool = False
     outcomes: list[Outcome] = field(default_factory=list)
     repeated: dict[int, str] = field(default_factory=dict)
     _held: list[HeldCandidate] = field(default_factory=list)
@@ -163,6 +167,10 @@ class WriteTurn:
         for said in (self.outcomes, self.repeated, self._held, self._records, self._revived):
             said.clear()
         self.index.refresh(snapshot)
+        self.is_over = self.life is not None and self.life.may_be_over(snapshot.head)
+        if self.is_over:
+            self.end()
+            return None
         beside = self.beside
         if beside is not None and beside.has_raced(snapshot):
             return None
@@ -190,7 +198,7 @@ class WriteTurn:
         final = {memory.id: memory for memory in pending.restated}
         final |= {new.memory.id: new.memory for new in added}
         now = scribe.moment.now
-        self.outcomes[:] = [_settled(outcome, final, now) for outcome in self.outcomes]
+        self.outcomes[:] = [settled(outcome, final, now) for outcome in self.outcomes]
         gone = self._let_go(scribe)
         also = (
             Also() if beside is None else beside.finish(self.outcomes, self._held, snapshot, scribe)
@@ -214,6 +222,10 @@ class WriteTurn:
             revived=tuple(self._revived),
         )
         return None if change.is_empty else change
+
+    def end(self) -> None:
+        """Refuse all that is left to be written: the life that it belongs to is over."""
+        self.outcomes[:] = [ERASED_SINCE] * len(self.judgements)
 
     def _settle(
         self, judgement: Judgement, snapshot: Snapshot, pending: Pending, scribe: Scribe
@@ -432,13 +444,3 @@ def _may_pass(outcome: Outcome) -> bool:
 
 
 _PASSING = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})
-
-
-def _settled(outcome: Outcome, final: Mapping[str, Memory], now: datetime) -> Outcome:
-    """Show the memory as the whole batch leaves it, and as readers see it."""
-    if outcome.memory is None:
-        return outcome
-    memory = final.get(outcome.memory.id, outcome.memory)
-    if memory.created_at != now:
-        memory = seen_at(memory, now)
-    return outcome if memory is outcome.memory else replace(outcome, memory=memory)

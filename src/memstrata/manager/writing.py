@@ -34,6 +34,7 @@ from memstrata.manager.completing import EMBEDDER, ails
 from memstrata.manager.echoes import REPEATED, Echoes
 from memstrata.manager.evidence import settle
 from memstrata.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
+from memstrata.manager.lives import Life, life_of, taken
 from memstrata.manager.metering import may_embed
 from memstrata.manager.outcomes import as_it_is, charged
 from memstrata.manager.policy_trail import note_policy
@@ -52,8 +53,6 @@ from memstrata.retrieval.entry import Indexed, index_text
 
 MAX_BATCH = 10_000
 """Most drafts of one transaction; chosen: larger imports come in several."""
-
-
 MANY_TEXTS = 30
 """Texts that are analysed and embedded in about a millisecond, measured: 30 µs for a sentence."""
 
@@ -69,12 +68,19 @@ class Prepared(NamedTuple):
 class Writer:
     """Takes proposals of one principal to their outcomes."""
 
-    def __init__(self, services: Services, principal: Principal) -> None:
+    def __init__(self, services: Services, principal: Principal, life: Life | None = None) -> None:
         self._services = services
         self._principal = principal
+        self._life = life
         self._echoes = Echoes(services, principal)
-        # What second looks have cost and no outcome has told yet.
-        self._spent = NO_USAGE
+        self._spent = NO_USAGE  # what second looks have cost and no outcome has told yet
+
+    async def in_this_life(self) -> Writer:
+        """Return a writer that stores nothing once the principal's owner is erased (FX-3)."""
+        if self._life is not None:
+            return self
+        life = await life_of(self._services.store, self._principal.home.owner)
+        return Writer(self._services, self._principal, life)
 
     def policy(self, scope: Scope) -> Policy:
         """Return the policy in force for a scope's org."""
@@ -191,6 +197,8 @@ class Writer:
         if not candidates:
             return ()
         _check_size(candidates)
+        if self._life is None and self._takes_time(candidates):
+            return await (await self.in_this_life()).write(candidates)
         owner = candidates[0].scope.owner
         for place, candidate in enumerate(candidates):
             if candidate.scope.owner != owner:
@@ -341,7 +349,7 @@ class Writer:
     ) -> tuple[Outcome, ...]:
         services = self._services
         prepared, turn, over = await self.prepared(owner, judgements, standing, release, beside)
-        committed = await services.store.commit(owner, turn.request, turn.decide)
+        committed = await taken(services.store, owner, turn)
         turn.index.follow(committed)
         await settle(services, self._principal, owner, committed.rows)
         if turn.outcomes:  # none where what the turn was to go with has moved on
@@ -361,17 +369,8 @@ class Writer:
         release: Release | None = None,
         beside: Beside | None = None,
     ) -> tuple[Prepared, WriteTurn, str | None]:
-        """Return a turn that is ready to be taken: analysed, embedded, with what it must know.
-
-        Args:
-            owner: As for :meth:`write_turn`, like the others.
-            judgements: See there.
-            standing: See there.
-            release: See there.
-            beside: See there.
-
-        Returns:
-            Its texts, the turn, and the ceiling that was in the way of vectors, or None.
+        """Return what :meth:`write_turn` takes: texts, analysed and embedded, the turn, and the
+        ceiling that was in the way of vectors, or None.
         """
         services = self._services
         policy = self.policy(owner)
@@ -405,8 +404,14 @@ class Writer:
             told=await self._told(owner),
             release=release,
             beside=beside,
+            life=self._life,
         )
         return prepared, turn, over
+
+    def _takes_time(self, candidates: Sequence[Candidate]) -> bool:
+        """Whether an owner may well be erased between asking to have it stored and the turn."""
+        is_slow = self._services.indexes.indexer.is_slow or len(candidates) > MANY_TEXTS
+        return is_slow or looks_again(self._services)
 
     async def _told(self, owner: Scope) -> Refusals:
         """Return what the principal refused, where it writes for others; its own comes with the

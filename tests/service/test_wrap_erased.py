@@ -1,0 +1,105 @@
+"""What users of wrapped clients say before they are erased elsewhere is not captured (FX-3)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wrapping import (
+    FACES,
+    STATED,
+    Face,
+    anthropic_client,
+    chat_of,
+    facts,
+    message_of,
+    openai_client,
+)
+
+import memstrata
+from memstrata.blocking import Strata
+from memstrata.integrations.wrap import memory_of
+from memstrata.testing.model_server import ModelServer, saying
+
+LATE = "capture:blocked:erased_since"
+
+
+@pytest.fixture
+def strata(tmp_path: Path) -> Iterator[Strata]:
+    with memstrata.open(tmp_path / "m.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def elsewhere(strata: Strata, tmp_path: Path) -> Iterator[Strata]:
+    """The same store, as another process has it open."""
+    with memstrata.open(tmp_path / "m.db") as opened:
+        yield opened
+
+
+def held_up(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Have captures wait; returns what lets them go on."""
+    may_go_on, capture = threading.Event(), memstrata.MemoryManager.capture
+
+    def late(manager: Any, *said: Any, **named: Any) -> Any:
+        assert may_go_on.wait(10)
+        return capture(manager, *said, **named)
+
+    monkeypatch.setattr(memstrata.MemoryManager, "capture", late)
+    return may_go_on
+
+
+@pytest.mark.parametrize("face", FACES, ids=lambda face: face.name)
+@pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
+def test_only_what_is_said_after_an_erasure_elsewhere_is_captured(
+    face: Face,
+    strata: Strata,
+    elsewhere: Strata,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_known: bool,
+) -> None:
+    if is_known:
+        strata.manager(user="ana").remember("Ana reads on a phone")
+    may_go_on = held_up(monkeypatch)
+    with ModelServer([saying("Hello!"), saying("Again!")]) as server:
+        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        face.say(client, STATED)
+
+        elsewhere.manager(user="ana").erase()
+        face.say(client, "I live in Lisbon.")
+        may_go_on.set()
+        assert memory_of(client).flush(10)
+
+        assert memory_of(client).diagnostics == (LATE,)
+    assert facts(strata) == {"location": "Lisbon"}
+
+
+@pytest.mark.parametrize(
+    ("make", "begin"),
+    [
+        (openai_client, lambda client, said: chat_of(client, messages=said, stream=True)),
+        (anthropic_client, lambda client, said: message_of(client, messages=said, stream=True)),
+        (
+            anthropic_client,
+            lambda client, said: client.messages.stream(model="m", max_tokens=9, messages=said),
+        ),
+    ],
+    ids=["openai", "anthropic", "anthropic-helper"],
+)
+def test_what_a_stream_was_asked_before_an_erasure_is_not_captured_at_its_end(
+    strata: Strata, elsewhere: Strata, make: Any, begin: Callable[[Any, Any], Any]
+) -> None:
+    with ModelServer([saying("one two three")]) as server:
+        client = memstrata.wrap(make(server), user="ana", store=strata)
+        with begin(client, [{"role": "user", "content": STATED}]) as stream:
+            elsewhere.manager(user="ana").erase()
+            for _ in stream:
+                pass
+
+        assert client.memory.flush(10)
+        assert client.memory.diagnostics == (LATE,)
+    assert facts(strata) == {}
