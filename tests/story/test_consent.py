@@ -482,3 +482,31 @@ def test_who_refused_something_says_it_in_no_turn_for_others(world: World) -> No
 
     assert said(written[0]) == BY_KEY
     assert seen(world.strata.manager(user="bob")) == ["The tram is late."]
+
+
+def test_no_turn_that_speaks_of_what_was_refused_comes_to_a_replica(tmp_path) -> None:
+    import memstrata
+
+    remote = tmp_path / "remote.db"
+    with memstrata.open(remote) as strata:
+        strata.manager(user="ana").remember_many(
+            [
+                turn("I live in Lisbon.", 0),
+                turn("Lisbon is lovely.", 1, source="agent_inferred"),
+                turn("The tram is late.", 2),
+            ]
+        )
+    with memstrata.open(tmp_path / "replica.db", mode="synced", remote=remote) as strata:
+        ana = strata.manager(user="ana")
+        ana.refuse("location")
+
+        (one,) = strata.sync().owners
+
+        assert (one.pulled, dict(one.refused)) == (1, {"consent_refused": 2})
+        assert seen(ana) == ["The tram is late."]
+
+        ana.allow("location")
+        (one,) = strata.sync().owners
+
+        assert (one.pulled, dict(one.refused)) == (2, {})
+        assert len(seen(ana)) == 3
