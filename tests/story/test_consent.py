@@ -415,3 +415,98 @@ def test_turns_that_were_kept_go_with_what_is_removed_on_request(ana: MemoryMana
     ana.allow("location")
 
     assert seen(ana) == ["The tram is late."]
+
+
+def placeless(text: str) -> Draft:
+    return Draft(text, kind="episodic", category="turn", confidence=1.0)
+
+
+def test_a_word_removes_no_turn_that_another_word_only_hides(ana: MemoryManager) -> None:
+    ana.remember_many([turn("I live in Lisbon.", 0), turn("My name is Ana Pereira.", 1)])
+    ana.refuse("location")
+
+    assert ana.refuse("shoe_size", remove=True).removed == 0
+    assert ana.refuse("name", remove=True).removed == 1
+
+    ana.allow("location")
+    assert seen(ana) == ["I live in Lisbon."]
+
+
+def test_a_turn_of_a_key_that_was_allowed_stays_when_its_category_is_removed(
+    ana: MemoryManager,
+) -> None:
+    ana.remember_many([turn("I live in Lisbon.", 0), turn("My name is Ana Pereira.", 1)])
+    ana.allow("location")
+
+    assert ana.refuse(category="entity_fact", remove=True).removed == 1
+
+    assert seen(ana) == ["I live in Lisbon."]
+
+
+def test_turns_without_a_place_are_told_apart(ana: MemoryManager) -> None:
+    spoken = ["I live in Lisbon.", "No, it's Berlin.", "The tram is late."]
+    ana.remember_many([placeless(text) for text in spoken])
+
+    # Nothing tells that the second one repairs the first.
+    assert ana.refuse("location", remove=True).removed == 1
+
+    assert seen(ana) == sorted(spoken[1:])
+    again = ana.remember_many([placeless(text) for text in ("I live in Oslo.", "It rains.")])
+    assert [outcome.kind.value for outcome in again] == ["blocked", "created"]
+
+
+def test_a_turn_of_a_task_in_the_same_place_stays(world: World, ana: MemoryManager) -> None:
+    task = world.strata.manager(user="ana", task="t1")
+    ana.remember_many([turn("I live in Lisbon.", 0)])
+    task.remember_many([turn("No, it's Berlin.", 0), turn("The build is green.", 1)])
+
+    assert ana.refuse("location", remove=True).removed == 1
+
+    assert sorted(memory.content for memory in task.list(scopes=["task"])) == [
+        "No, it's Berlin.",
+        "The build is green.",
+    ]
+
+
+def test_who_refused_something_says_it_in_no_turn_for_others(world: World) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana = world.strata.manager(user="ana")
+    ana.refuse("location")
+
+    written = ana.remember_many(
+        [
+            turn("I live in Lisbon.", 0, scope="org"),
+            turn("The tram is late.", 1, scope="org"),
+        ]
+    )
+
+    assert said(written[0]) == BY_KEY
+    assert seen(world.strata.manager(user="bob")) == ["The tram is late."]
+
+
+def test_no_turn_that_speaks_of_what_was_refused_comes_to_a_replica(tmp_path) -> None:
+    import memstrata
+
+    remote = tmp_path / "remote.db"
+    with memstrata.open(remote) as strata:
+        strata.manager(user="ana").remember_many(
+            [
+                turn("I live in Lisbon.", 0),
+                turn("Lisbon is lovely.", 1, source="agent_inferred"),
+                turn("The tram is late.", 2),
+            ]
+        )
+    with memstrata.open(tmp_path / "replica.db", mode="synced", remote=remote) as strata:
+        ana = strata.manager(user="ana")
+        ana.refuse("location")
+
+        (one,) = strata.sync().owners
+
+        assert (one.pulled, dict(one.refused)) == (1, {"consent_refused": 2})
+        assert seen(ana) == ["The tram is late."]
+
+        ana.allow("location")
+        (one,) = strata.sync().owners
+
+        assert (one.pulled, dict(one.refused)) == (2, {})
+        assert len(seen(ana)) == 3

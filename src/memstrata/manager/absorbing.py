@@ -1,10 +1,11 @@
 """Taking over what another store of the same owner has: merged under the turn, and audited (MO-1).
 
 What comes was approved where it was said. Here it is looked at as what comes in a file is: labels,
-what policy blocks, what the person refused, what was forgotten. What is new takes the next place of
-its chain in this store, for a store numbers versions in the order in which it came to know them;
-what both know gets the state that both agree on; and of what cannot stand together the weaker
-gives way (:mod:`memstrata.longterm.merging`). Done twice it changes nothing the second time.
+what policy blocks, what the person refused, what was forgotten; and as turns that are written are,
+those that come together: what they speak of. What is new takes the next place of its chain in this
+store, for a store numbers versions in the order in which it came to know them; what both know gets
+the state that both agree on; and of what cannot stand together the weaker gives way
+(:mod:`memstrata.longterm.merging`). Done twice it changes nothing the second time.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 
 from memstrata.domain.change import Change, Head, NewVersion, Snapshot, StoredRow, TurnRequest
@@ -28,6 +29,7 @@ from memstrata.manager.restored import check_memory
 from memstrata.manager.screening import blocked_in
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
+from memstrata.manager.spoken import Spoken, is_turn
 from memstrata.manager.trails import Trail
 from memstrata.retrieval.entry import index_text
 from memstrata.retrieval.owner_index import OwnerIndex
@@ -174,6 +176,11 @@ class _Absorption:
         memories = sorted(map(decode, self.rows), key=lambda m: (m.root, m.version, m.id))
         return {memory.id: memory for memory in memories}
 
+    @cached_property
+    def spoken(self) -> Spoken:
+        """What the verbatim turns among it speak of."""
+        return Spoken(tuple(self.coming.values()), self.owner)
+
     @property
     def request(self) -> TurnRequest:
         """What must be read under the turn."""
@@ -200,6 +207,9 @@ class _Absorption:
         for root in sorted(roots):
             if versions := await store.history(owner, root):
                 sight.chains[root] = [decode(row) for row in versions]
+        if self.spoken and self.index.refusals:
+            # Before the turn, in which others wait.
+            await self.services.aside(partial(self.spoken.refused, self.index.refusals))
 
     def decide(self, snapshot: Snapshot) -> Change | None:
         """Merge what comes with what stands; nothing if something else stands by now."""
@@ -237,6 +247,7 @@ class _Merge:
         self._barred: set[str] = set()
         self._refused: Counter[str] = Counter()
         self._contests: tuple[Contest, ...] = ()
+        self._unsaid = of.spoken.refused(of.index.refusals)
         for chain in of.sight.chains.values():
             self._stand(chain)
 
@@ -279,7 +290,8 @@ class _Merge:
             return UNFIT
         if memory.scope.owner != self._of.owner:
             return UNFIT
-        if self._of.index.refusals.against(memory):
+        is_unsaid = is_turn(memory) and memory.content in self._unsaid
+        if is_unsaid or self._of.index.refusals.against(memory):
             return CONSENT
         marks = blocked_in(memory, self._policy)
         return f"hygiene:{marks[0]}" if marks else None

@@ -30,7 +30,7 @@ from memstrata.manager.evidence import withdraw
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.manager.spoken import Spoken, is_turn, place_of
+from memstrata.manager.spoken import Spoken, is_turn
 from memstrata.policy.guards import consent_refused
 
 MAX_NAME_BYTES = 512
@@ -120,18 +120,25 @@ class Consenter:
 
     async def _removed(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
         """Forget the chains of which any version is refused by this word, every agent's, and the
-        turns that were kept as they were said and speak of what is refused.
+        turns that were kept as they were said and speak of what it refuses.
+
+        What other words refuse is hidden and stays: nobody asked for its removal.
         """
-        refusals = refusals_of(await self.seen())
+        said = await self.seen()
+        # A key that was allowed is spared by the word about its category.
+        refusals = refusals_of(
+            each
+            for each in said
+            if each.allowed or (each.about, each.name) == (consent.about, consent.name)
+        )
         roots, turns = set(), list[Memory]()
         async for memory in self._memories():
-            named = memory.key if consent.about is About.KEY else memory.category
-            if named == consent.name and refusals.against(memory):
+            if refusals.against(memory):
                 roots.add(memory.root)
             elif is_turn(memory):
                 turns.append(memory)
         spoken = await self._services.aside(partial(Spoken(turns, self._owner).refused, refusals))
-        roots |= {memory.root for memory in turns if place_of(memory) in spoken}
+        roots |= {memory.root for memory in turns if memory.content in spoken}
         if not roots:
             return 0, ()
         forgetter = Forgetter(self._services, self._principal)

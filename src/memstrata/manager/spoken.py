@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TypeAlias
 
 from memstrata.capture.pasted import without_digests
 from memstrata.capture.rules import examine
@@ -21,9 +20,6 @@ from memstrata.domain.memory import Kind, Memory
 from memstrata.domain.scope import Scope
 from memstrata.domain.trust import Source
 from memstrata.domain.turn import Role, Turn
-
-Place: TypeAlias = tuple[str | None, int | None]
-"""The session of a turn, and its number there."""
 
 
 def stated_in(
@@ -81,35 +77,44 @@ class Spoken:
     def __len__(self) -> int:
         return len(self._turns)
 
-    def refused(self, refusals: Refusals) -> Mapping[Place, About]:
-        """Return the places of those that speak of something refused, and by what it is."""
-        if not self._turns or not refusals:
+    def refused(self, *refusals: Refusals) -> Mapping[str, About]:
+        """Return the texts of those that speak of something refused, and by what it is.
+
+        What a turn speaks of is a matter of its text: places do not tell turns apart, for many
+        have none, and those of two scopes can be the same.
+
+        Args:
+            refusals: Of everybody who may refuse them; the first that does is told of.
+        """
+        if not self._turns or not any(refusals):
             return {}
-        against = ((refusals.against(one), claim_of(one)) for one in self._stated)
+        against = ((_first(refusals, one), claim_of(one)) for one in self._stated)
         claims = [(by, claim) for by, claim in against if by is not None]
-        refused: dict[Place, About] = {}
-        for place, said in self._said if claims else ():
+        refused: dict[str, About] = {}
+        for text, said in self._said.items() if claims else ():
             by = next((by for by, claim in claims if mentions(claim, said)), None)
             if by is not None:
-                refused[place] = by
+                refused[text] = by
         return refused
 
     @cached_property
     def _stated(self) -> list[Candidate]:
-        by_session: dict[str | None, list[Turn]] = {}
-        for each in self._turns:
-            by_session.setdefault(each.origin.session, []).append(_turn(each))
-        runs = (sorted(run, key=lambda one: one.number or 0) for run in by_session.values())
-        return [found for run in runs for found in stated_in(run, self._home)[0]]
+        runs: dict[object, list[Turn]] = {}
+        for at, each in enumerate(self._turns):
+            session = each.origin.session
+            # Nothing tells what goes before a turn without a session, and so what it would repair.
+            run = at if session is None else (each.scope, session)
+            runs.setdefault(run, []).append(_turn(each))
+        ordered = (sorted(run, key=lambda one: one.number or 0) for run in runs.values())
+        return [found for run in ordered for found in stated_in(run, self._home)[0]]
 
     @cached_property
-    def _said(self) -> list[tuple[Place, Said]]:
-        return [(place_of(each), Said(each.content)) for each in self._turns]
+    def _said(self) -> dict[str, Said]:
+        return {each.content: Said(each.content) for each in self._turns}
 
 
-def place_of(told: Memory | Candidate) -> Place:
-    """Return where a turn was said."""
-    return told.origin.session, told.origin.turn
+def _first(refusals: Iterable[Refusals], stated: Candidate) -> About | None:
+    return next((by for each in refusals if (by := each.against(stated)) is not None), None)
 
 
 def _turn(told: Memory | Candidate) -> Turn:

@@ -57,7 +57,7 @@ from memstrata.manager.room import QUOTA_EXCEEDED, Room, full
 from memstrata.manager.screening import note_flags, scores_of
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.manager.spoken import Place, Spoken, is_turn, place_of
+from memstrata.manager.spoken import Spoken, is_turn
 from memstrata.manager.waiting import Release, held_as, kept_back, let_go
 from memstrata.manager.write_names import marks_of, request_of, write_name
 from memstrata.policy.guards import (
@@ -139,7 +139,7 @@ class WriteTurn:
     _records: dict[str, IdempotencyRecord] = field(default_factory=dict)
     _revived: list[bytes] = field(default_factory=list)
     _waiting: set[tuple[object, ...]] = field(default_factory=set)
-    _unsaid: Mapping[Place, About] = field(default_factory=dict)
+    _unsaid: Mapping[str, About] = field(default_factory=dict)
     _room: Room = field(init=False)
 
     @property
@@ -178,7 +178,7 @@ class WriteTurn:
         own_texts = NearTexts() if len(self.judgements) > 1 else None
         pending = Pending(IndexView(self.index, scribe.moment.now), own_texts)
         self._room = Room(self.index, self.policy.quotas, scribe)
-        self._unsaid = self.spoken.refused(self.index.refusals)
+        self._unsaid = self.spoken.refused(self.index.refusals, self.told)
         self._waiting = {held_as(decode_candidate(row.body), row.reason) for row in self.kept}
         for place, judgement in enumerate(self.judgements):
             if beside is not None and beside.is_gone(place, snapshot):
@@ -301,7 +301,7 @@ class WriteTurn:
     def _refusal(self, said: Candidate | Memory) -> About | None:
         """Return by what the owner, or who writes, refused to have something remembered."""
         by = self.index.refusals.against(said) or self.told.against(said)
-        return self._unsaid.get(place_of(said)) if by is None and is_turn(said) else by
+        return self._unsaid.get(said.content) if by is None and is_turn(said) else by
 
     def _binds(self, buried: frozenset[bytes]) -> bool:
         return bool(buried if self.standing is None else buried & self.standing)

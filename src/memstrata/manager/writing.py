@@ -383,9 +383,10 @@ class Writer:
         prepared = await services.aside(prepare) if is_long else prepare()
         index = services.indexes.of(owner)
         spoken = Spoken([judgement.candidate for judgement in judgements], owner)
-        if spoken and index.refusals:
+        told = await self._told(owner)
+        if spoken and (index.refusals or told):
             # Before the turn, in which others wait.
-            await services.aside(partial(spoken.refused, index.refusals))
+            await services.aside(partial(spoken.refused, index.refusals, told))
         waits = any(isinstance(judgement, (Hold, Repeat)) for judgement in judgements)
         turn = WriteTurn(
             services,
@@ -401,7 +402,7 @@ class Writer:
             # A global write goes by grants that stand with another owner than whose turn it is.
             granted=await self._grants_over(owner) if owner.org is None else (),
             kept=await services.store.held(owner) if waits else (),
-            told=await self._told(owner),
+            told=told,
             release=release,
             beside=beside,
             life=self._life,
