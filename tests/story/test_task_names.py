@@ -149,6 +149,166 @@ def test_a_process_that_dies_while_it_begins_blocks_a_name_for_a_minute(
     two.task("Upgrade", name="up").start()
 
 
+def test_who_comes_back_while_another_takes_its_name_over_keeps_it(
+    world: World, ana: MemoryManager, scope: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other has found that the session was left; before it cleans, it was not any more."""
+    one = within(ana, "one").task("Upgrade", name="up")
+    one.start()
+    world.clock.advance(seconds=21 * 60)
+    store, first = world.strata.services.store, [True]
+    held = store.held
+
+    async def meanwhile(*given: Any, **named: Any) -> Any:
+        if first and first.pop():
+            await one._task.note("I am back")
+            await scope._manager.remember("Of the run that goes on")
+        return await held(*given, **named)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(store, "held", meanwhile)
+        with pytest.raises(TaskUnderWay, match="'one'"):
+            within(ana, "two").task("Upgrade too", name="up").start()
+
+    assert not first
+    assert contents(scope) == ["Of the run that goes on"]
+    assert one.note("Still mine") == 2
+
+
+def test_who_begins_anew_after_it_died_has_its_minute_again(
+    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions, times = world.strata.services.sessions, [0]
+    append, theirs = sessions.append, within(ana, "two")._tasks
+
+    async def dies_once(*given: Any, **named: Any) -> int:
+        times[0] += 1
+        if times[0] == 1:
+            raise memstrata.StoreUnavailable("here", "gone")
+        with pytest.raises(TaskUnderWay, match="'one'"):
+            await theirs.task("Upgrade too", name="up").start()
+        return await append(*given, **named)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(sessions, "append", dies_once)
+        with pytest.raises(memstrata.StoreUnavailable):
+            within(ana, "one").task("Upgrade", name="up").start()
+        world.clock.advance(seconds=61)
+        one = within(ana, "one").task("Upgrade", name="up")
+        one.start()
+
+    assert times == [2]
+    assert one.note("Mine") == 1
+
+
+@pytest.mark.parametrize("how", ["session", "erase"])
+def test_who_goes_on_after_its_session_ended_is_told_and_asks_again(
+    ana: MemoryManager, how: str
+) -> None:
+    one = within(ana, "one").task("Upgrade", name="up")
+    one.start()
+    if how == "session":
+        ana.session("one").end()
+    else:
+        ana.erase()
+    two = within(ana, "two").task("Upgrade again", name="up")
+    two.start()
+
+    for call in (one.note, one.note, lambda said: one.add("user", said)):
+        with pytest.raises(TaskUnderWay, match="'two'"):
+            call("Still here")
+    assert two.note("Mine") == 1
+
+    two.complete()
+    one.note("Now it is mine")
+    with pytest.raises(TaskUnderWay, match="'one'"):
+        within(ana, "two").task("Upgrade once more", name="up").start()
+
+
+@pytest.mark.parametrize("how", ["session", "erase"])
+def test_who_goes_on_after_its_session_ended_has_the_name_again(
+    world: World, ana: MemoryManager, how: str
+) -> None:
+    one = within(ana, "one").task("Upgrade", name="up")
+    one.start()
+    if how == "session":
+        ana.session("one").end()
+    else:
+        ana.erase()
+
+    one.note("Still here")
+
+    world.clock.advance(seconds=120)
+    with pytest.raises(TaskUnderWay, match="'one'"):
+        within(ana, "two").task("Upgrade again", name="up").start()
+    one.note("Nobody else")
+
+
+def test_what_began_to_complete_is_completed_without_its_name(
+    world: World, ana: MemoryManager, scope: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dies(*_: object, **__: object) -> int:
+        raise memstrata.StoreUnavailable("here", "gone")
+
+    one = within(ana, "one").task("Upgrade", name="up")
+    one.start()
+    with monkeypatch.context() as broken:
+        broken.setattr(world.strata.services.store, "commit", dies)
+        with pytest.raises(memstrata.StoreUnavailable):
+            one.complete("A dump takes three minutes")
+    world.clock.advance(seconds=21 * 60)
+    within(ana, "two").task("Upgrade again", name="up").start()
+    scope.remember("Of the run that is under way")
+
+    resumed = within(ana, "one").task(name="up", resume=True)
+    resumed.start()
+
+    assert resumed.phase is TaskPhase.COMPLETE
+    assert [each.content for each in ana.list(scopes=["user"])] == ["A dump takes three minutes"]
+    assert contents(scope) == ["Of the run that is under way"]
+
+
+def test_a_note_of_a_run_in_good_order_is_one_write_and_no_read(
+    world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services, calls = world.strata.services, list[str]()
+    one = within(ana, "one").task("Upgrade", name="up")
+    one.start()
+
+    def counted(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        async def counting(*given: Any, **named: Any) -> Any:
+            calls.append(name)
+            return await call(*given, **named)
+
+        return counting
+
+    for store, names in (
+        (services.store, ("commit", "heads", "session_steps", "snapshot")),
+        (services.sessions, ("append", "entries", "sessions")),
+    ):
+        for name in names:
+            monkeypatch.setattr(store, name, counted(name, getattr(store, name)))
+    one.note("Blue-green")
+    ana.session("one").add("user", "Go on")
+    calls.clear()
+    one.note("Green")
+
+    assert calls == ["append"]
+
+
+def test_where_a_task_of_no_session_is_resumed_is_said(world: World, ana: MemoryManager) -> None:
+    ana.task("Upgrade", name="up").start()
+
+    for given in ({"goal": "Upgrade too"}, {"resume": True}):
+        with pytest.raises(TaskUnderWay, match="by a manager without `session=`") as refused:
+            within(ana, "two").task(**given, name="up").start()
+        assert refused.value.session == "task-up"
+    within(ana, "two").task("Something else", name="other").start()
+    with pytest.raises(TaskUnderWay) as refused:
+        ana.task("Something else", name="other").start()
+    assert "without" not in str(refused.value)
+
+
 def test_of_two_sessions_that_begin_a_name_at_once_one_gets_it(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,18 +127,30 @@ class PhaseError(MemstrataError):
 
 
 class TaskUnderWay(InvalidInput):
-    """A task of this name is under way, here or in another session; nothing was written (MM-1).
+    """A task of this name is under way, here or in another session (MM-1).
+
+    Nothing was written, but for one call: the first of a run after its session was ended, or its
+    user erased. That finds out by writing, so what it said is in the log that the session began.
 
     Attributes:
         task: Its name.
         session: The session that has it.
     """
 
-    def __init__(self, task: str, session: str, *, elsewhere: bool) -> None:
+    def __init__(self, task: str, session: str, *, elsewhere: bool, has_own: bool = False) -> None:
+        """Build it.
+
+        Args:
+            task: Its name.
+            session: The session that has it.
+            elsewhere: Whether that is another one.
+            has_own: Whether it is the task's own, which managers that name no session share.
+        """
         self.task = task
         self.session = session
         where = f" in the session {session!r}" if elsewhere else ""
-        what = "resume it there, or end that session," if elsewhere else "resume it,"
+        how = ", by a manager without `session=`" if has_own else ""
+        what = f"resume it there{how}, or end that session," if elsewhere else "resume it,"
         super().__init__(
             "name", f"a task of this name is under way{where}; {what} or choose another name"
         )

@@ -22,7 +22,7 @@ from memstrata.domain.task_hold import held_by, holder_of, place_of
 from memstrata.manager.beside import Also, Beside
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.manager.task_log import TaskLog
+from memstrata.manager.task_log import OWN, TaskLog
 from memstrata.manager.tasks import TaskEnder
 
 BEGINS_US = 60_000_000
@@ -63,29 +63,26 @@ class TaskHold:
         """Take the name, or go on having it.
 
         A session that has it and is left, or has ended without giving it back, does not keep it:
-        what is in the scope goes as with its end.
+        what is in the scope goes as with its end. Who goes on having it says so in the row, so
+        whoever found that session left and comes later to clean finds another row.
 
         Raises:
             TaskUnderWay: If another session has it.
             StoreError: If the store could not.
         """
         while (other := await self._taken()) is not None:
-            session = holder_of(other, self._services.store.location)
-            if session is None or await self._goes_on(session, other):
-                raise TaskUnderWay(self._log.task, str(session), elsewhere=True)
-            await TaskEnder(self._services, self._user).end(self._log.task, (), session=session)
+            if (refused := await self._refusal(other)) is not None:
+                raise refused
+            await TaskEnder(self._services, self._user).end(self._log.task, (), left=other)
 
-    async def elsewhere(self) -> str | None:
-        """Return which other session has a run of the name under way, or None.
+    async def elsewhere(self) -> TaskUnderWay | None:
+        """Return what says which other session has a run of the name under way, or None.
 
         Raises:
             StoreError: If the store could not.
         """
         row = (await self.fence()).row
-        session = holder_of(row, self._services.store.location)
-        if row is None or session in (None, self._log.session):
-            return None
-        return session if await self._goes_on(str(session), row) else None
+        return await self._refusal(row)
 
     async def fence(self) -> Fence:
         """Return what is to stand still while something is made of the run's log.
@@ -105,7 +102,7 @@ class TaskHold:
         )
 
     async def _taken(self) -> SessionStep | None:
-        """Take it if nobody has it; return the row of another session that does, or None."""
+        """Take it anew if no other session has it; return the row of one that does, or None."""
         owner, services = self._log.home, self._services
         other: SessionStep | None = None
 
@@ -114,7 +111,7 @@ class TaskHold:
             row = snapshot.session_step
             holder = holder_of(row, services.store.location)
             other = None if holder in (None, self._log.session) else row
-            if holder is not None:
+            if other is not None:
                 return None
             moment = Scribe(services, self._user, snapshot).moment
             step = held_by(self._log.task, self._log.session, services.clock.now_us())
@@ -123,6 +120,15 @@ class TaskHold:
         head = services.indexes.of(owner).head
         await services.store.commit(owner, TurnRequest(since=head, session=self._place), decide)
         return other
+
+    async def _refusal(self, row: SessionStep | None) -> TaskUnderWay | None:
+        """Return what tells of another session that has the name and goes on, or None."""
+        task, session = self._log.task, holder_of(row, self._services.store.location)
+        if row is None or session is None or session == self._log.session:
+            return None
+        if not await self._goes_on(session, row):
+            return None
+        return TaskUnderWay(task, session, elsewhere=True, has_own=session == OWN + task)
 
     async def _goes_on(self, session: str, row: SessionStep) -> bool:
         """Whether a session that has the name may go on with a run of it."""

@@ -63,6 +63,7 @@ class TaskRun:
         self._hold = hold
         self._newest = -1
         self._told_at = 0
+        self._may_have_lost = False
         self._incarnation: bytes | None = None
         self._id = services.ids.new(services.clock.now_us())
 
@@ -75,12 +76,18 @@ class TaskRun:
         """Append an entry to the log, and only then let working memory see it (SE-2).
 
         Raises:
-            TaskUnderWay: If the session was left and another has begun a task of this name.
-            StoreError: If the store could not; nothing was written.
+            TaskUnderWay: If the session was left or ended, or its user erased, and another has
+                begun a task of this name. Nothing was written, unless it was this entry by which
+                that was found out: it stands in the log that was begun anew.
+            StoreError: If the store could not; nothing was written, with the same exception.
         """
-        if self._services.clock.now_us() >= self._told_at + self._log.patience_us:
-            await self._hold.take()
-        return await self._append(entry)
+        is_left = self._services.clock.now_us() >= self._told_at + self._log.patience_us
+        if is_left or self._may_have_lost:
+            await self._held()
+        logged = await self._append(entry)
+        if self._may_have_lost:
+            await self._held()
+        return logged
 
     async def _append(self, entry: Entry, *, first: int | None = None) -> Logged:
         """Append an entry whoever has the name, maybe as a certain one.
@@ -125,6 +132,7 @@ class TaskRun:
                 # What has begun to complete needs its name no more, and may have given it back.
                 if progress.ending is None:
                     await self._held()
+                self._told_at = self._services.clock.now_us()
                 return False
             if given.goal is None:
                 raise await self._none_to_resume()
@@ -187,12 +195,13 @@ class TaskRun:
     async def _held(self) -> None:
         """Have the name. The owner may be there only since."""
         await self._hold.take()
+        self._may_have_lost = False
         self._told_at = self._services.clock.now_us()
         self._incarnation = self._incarnation or await self._owner()
 
     async def _none_to_resume(self) -> InvalidInput:
-        if (session := await self._hold.elsewhere()) is not None:
-            return TaskUnderWay(self._log.task, session, elsewhere=True)
+        if (refused := await self._hold.elsewhere()) is not None:
+            return refused
         return InvalidInput("goal", "there is no task of this name to resume; say its goal")
 
     async def converse(self, entry: Entry) -> Talk:
@@ -219,8 +228,9 @@ class TaskRun:
 
     async def _begun_anew(self) -> None:
         """Go on in another log of the session's name: the one before was dropped meanwhile, with
-        its session or with all that is known of its user.
+        its session or with all that is known of its user. The task's name went the same way.
         """
+        self._may_have_lost = True
         self.state = replace(self.state, progress=replace(self.state.progress, first=-1))
         await self._heed_erasure()
 

@@ -16,6 +16,7 @@ from memstrata.domain.decision import Outcome
 from memstrata.domain.errors import InvalidScope, ScopeDenied
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.scope import Principal, Scope
+from memstrata.domain.session_end import SessionStep
 from memstrata.domain.task_hold import held_by, holder_of, place_of
 from memstrata.domain.value import Value
 from memstrata.manager.promotion import Promoter
@@ -52,7 +53,12 @@ class TaskEnder:
         self._principal = principal
 
     async def end(
-        self, task: str, promote: Sequence[str], *, session: str | None = None
+        self,
+        task: str,
+        promote: Sequence[str],
+        *,
+        session: str | None = None,
+        left: SessionStep | None = None,
     ) -> TaskEnd:
         """End a task; see :meth:`memstrata.AsyncMemoryManager.end_task`.
 
@@ -61,6 +67,8 @@ class TaskEnder:
             promote: What goes up first.
             session: Whose run of it ends: then its name is free, and if another session has it
                 nothing is removed. None for whoever names the task alone, and means all of it.
+            left: The row of a session that has its name and does not go on; that one's run ends,
+                as with ``session``, if the row is still this one.
         """
         scope = self._scope(task)
         acting = replace(self._principal, home=scope)
@@ -68,7 +76,7 @@ class TaskEnder:
         promoted = tuple([await promoter.promote(id, "user") for id in promote])
         if any(outcome.memory is None for outcome in promoted):
             return TaskEnd(promoted, ended=False)
-        while (clearing := await self._cleared(scope, session)).has_raced:
+        while (clearing := await self._cleared(scope, session, left)).has_raced:
             continue
         return TaskEnd(promoted, clearing.removed, clearing.released, events=clearing.events)
 
@@ -81,7 +89,9 @@ class TaskEnder:
             raise ScopeDenied(scope.path, "write", "a task is ended by itself or by its user")
         return scope
 
-    async def _cleared(self, scope: Scope, session: str | None) -> _Clearing:
+    async def _cleared(
+        self, scope: Scope, session: str | None, left: SessionStep | None
+    ) -> _Clearing:
         owner, store = scope.owner, self._services.store
         (head,) = await store.heads([owner])
         ids, after = set[str](), ""
@@ -89,7 +99,8 @@ class TaskEnder:
             ids |= {row.id for row in page if decode(row).scope == scope}
             after = page[-1].id
         held = await store.held(owner)
-        clearing = _Clearing(self._services, self._principal, scope, session, head, ids, held)
+        session = holder_of(left, store.location) if session is None else session
+        clearing = _Clearing(self._services, self._principal, scope, session, left, head, ids, held)
         await store.commit(owner, clearing.request, clearing.decide)
         self._services.indexes.of(owner).refresh(await store.snapshot(owner))
         return clearing
@@ -103,6 +114,7 @@ class _Clearing:
     principal: Principal
     scope: Scope
     session: str | None
+    left: SessionStep | None
     head: Head | None
     ids: set[str]
     held: Sequence[HeldCandidate]
@@ -120,6 +132,8 @@ class _Clearing:
         self.has_raced = snapshot.complete and self.head is not None
         if self.has_raced:
             return None  # something of what was read is gone
+        if self.left is not None and snapshot.session_step != self.left:
+            return None  # who had the name came back, or has given it back
         holder = holder_of(snapshot.session_step, self.services.store.location)
         is_its = self.session is not None and holder == self.session
         if self.session is not None and holder is not None and not is_its:
