@@ -190,7 +190,8 @@ def open(
             see :class:`memstrata.ports.TokenCounter`, or a function of a text.
 
     Raises:
-        ConfigurationError: If a setting, the mode or the URL is wrong, or an extra is missing.
+        ConfigurationError: If a setting, the mode or the URL is wrong, a store is named where the
+            settings alone make it incognito, or an extra is missing.
         PolicyInvalid: If the policy file is broken.
         KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
         StoreError: If the store cannot be opened.

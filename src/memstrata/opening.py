@@ -26,6 +26,7 @@ from memstrata.choosing import (
     choose_sealing,
 )
 from memstrata.domain.errors import ConfigurationError, MissingExtra
+from memstrata.domain.value import shown
 from memstrata.manager.replica import Reached, Replica
 from memstrata.ports import (
     Alarm,
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from memstrata.settings import Settings
 
 IN_MEMORY = ":memory:"
+_ALL_IN_MEMORY = (IN_MEMORY, f"sqlite:///{IN_MEMORY}")
+_MODES = {"local": "local", "incognito": "incognito", "guest": "incognito", "synced": "synced"}
 
 S = TypeVar("S", bound=MemoryStore)
 
@@ -65,6 +68,29 @@ class Keys(NamedTuple):
     as_is: bool = False
 
 
+def choose_mode(mode: str | None, target: str | os.PathLike[str] | None, settings: Settings) -> str:
+    """Return the mode that was asked for, else the settings': ``local``, ``incognito``, ``synced``.
+
+    Who asks for incognito knows that the store stays as it is. Who names a store where a setting
+    makes everything incognito means that store, and would be told of success about it (MO-1).
+
+    Raises:
+        ConfigurationError: If there is no such mode, or it is incognito by the settings alone and
+            a store is named.
+    """
+    asked = settings.mode if mode is None else mode
+    if asked not in tuple(_MODES):
+        known = "local, incognito (or guest) or synced"
+        raise ConfigurationError(f"mode must be {known}, not {shown(asked)}")
+    is_left_alone = target is not None and target not in _ALL_IN_MEMORY
+    if mode is None and _MODES[asked] == "incognito" and is_left_alone:
+        raise ConfigurationError(
+            f"a store is named, but the setting mode (MEMSTRATA_MODE) is {asked}, which opens "
+            "none; say mode='local' (--mode local) to open it, or leave the store out"
+        )
+    return _MODES[asked]
+
+
 def open_store(
     target: str | os.PathLike[str] | None,
     settings: Settings,
@@ -82,7 +108,7 @@ def open_store(
         StoreError: If the store cannot be opened.
     """
     named = _named(target, settings)
-    if named in (IN_MEMORY, f"sqlite:///{IN_MEMORY}"):
+    if named in _ALL_IN_MEMORY:
         return DictStore()
     keys = keys._replace(ring=choose_keys(settings, keys.ring))
     if keys.ring is None and (keys.anchor or settings.anchor) is not None:

@@ -35,7 +35,6 @@ from memstrata.domain.errors import ConfigurationError
 from memstrata.domain.metrics import thresholds_with
 from memstrata.domain.records import RecordRules
 from memstrata.domain.session import Eviction, SessionRules
-from memstrata.domain.value import shown
 from memstrata.domain.working import WorkingRules
 from memstrata.manager import Services
 from memstrata.manager.background import Background
@@ -53,7 +52,15 @@ from memstrata.manager.replica import Replica
 from memstrata.manager.rounds import idle_rounds
 from memstrata.manager.sessions import follow_sessions
 from memstrata.manager.shelves import Shelves
-from memstrata.opening import Keys, choose_remote, open_records, open_sessions, open_store, place_of
+from memstrata.opening import (
+    Keys,
+    choose_mode,
+    choose_remote,
+    open_records,
+    open_sessions,
+    open_store,
+    place_of,
+)
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import (
     Alarm,
@@ -144,8 +151,9 @@ def assemble(
 
     Raises:
         KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
-        ConfigurationError: If the mode or the URL is of no known kind, a database was not prepared
-            for the role, or an embedder has more dimensions than can be kept.
+        ConfigurationError: If the mode or the URL is of no known kind, a store is named that the
+            settings' mode would leave alone, a database was not prepared for the role, or an
+            embedder has more dimensions than can be kept.
         MissingExtra: If the kind of store, the embedder or the reranker is not installed.
         PolicyInvalid: If the policy file is broken.
         StoreError: If the store cannot be opened.
@@ -153,8 +161,8 @@ def assemble(
     from memstrata.settings import Settings
 
     chosen = Settings() if settings is None else settings
-    mode = chosen.mode if mode is None else mode
-    hidden, closers = _is_hidden(mode), list[Callable[[], None]]()
+    mode, closers = choose_mode(mode, target, chosen), list[Callable[[], None]]()
+    hidden = mode == "incognito"
     if hidden:
         chosen, alarm = _hidden(chosen, clock, alarm, closers)
     rules, time = _rules_of(chosen), clock or SystemClock()
@@ -192,7 +200,7 @@ def assemble(
         sessions=open_sessions(store),
         following=Following(_following(chosen, clock, alarm)),
         tokens=counter,
-        mode="incognito" if hidden else mode,
+        mode=mode,
         problems=models.problems,
         language=language,
         classifier=None if hidden else classifier,
@@ -304,18 +312,6 @@ def _replica(
         return None
     named = remote if remote is not None else settings.remote
     return choose_remote(named, store, settings, opens, rounds)
-
-
-def _is_hidden(mode: str) -> bool:
-    """Return whether a mode leaves nothing behind.
-
-    Raises:
-        ConfigurationError: If there is no such mode.
-    """
-    if mode not in ("local", "incognito", "guest", "synced"):
-        known = "local, incognito (or guest) or synced"
-        raise ConfigurationError(f"mode must be {known}, not {shown(mode)}")
-    return mode in ("incognito", "guest")
 
 
 def _hidden(

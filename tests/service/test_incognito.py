@@ -135,9 +135,8 @@ def test_the_mode_is_a_setting_and_whoever_names_one_goes_before(
 ) -> None:
     store = tmp_path / "m.db"
     monkeypatch.setenv("MEMSTRATA_MODE", "incognito")
-    with memstrata.open(store) as strata:
+    with memstrata.open() as strata:
         assert strata.manager(user="ana").status()["mode"] == "incognito"
-        assert not store.exists()
     with memstrata.open(store, mode="local") as strata:
         assert strata.manager(user="ana").status()["mode"] == "local"
     assert store.exists()
@@ -156,14 +155,35 @@ def test_the_mode_is_a_setting_and_whoever_names_one_goes_before(
         memstrata.open(store)
 
 
+@pytest.mark.parametrize("name", ["incognito", "guest"])
+def test_who_names_a_store_is_told_that_the_setting_would_leave_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    store = tmp_path / "m.db"
+    monkeypatch.setenv("MEMSTRATA_MODE", name)
+
+    with pytest.raises(memstrata.ConfigurationError, match=rf"MEMSTRATA_MODE\) is {name}.*local"):
+        memstrata.open(store)
+    with pytest.raises(memstrata.ConfigurationError, match="a store is named"):
+        memstrata.aopen(store)
+    with pytest.raises(memstrata.ConfigurationError, match="a store is named"):
+        memstrata.open(store, settings=Settings(mode="incognito"))
+    # What is said of these is true: they are in memory, or whoever opened it said so.
+    for target, mode in ((":memory:", None), ("sqlite:///:memory:", None), (store, "incognito")):
+        with memstrata.open(target, mode=mode) as strata:
+            assert strata.manager(user="ana").status()["mode"] == "incognito"
+    assert not store.exists()
+
+
 def test_the_command_line_goes_by_the_setting_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner, store = CliRunner(), tmp_path / "m.db"
     monkeypatch.setenv("MEMSTRATA_MODE", "incognito")
+    monkeypatch.setenv("MEMSTRATA_STORE", str(store))
 
     def run(*words: str) -> str:
-        return runner.invoke(app, ["--store", str(store), "--user", "ana", *words]).output
+        return runner.invoke(app, ["--user", "ana", *words]).output
 
     assert "incognito" in run("status")
     run("knowledge", "list", "--folder", str(tmp_path))

@@ -16,7 +16,7 @@ agent_app = typer.Typer(help="The reference agent.", no_args_is_help=True, rich_
 def agent_capture(context: typer.Context, message: Annotated[str, typer.Argument()]) -> None:
     """Let the reference agent store what a message gives to remember."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         result = strata.agent(chosen.manager(strata)).capture(message)
     chosen.show(result, render.agent)
     refuse_if(result.status != "ok")
@@ -26,7 +26,7 @@ def agent_capture(context: typer.Context, message: Annotated[str, typer.Argument
 def agent_answer(context: typer.Context, request: Annotated[str, typer.Argument()]) -> None:
     """Let the reference agent answer a request with what is remembered."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         result = strata.agent(chosen.manager(strata)).answer(request)
     chosen.show(result, render.agent)
     refuse_if(result.status != "ok")

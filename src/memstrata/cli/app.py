@@ -151,7 +151,7 @@ def remember(
 ) -> None:
     """Store one statement, or say why not."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         manager = chosen.manager(strata)
         outcome = manager.remember(
             sys.stdin.read() if content == "-" else content,
@@ -182,7 +182,7 @@ def capture(
 ) -> None:
     """Find what is worth remembering in what a user said, and store it as policy allows."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         report = chosen.manager(strata).capture(text, before=before or ())
     chosen.show(report, render.capture)
 
@@ -204,7 +204,7 @@ def recall(
 ) -> None:
     """Show the memories that serve a query, best first, with the reasons."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).recall(
             query,
             limit=limit,
@@ -252,7 +252,7 @@ def list_memories(
     wanted = json_of("--filter", filter)
     if category is not None:
         wanted = {"$and": [{"category": category}, *([wanted] if wanted else [])]}
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         memories = chosen.manager(strata).list(filter=wanted, limit=limit, scopes=scope)
     chosen.show(memories, render.memories)
 
@@ -261,7 +261,7 @@ def list_memories(
 def get(context: typer.Context, id: Annotated[str, typer.Argument()], scope: Scopes = None) -> None:
     """Show one memory in full."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         memory = chosen.manager(strata).get(id, scopes=scope)
     chosen.show(memory, render.memory)
     refuse_if(memory is None)
@@ -275,7 +275,7 @@ def history(
 ) -> None:
     """Show every version under a key or of an id, oldest first."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         versions = chosen.manager(strata).history(which, scopes=scope)
     chosen.show(versions, render.history)
     refuse_if(not versions)
@@ -290,7 +290,7 @@ def explain(
 ) -> None:
     """Say why a memory would or would not be recalled for a query."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         explanation = chosen.manager(strata).explain(id, query, scopes=scope)
     chosen.show(explanation, render.explanation)
     refuse_if(explanation.excluded == ("not_found",))
@@ -304,7 +304,7 @@ def correct(
 ) -> None:
     """Replace what is remembered; always wins."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         manager = chosen.manager(strata)
         outcome = manager.correct(which, content)
         said = with_displaced(outcome, manager)
@@ -316,7 +316,7 @@ def correct(
 def confirm(context: typer.Context, id: Annotated[str, typer.Argument()]) -> None:
     """Mark a memory as verified now."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         outcome = chosen.manager(strata).confirm(id)
     chosen.show(outcome, render.outcome)
     refuse_if(not outcome.stored)
@@ -326,7 +326,7 @@ def confirm(context: typer.Context, id: Annotated[str, typer.Argument()]) -> Non
 def status(context: typer.Context) -> None:
     """Show counts, backend, models and health."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         report = chosen.manager(strata).status()
     chosen.show(report, render.fields)
 
@@ -335,7 +335,7 @@ def status(context: typer.Context) -> None:
 def verify_audit(context: typer.Context) -> None:
     """Recompute the audit chain of every owner."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         report = strata.verify_audit()
     chosen.show(report, render.audit)
     refuse_if(not report.ok)
@@ -380,7 +380,7 @@ def dry_run(
     """Show what another policy would have done to past writes; changes nothing."""
     chosen: Options = context.obj
     org = DEFAULT_ORG if chosen.org is None else chosen.org
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         report = strata.admin(by="policy dry-run").dry_run(file, org=org)
     chosen.show(report, partial(render.dry_run, every=every))
 
@@ -395,6 +395,7 @@ def migrate(
     from memstrata.cli.moving import move
 
     chosen: Options = context.obj
+    chosen.require_store(context)
     chosen.show(move(source, target), render.migration)
 
 

@@ -38,7 +38,7 @@ def export(
 ) -> None:
     """Write everything of the user or session that is named to a file."""
     chosen: Options = context.obj
-    with chosen.open() as strata, _bar("exporting") as bar:
+    with chosen.open(context) as strata, _bar("exporting") as bar:
         manager = chosen.manager(strata)
         report = manager.export(file, overwrite=overwrite, progress=bar.carried)
     chosen.show(report, _shown)
@@ -64,7 +64,7 @@ def restore(
             f"{file} is no backup of a store; if it is somebody's export, name whose, with --user "
             "before the verb",
         )
-    with chosen.open() as strata, _bar("restoring") as bar:
+    with chosen.open(context) as strata, _bar("restoring") as bar:
         report: Any = (
             strata.restore_backup(file)
             if is_store
@@ -84,7 +84,7 @@ def backup(
 ) -> None:
     """Back up the whole store while it is in use, and verify the backup."""
     chosen: Options = context.obj
-    with chosen.open() as strata, _bar("backing up") as bar:
+    with chosen.open(context) as strata, _bar("backing up") as bar:
         report = strata.backup(to, keep=keep, progress=bar.moved)
     chosen.show(report, _shown)
 

@@ -29,7 +29,7 @@ def list_reviews(
 ) -> None:
     """Show memories that contradict each other, with both sides."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).reviews(status=status)
     chosen.show(found, render.reviews)
 
@@ -43,7 +43,7 @@ def decide(
 ) -> None:
     """Keep one side of a conflict, both, or neither."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         manager = chosen.manager(strata)
         outcome = manager.decide(id, keep, reason=reason)
         said = with_displaced(outcome, manager)
@@ -57,7 +57,7 @@ def undo(
 ) -> None:
     """Take back what a write did: what it displaced stands again."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         outcome = chosen.manager(strata).undo(event)
     chosen.show(outcome, render.outcome)
 
@@ -69,7 +69,7 @@ def promote(
 ) -> None:
     """Copy a memory upward; it passes policy again there."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         outcome = chosen.manager(strata).promote(id, to)
     chosen.show(outcome, render.outcome)
     refuse_if(not outcome.stored)

@@ -42,7 +42,7 @@ def gc(
     if one and scope:
         raise typer.BadParameter("name a user or session before the verb, or scopes, not both")
     with (
-        chosen.open() as strata,
+        chosen.open(context) as strata,
         typer.progressbar(length=1, label="collecting", file=sys.stderr) as bar,
     ):
 

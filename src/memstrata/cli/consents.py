@@ -30,7 +30,7 @@ def refuse(
 ) -> None:
     """Have nothing remembered under a key or in a category; what there is, is hidden."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         change = chosen.manager(strata).refuse(key, category=category, remove=remove)
     chosen.show(change, _changed)
 
@@ -39,7 +39,7 @@ def refuse(
 def allow(context: typer.Context, key: Key = None, category: Category = None) -> None:
     """Take a refusal back, or spare a key though its category is refused."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         change = chosen.manager(strata).allow(key, category=category)
     chosen.show(change, _changed)
 
@@ -53,7 +53,7 @@ def recall(
     chosen: Options = context.obj
     if switch not in ("on", "off"):
         raise InvalidInput("recall", "must be on or off")
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         change = chosen.manager(strata).set_recall(switch == "on")
     chosen.show(change, _changed)
 
@@ -62,7 +62,7 @@ def recall(
 def list_consents(context: typer.Context) -> None:
     """Show what was refused and allowed."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         consents = chosen.manager(strata).consents()
     chosen.show(consents, _all)
 

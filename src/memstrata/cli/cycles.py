@@ -34,7 +34,7 @@ def hygiene(
 ) -> None:
     """Look for repetitions, contradictions and what is stale or sensitive in what is stored."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         report = chosen.manager(strata).hygiene(dry_run=dry_run)
     chosen.show(report, _lines)
 

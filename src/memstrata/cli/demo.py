@@ -36,7 +36,9 @@ def _step(title: str, said: str, store: str, verb: tuple[str, ...]) -> bool:
     if said:
         typer.echo(f"   “{said}”\n")
     session = "session-1" if "capture" in verb else "session-2"
-    command = [sys.executable, "-m", "memstrata", "--store", store, "--user", "ana"]
+    # Both sessions are over one file, whatever mode is set for other stores.
+    chosen = ["--mode", "local", "--store", store, "--user", "ana"]
+    command = [sys.executable, "-m", "memstrata", *chosen]
     done = subprocess.run(  # noqa: S603 - our own interpreter and arguments
         [*command, "--session", session, *verb],
         check=False,

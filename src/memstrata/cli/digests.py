@@ -34,7 +34,7 @@ def digest(
 ) -> None:
     """Show the block of memories that belongs into a prompt about something."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).digest(
             query,
             known_at=known_at,
@@ -57,7 +57,7 @@ def push(
 ) -> None:
     """Show what goes before a model at the start of a task or session."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).push(about)
     chosen.show(found, str)
 
@@ -75,7 +75,7 @@ def search(
 ) -> None:
     """Show what a model's search_memory would find, as the block that it would be given."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).search_memory(query, layer, top_k)
     chosen.show(found, str)
 
@@ -83,7 +83,7 @@ def search(
 def tool(context: typer.Context) -> None:
     """Show the definition of search_memory for a model, as JSON."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).search_tool()
     chosen.show(found, render.as_json)
 
@@ -94,7 +94,7 @@ def receipts(
 ) -> None:
     """Show what was put before a model, oldest first; with --json, for replay."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).receipts(limit=limit)
     chosen.show(found, render.receipts)
 
@@ -106,7 +106,7 @@ def verify(
 ) -> None:
     """Check that what an answer cites was really shown, and shows in it."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).verify(answer, _receipt(file))
     chosen.show(found, render.verification)
     refuse_if(not found.ok)
@@ -117,7 +117,7 @@ def replay(context: typer.Context, file: Given) -> None:
     chosen: Options = context.obj
     receipt = _receipt(file)
     recalled = receipt.page is None
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         manager = chosen.manager(strata)
         found = manager.replay_recall(receipt) if recalled else manager.replay(receipt)
     chosen.show(found, render.recall if recalled else str)

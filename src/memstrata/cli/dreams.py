@@ -43,7 +43,7 @@ def dream(
     if context.invoked_subcommand is not None:
         return
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         dreamt = chosen.manager(strata).dream(dry_run=dry_run)
     chosen.show(dreamt, diff)
 
@@ -52,7 +52,7 @@ def dream(
 def undo(context: typer.Context, id: Annotated[str, typer.Argument(help="Of the dream.")]) -> None:
     """Take a dream back, and say what could not be."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         undone = chosen.manager(strata).undo_dream(id)
     chosen.show(undone, diff)
     refuse_if(bool(undone.left))
@@ -64,7 +64,7 @@ def listed(
 ) -> None:
     """Show the dreams that were applied last, the newest first."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).dreams(limit=limit)
     chosen.show(found, _list)
 

@@ -44,7 +44,7 @@ def erase(
         if said != name:
             typer.echo("memstrata: nothing was erased", err=True)
             refuse_if(True)
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         if by is None:
             made = chosen.manager(strata).erase()
         else:
@@ -57,7 +57,7 @@ def status(context: typer.Context, by: By = None, receipt: Receipt = None) -> No
     """Show how the last erasure stands, after trying to complete it."""
     chosen: Options = context.obj
     name = _subject(chosen, by)
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         if by is None:
             made = chosen.manager(strata).erasure()
         else:

@@ -30,7 +30,7 @@ def forget(
 ) -> None:
     """Delete memories with all their versions and keep them from being learned again."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         outcome = chosen.manager(strata).forget(
             id,
             key=key,

@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 def list_held(context: typer.Context, scope: _Scope = None) -> None:
     """Show what waits, oldest first, and why."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).held(scope=scope)
     chosen.show(found, _lines)
 
@@ -41,7 +41,7 @@ def list_held(context: typer.Context, scope: _Scope = None) -> None:
 def release(context: typer.Context, id: _Id, reason: _Why = "", scope: _Scope = None) -> None:
     """Store what waits, as far as policy lets it by now."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         outcome = chosen.manager(strata).release(id, reason=reason, scope=scope)
     chosen.show(outcome, render.outcome)
     refuse_if(not outcome.stored)
@@ -51,7 +51,7 @@ def release(context: typer.Context, id: _Id, reason: _Why = "", scope: _Scope = 
 def discard(context: typer.Context, id: _Id, reason: _Why = "", scope: _Scope = None) -> None:
     """Let go of what waits."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         outcome = chosen.manager(strata).discard(id, reason=reason, scope=scope)
     chosen.show(outcome, render.outcome)
     refuse_if("not_found" in outcome.reasons)

@@ -40,7 +40,7 @@ def adopt(
 ) -> None:
     """Code what was written before there was a key ring; run again, it goes on."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         report = strata.rekey(scopes=scope or None, adopt=True, accept=accept_changes)
     chosen.show(report, lambda made: render.fields(made.to_dict()))
 
@@ -49,7 +49,7 @@ def adopt(
 def rotate(context: typer.Context) -> None:
     """Bring everything under the first key of the ring; run again, it goes on."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         report = strata.rekey()
     chosen.show(report, lambda made: render.fields(made.to_dict()))
 
@@ -58,6 +58,6 @@ def rotate(context: typer.Context) -> None:
 def sweep(context: typer.Context) -> None:
     """Remove what an old copy has brought back of users whose keys were destroyed."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         swept = strata.sweep()
     chosen.show({"swept": swept}, render.fields)

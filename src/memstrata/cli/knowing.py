@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import memstrata
 from memstrata.cli.options import Options, refuse_if
 from memstrata.cli.render import NOTHING
 from memstrata.domain.knowledge import citation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from memstrata.blocking import Strata
     from memstrata.domain.knowledge import SourceReport
@@ -36,7 +36,7 @@ Folders = Annotated[
 def list_sources(context: typer.Context, folder: Folders = None) -> None:
     """Show the sources of documents, and what of them cannot be read; ends with 1 if one fails."""
     chosen: Options = context.obj
-    with _opened(chosen, folder) as strata:
+    with _opened(context, folder) as strata:
         found = chosen.manager(strata).knowledge(within_s=LONGEST_S)
     chosen.show(found, _of_sources)
     refuse_if(any(source.problem for source in found))
@@ -51,18 +51,23 @@ def search(
 ) -> None:
     """Show the passages that serve a query, each with where it stands."""
     chosen: Options = context.obj
-    with _opened(chosen, folder) as strata:
+    with _opened(context, folder) as strata:
         manager = chosen.manager(strata)
         manager.knowledge(within_s=LONGEST_S)
         found = manager.recall(query, layer="l3", limit=top_k)
     chosen.show(found, _of_passages)
 
 
-def _opened(chosen: Options, folders: Sequence[Path] | None) -> Strata:
-    settings = memstrata.Settings()
+def _opened(
+    context: typer.Context, folders: Sequence[Path] | None
+) -> AbstractContextManager[Strata]:
+    chosen: Options = context.obj
+    from memstrata.settings import Settings
+
+    settings = Settings()
     named = (*settings.knowledge, *(folders or ()))
     settings = settings.model_copy(update={"knowledge": named})
-    return memstrata.open(chosen.store, mode=chosen.mode, remote=chosen.remote, settings=settings)
+    return chosen.open(context, settings)
 
 
 def _of_sources(values: Sequence[SourceReport]) -> str:

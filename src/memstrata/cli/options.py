@@ -12,12 +12,31 @@ import typer
 
 import memstrata
 from memstrata.cli import render
-from memstrata.domain.errors import InvalidInput
+from memstrata.domain.errors import ConfigurationError, InvalidInput
 
 if TYPE_CHECKING:
     from memstrata.blocking import MemoryManager, Strata
+    from memstrata.settings import Settings
 
 DONE, REFUSED, BAD_USAGE = 0, 1, 2
+
+ON_NOTHING: dict[str, tuple[str, ...]] = {
+    "remember": (),
+    "capture": (),
+    "recall": (),
+    "digest": (),
+    "push": (),
+    "search": (),
+    "tool": (),
+    "scan": ("memories", "store_wide"),
+    "status": (),
+    "agent capture": (),
+    "agent answer": (),
+    "knowledge list": (),
+    "knowledge search": (),
+}
+"""The commands that have a meaning where nothing is stored before or after (incognito), each with
+the parameters with which it has none. Any other that opens a store is about what is stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +54,38 @@ class Options:
     mode: str | None = None
     remote: str | None = None
 
-    def open(self) -> AbstractContextManager[Strata]:
-        """Open the store."""
-        return memstrata.open(self.store, mode=self.mode, remote=self.remote)
+    def open(
+        self, context: typer.Context, settings: Settings | None = None
+    ) -> AbstractContextManager[Strata]:
+        """Open the store for a command; None reads the settings from the environment.
+
+        Raises:
+            ConfigurationError: See :meth:`require_store`.
+        """
+        settings = memstrata.Settings() if settings is None else settings
+        self.require_store(context, settings)
+        return memstrata.open(self.store, mode=self.mode, remote=self.remote, settings=settings)
+
+    def require_store(self, context: typer.Context, settings: Settings | None = None) -> None:
+        """Refuse a command that is about what is stored where nothing is: it would succeed on an
+        empty memory, and say so of a store that it has not touched.
+
+        Raises:
+            ConfigurationError: If the mode is incognito, by option or setting.
+        """
+        mode = self.mode
+        if mode is None:
+            mode = (memstrata.Settings() if settings is None else settings).mode
+        if mode not in ("incognito", "guest"):
+            return
+        verb = context.command_path.removeprefix(context.find_root().command_path).strip()
+        if verb in ON_NOTHING and not any(context.params[name] for name in ON_NOTHING[verb]):
+            return
+        told_by = "the setting mode, MEMSTRATA_MODE" if self.mode is None else "--mode"
+        raise ConfigurationError(
+            f"this {verb} is about what is stored, and in mode {mode} (by {told_by}) nothing is; "
+            "say --mode local before the verb to have it done to the store"
+        )
 
     def manager(self, strata: Strata) -> MemoryManager:
         """Return the verbs of the principal that the options name."""

@@ -50,7 +50,7 @@ def list_safety(
 ) -> None:
     """Show safety records, newest first; of one user with --user before the verb."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = strata.admin(by=by).safety_events(
             user=chosen.user, org=chosen.org or DEFAULT_ORG, kind=kind, since=since, limit=limit
         )
@@ -64,7 +64,7 @@ def purge_safety(
     """Remove safety records whose retention is over, or all; no way back."""
     chosen: Options = context.obj
     _ask(everything, yes, "safety record")
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         purged = strata.admin(by=by).purge_safety(everything=everything)
     chosen.show(purged, _purged)
 
@@ -79,7 +79,7 @@ def add_feedback(
 ) -> None:
     """Keep what was thought of an answer to the user, in the session that is named."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         record = chosen.manager(strata).feedback(label, source=source, score=score, comment=comment)
     chosen.show([record], _feedback)
 
@@ -94,7 +94,7 @@ def list_feedback(
 ) -> None:
     """Show feedback, newest first; that of one user with --user before the verb."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = strata.admin(by=by).feedback(
             user=chosen.user, org=chosen.org or DEFAULT_ORG, label=label, since=since, limit=limit
         )
@@ -108,7 +108,7 @@ def purge_feedback(
     """Remove feedback whose retention is over, or all; no way back."""
     chosen: Options = context.obj
     _ask(everything, yes, "piece of feedback")
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         purged = strata.admin(by=by).purge_feedback(everything=everything)
     chosen.show(purged, _purged)
 

@@ -26,7 +26,7 @@ def reindex(
     """Make index entries anew that another model or analyser made; answers stay as they are."""
     chosen: Options = context.obj
     with (
-        chosen.open() as strata,
+        chosen.open(context) as strata,
         typer.progressbar(length=1, label="reindexing", file=sys.stderr) as bar,
     ):
 

@@ -42,7 +42,7 @@ def scan(
     if sum((text is not None, file is not None, memories, store_wide)) != 1:
         raise InvalidInput("scan", "give one of a text, --file, --memories and --store-wide")
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         if store_wide:
             found = strata.admin(by="scan").scan(org=chosen.org)
         elif memories:

@@ -28,7 +28,7 @@ Name = Annotated[
 def list_sessions(context: typer.Context) -> None:
     """Show the sessions that have not ended."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).sessions()
     chosen.show(found, _sessions)
 
@@ -36,7 +36,7 @@ def list_sessions(context: typer.Context) -> None:
 def show(context: typer.Context, name: Name = None) -> None:
     """Show what was said in a session."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).session(name).entries()
     chosen.show(found, _entries)
 
@@ -50,7 +50,7 @@ def add(
 ) -> None:
     """Append a turn to the session that --session names."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         added = chosen.manager(strata).session().add(role, text, speaker=speaker, at=at)
     chosen.show(added, _added)
 
@@ -62,7 +62,7 @@ def search(
 ) -> None:
     """Show what of the session that --session names serves a query."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         found = chosen.manager(strata).session().search(query, limit=limit)
     chosen.show(found, render.recall)
 
@@ -78,7 +78,7 @@ def end(
     chosen: Options = context.obj
     if due and name is not None:
         raise typer.BadParameter("--due ends those of every owner; leave out the name")
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         if due:
             reports = strata.end_due_sessions()
             chosen.show(reports, render.sessions_ended)
@@ -102,7 +102,7 @@ def import_session(
     from memstrata.cli.importing import import_turns, read_turns
 
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         manager = chosen.manager(strata)
         read = read_turns(manager, file)
         turns = import_turns(manager, read)

@@ -16,7 +16,7 @@ def usage(
 ) -> None:
     """Show what language models and embedders have cost by day, and the ceilings in force."""
     chosen: Options = context.obj
-    with chosen.open() as strata:
+    with chosen.open(context) as strata:
         report = chosen.manager(strata).usage(days=days)
     chosen.show(report, _lines)
 

@@ -52,8 +52,8 @@ def sync(
     """
     if context.invoked_subcommand is not None:
         return
-    chosen = _synced(context.obj)
-    with chosen.open() as strata:
+    chosen = _synced(context)
+    with chosen.open(context) as strata:
         _follow(chosen, strata)
         if once:
             _show(chosen, strata.sync(scopes=_named(chosen, scope), full=full))
@@ -64,15 +64,17 @@ def sync(
 @sync_app.command()
 def status(context: typer.Context) -> None:
     """Say what the remote has not seen, without asking it."""
-    chosen = _synced(context.obj)
-    with chosen.open() as strata:
+    chosen = _synced(context)
+    with chosen.open(context) as strata:
         _follow(chosen, strata)
         found = strata.sync_status()
     chosen.show(found, _standing)
 
 
-def _synced(chosen: Options) -> Options:
+def _synced(context: typer.Context) -> Options:
     """Return the options with the one mode that these verbs are for."""
+    chosen: Options = context.obj
+    chosen.require_store(context)
     return replace(chosen, mode="synced")
 
 

@@ -1,0 +1,166 @@
+"""No command reports success about a store that incognito has left alone (MO-1)."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import memstrata
+from memstrata.cli.app import app
+from memstrata.cli.options import BAD_USAGE, DONE
+
+OF_THEIR_OWN = {"bench", "db init", "demo", "erase verify", "keys new", "policy check"}
+"""Those that open no store, or one that they name themselves, whatever the mode is."""
+
+GO_ON = {
+    "agent answer",
+    "agent capture",
+    "capture",
+    "digest",
+    "knowledge list",
+    "knowledge search",
+    "push",
+    "recall",
+    "remember",
+    "search",
+    "status",
+    "tool",
+}
+"""Those of the others that are of use in memory alone; so is ``scan``, of a text."""
+
+NEEDED = {
+    "consent recall": ["off"],
+    "consent refuse": ["--key", "drink"],
+    "consent allow": ["--key", "drink"],
+    "erase": ["--yes", "--receipt", "{tmp}/receipt.json"],
+    "backup": ["--to", "{tmp}/backups"],
+    "export": ["{tmp}/export.jsonl"],
+    "forget": ["--key", "drink"],
+    "migrate": ["--from", "{store}", "--to", "{tmp}/other.db"],
+    "policy dry-run": ["{tmp}/policy.yaml"],
+    "replay": ["{tmp}/given.json"],
+    "restore": ["{tmp}/given.jsonl"],
+    "scan": ["--memories"],
+    "session add": ["user", "Hello"],
+    "session import": ["{tmp}/turns.jsonl"],
+    "sync": ["--once"],
+    "verify": ["An answer", "{tmp}/given.json"],
+}
+"""What a command needs to come as far as its store, where any words would not do."""
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Return every command by its words; groups that do something themselves are among them."""
+    groups: list[tuple[str, Any]] = [("", typer.main.get_command(app))]
+    while groups:
+        name, group = groups.pop()
+        if name and group.invoke_without_command:
+            yield name, group
+        for word, command in group.commands.items():
+            below = f"{name} {word}".strip()
+            if hasattr(command, "commands"):
+                groups.append((below, command))
+            else:
+                yield below, command
+
+
+COMMANDS = dict(commands())
+
+
+def words_of(verb: str, **places: Path) -> list[str]:
+    """Return a command line that would be done on an open store."""
+    given = NEEDED.get(verb)
+    if given is None:
+        given = []
+        for parameter in COMMANDS[verb].params:
+            if parameter.required:
+                option = parameter.opts if parameter.param_type_name == "option" else []
+                given += [*option[:1], "x"]
+    return [*verb.split(), *(word.format(**places) for word in given)]
+
+
+Invoke = Callable[..., Any]
+
+
+@pytest.fixture
+def on_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """A store with a memory in it, and what files a command may want; runs a command over it."""
+    store = tmp_path / "m.db"
+    with memstrata.open(store, mode="local") as strata:
+        memory = strata.manager(user="ana")
+        memory.remember("Prefers tea", key="drink")
+        memory.export(tmp_path / "given.jsonl")
+        receipt = memory.digest("tea").receipt
+    (tmp_path / "given.json").write_text(json.dumps(receipt.to_dict()))
+    (tmp_path / "turns.jsonl").write_text('{"speaker": "Ana", "text": "Hello", "session_id": "s"}')
+    (tmp_path / "policy.yaml").write_text("{}")
+    monkeypatch.setenv("MEMSTRATA_REMOTE", str(tmp_path / "remote.db"))
+
+    def invoke(verb: str, *before: str) -> Any:
+        stood = {path: path.read_bytes() for path in tmp_path.iterdir()}
+        words = words_of(verb, tmp=tmp_path, store=store)
+        named = ["--user", "ana", "--session", "s"] if verb != "migrate" else []
+        done = CliRunner().invoke(app, [*before, *named, *words])
+        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == stood
+        return done
+
+    return invoke
+
+
+@pytest.mark.parametrize("verb", sorted(COMMANDS.keys() - OF_THEIR_OWN))
+def test_no_command_succeeds_for_a_store_that_is_left_alone(
+    on_store: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    store = str(tmp_path / "m.db")
+    asked = on_store(verb, "--mode", "guest", "--store", store)
+    monkeypatch.setenv("MEMSTRATA_MODE", "incognito")
+    named = on_store(verb, "--store", store)
+    monkeypatch.setenv("MEMSTRATA_STORE", store)
+    by_settings = on_store(verb)
+
+    # Whoever names a store where incognito is only set has that store in mind: nothing goes on.
+    assert named.exit_code == BAD_USAGE, named.output
+    assert "MEMSTRATA_MODE" in named.stderr
+    assert "--mode local" in named.stderr
+    # Who asked for incognito, or named no store, has what is of use in memory alone.
+    for done in (asked, by_settings):
+        assert (done.exit_code == DONE) == (verb in GO_ON), done.output
+        assert ("about what is stored" in done.stderr) == (verb not in GO_ON)
+        assert (done.exit_code == BAD_USAGE) == (verb not in GO_ON)
+
+
+def test_a_text_is_scanned_without_a_store() -> None:
+    done = CliRunner().invoke(app, ["--mode", "incognito", "--user", "ana", "scan", "Prefers tea"])
+
+    assert (done.exit_code, done.stdout) == (DONE, "nothing found\n")
+
+
+def test_a_receipt_is_checked_beside_the_store_that_is_named(
+    cli: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receipt = str(tmp_path / "receipt.json")
+    cli("remember", "Prefers tea")
+    assert cli("erase", "--yes", "--receipt", receipt).returncode == DONE
+    monkeypatch.setenv("MEMSTRATA_MODE", "incognito")
+
+    checked = cli("--json", "erase", "verify", receipt)
+
+    assert checked.returncode == DONE, checked.stderr
+    assert "seal" in json.loads(checked.stdout)["checked"]
+
+
+@pytest.mark.parametrize("mode", ["incognito", "synced"])
+def test_the_demo_plays_over_a_file_of_its_own_in_every_mode(
+    monkeypatch: pytest.MonkeyPatch, mode: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEMSTRATA_MODE", mode)
+
+    done = CliRunner().invoke(app, ["demo"])
+
+    assert done.exit_code == DONE, done.output
+    assert "update_channel = email" in done.output
+    assert "nothing found" not in done.output
