@@ -419,9 +419,8 @@ class Writer:
         turn.
         """
         home = self._principal.home.owner
-        if home == owner:
-            return NO_REFUSALS
-        return refusals_of(await self._services.store.consents(home))
+        own = home == owner
+        return NO_REFUSALS if own else refusals_of(await self._services.store.consents(home))
 
     def _prepare(self, texts: Sequence[str], *, bare: bool) -> Prepared:
         distinct = list(dict.fromkeys(texts))
