@@ -11,6 +11,7 @@ import selectors
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future
+from contextlib import ExitStack
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -91,11 +92,10 @@ class SharedLoop:
     def _hand_over(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         with self._lock:
             self._check_open(work)
-            try:
+            with ExitStack() as undo:
+                undo.callback(work.close)
                 self._have_thread()
-            except BaseException:
-                work.close()
-                raise
+                undo.pop_all()
             waiting = asyncio.run_coroutine_threadsafe(work, self._loop)
             self._expect(waiting)
         return waiting
