@@ -201,16 +201,21 @@ def test_who_begins_anew_after_it_died_has_its_minute_again(
     assert one.note("Mine") == 1
 
 
+def taken_away(ana: MemoryManager, how: str) -> None:
+    """End the session of a run, or erase its user, under its feet."""
+    if how == "session":
+        ana.session("one").end()
+    else:
+        ana.erase()
+
+
 @pytest.mark.parametrize("how", ["session", "erase"])
 def test_who_goes_on_after_its_session_ended_is_told_and_asks_again(
     ana: MemoryManager, how: str
 ) -> None:
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
-    if how == "session":
-        ana.session("one").end()
-    else:
-        ana.erase()
+    taken_away(ana, how)
     two = within(ana, "two").task("Upgrade again", name="up")
     two.start()
 
@@ -231,10 +236,7 @@ def test_who_goes_on_after_its_session_ended_has_the_name_again(
 ) -> None:
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
-    if how == "session":
-        ana.session("one").end()
-    else:
-        ana.erase()
+    taken_away(ana, how)
 
     one.note("Still here")
 
