@@ -47,13 +47,19 @@ class SqliteStore(SqliteBackups):
 
     @cached_property
     def _heads(self) -> Heads:
-        return Heads()
+        return Heads(self._index)
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
+        self._check_usable()
         digests = [self._owners.of(owner).digest for owner in owners]
-        with self._reading(is_transaction=len(digests) > rows_of.OWNERS_AT_ONCE) as connection:
-            return self._heads.fetch(connection, digests)
+
+        def fetch() -> tuple[Head | None, ...]:
+            is_long = len(digests) > rows_of.OWNERS_AT_ONCE
+            with self._reading(is_transaction=is_long) as connection:
+                return rows_of.fetch_heads(connection, digests)
+
+        return self._heads.of(digests, fetch)
 
     async def snapshot(self, owner: Scope, *, since: Head | None = None) -> Snapshot:
         """See the port."""

@@ -26,10 +26,6 @@ SELECT owner FROM events UNION SELECT owner FROM memories EXCEPT SELECT owner FR
 SELECT incarnation, epoch, revision, last_known_at, head_seq, head_mac FROM owners
 WHERE owner = :owner;
 
--- name: version
--- Another number for this connection whenever anybody has committed.
-PRAGMA data_version;
-
 -- name: heads
 -- A user, its org and the root are three.
 SELECT owner, incarnation, epoch, revision, last_known_at, head_seq FROM owners
