@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import apsw
 
 from memstrata.adapters.sqlite_errors import Translating
-from memstrata.adapters.sqlite_heads import watched
+from memstrata.adapters.sqlite_heads import Heads, watched
 from memstrata.adapters.sqlite_log import empty_log, is_written
 from memstrata.adapters.sqlite_opening import Opening
 from memstrata.adapters.sqlite_schema import (
@@ -123,7 +123,7 @@ class SqliteFile:
         busy_timeout_s: float,
         inline: bool,
         opening: Opening,
-        index: int | None,
+        heads: Heads,
     ) -> None:
         """For :meth:`open`."""
         inline_too = {Capability.INLINE} if inline else set()
@@ -134,7 +134,7 @@ class SqliteFile:
         self._path = path
         self._writer = writer
         self._turns = turns
-        self._index = index
+        self._heads = heads
         self._busy_timeout_s = busy_timeout_s
         self._thread = None if inline else ThreadPoolExecutor(1, "memstrata-writer")
         self._readers = None if inline else ThreadPoolExecutor(IDLE_READERS, "memstrata-reader")
@@ -209,9 +209,9 @@ class SqliteFile:
                         check_ring(writer)
                     if has_log:
                         empty_log(writer, busy_timeout_s)
-                    index = watched(file, turns)
+                    heads = Heads(watched(file, turns))
                 undo.pop_all()
-        how: dict[str, Any] = {"busy_timeout_s": busy_timeout_s, "inline": inline, "index": index}
+        how: dict[str, Any] = {"busy_timeout_s": busy_timeout_s, "inline": inline, "heads": heads}
         return cls(file, writer, turns, secrets, opening=opening, **how)
 
     async def close(self) -> None:

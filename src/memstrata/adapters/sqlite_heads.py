@@ -29,7 +29,7 @@ def watched(database: Path, turns: Turnstile) -> int | None:
     file is not promised to show at once what is written to a mapping of it.
 
     Args:
-        database: Open in WAL mode.
+        database: Open in WAL mode, and read from since it is.
         turns: Its own.
 
     Raises:

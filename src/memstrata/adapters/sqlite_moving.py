@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import apsw
 
 from memstrata.adapters.sqlite_file import ARRIVING, SqliteFile, arrival_in
+from memstrata.adapters.sqlite_heads import Heads, watched
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_columns import LIVE
 from memstrata.adapters.store_owners import Owners, Secrets
@@ -97,7 +98,8 @@ class SqliteMoves(SqliteFile):
 
     @contextmanager
     def _alone(self) -> Iterator[apsw.Connection]:
-        """Make sure that no other connection to the file is open, in this process or another.
+        """Make sure, under the turn, that no other connection to the file is open, in this process
+        or another.
 
         Each holds a lock on a file with a write-ahead log for as long as it lives, and that log
         can be given up only by who is alone.
@@ -114,6 +116,9 @@ class SqliteMoves(SqliteFile):
         finally:
             self._writer.pragma("journal_mode", "wal")
             self._writer.set_busy_timeout(int(self._busy_timeout_s * 1000))
+        # The log and its index begin anew with whatever is read next.
+        self._writer.pragma("schema_version")
+        self._heads = Heads(watched(self._path, self._turns))
         yield self._writer
 
     def _check_empty(self, connection: apsw.Connection) -> None:

@@ -1,7 +1,6 @@
 """The embedded store: memories of all owners in one SQLite file, nothing to run."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from memstrata.adapters import sqlite_rows as rows_of
@@ -9,7 +8,6 @@ from memstrata.adapters.residue import Needles
 from memstrata.adapters.sqlite_backups import SqliteBackups
 from memstrata.adapters.sqlite_change import write_change, write_journal, write_renewed
 from memstrata.adapters.sqlite_erasure import Files, has_residue, purged
-from memstrata.adapters.sqlite_heads import Heads
 from memstrata.adapters.sqlite_log import empty_log
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_owners import Owner
@@ -44,10 +42,6 @@ class SqliteStore(SqliteBackups):
     """A :class:`~memstrata.ports.MovableStore` in one file; see
     :class:`~memstrata.adapters.sqlite_file.SqliteFile`.
     """
-
-    @cached_property
-    def _heads(self) -> Heads:
-        return Heads(self._index)
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
