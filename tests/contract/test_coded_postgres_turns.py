@@ -65,11 +65,11 @@ def waits(monkeypatch):
         ahead.extend(name for name, _ in statements)
         send(line, *statements)
 
-    async def running(line, *statements, timeout_s, pausing=False):
+    async def running(line, *statements, timeout_s, **how):
         sent = list(statements)
         waited.append([*ahead, *(name for name, _ in sent)])
         ahead.clear()
-        return await run(line, *sent, timeout_s=timeout_s, pausing=pausing)
+        return await run(line, *sent, timeout_s=timeout_s, **how)
 
     monkeypatch.setattr(Line, "send", sending)
     monkeypatch.setattr(Line, "run", running)

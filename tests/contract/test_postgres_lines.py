@@ -11,7 +11,7 @@ from memstrata.testing.store_contract import MemoryStoreContract, drive
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters import postgres_answers, postgres_pool
+from memstrata.adapters import postgres_answers
 from memstrata.adapters.postgres_answers import Nearness
 from memstrata.adapters.store_postgres import PostgresStore
 
@@ -48,7 +48,7 @@ def test_a_long_answer_is_the_same_in_pieces(store, monkeypatch, over):
 
     rows = drive(store, store.snapshot(ALICE)).rows
     page = drive(store, store.rows(ALICE))
-    monkeypatch.setattr(postgres_pool, "LONG", frozenset())
+    monkeypatch.setattr(postgres_answers, "_HAS_PIECES", False)
 
     assert len(rows) == many
     assert drive(store, store.snapshot(ALICE)).rows == rows

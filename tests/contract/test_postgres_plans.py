@@ -81,6 +81,7 @@ def explained(postgres, database, name, given):
     "name",
     [
         "live_rows",
+        "live_entries",
         "rows_page",
         "rows_as_of",
         "rows_of_ids",

@@ -58,10 +58,10 @@ def waits(monkeypatch):
         ahead.extend(name for name, _ in statements)
         send(line, *statements)
 
-    async def running(line, *statements, timeout_s):
+    async def running(line, *statements, timeout_s, **how):
         waited.append([*ahead, *(name for name, _ in statements)])
         ahead.clear()
-        return await run(line, *statements, timeout_s=timeout_s)
+        return await run(line, *statements, timeout_s=timeout_s, **how)
 
     monkeypatch.setattr(Line, "send", sending)
     monkeypatch.setattr(Line, "run", running)

@@ -6,8 +6,10 @@ import pytest
 
 from memstrata.domain.change import Committed, Head, Snapshot, StoredRow
 from memstrata.domain.codec import encode_body, encode_state
+from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.value import to_us
+from memstrata.language.analyser import term_id
 from memstrata.retrieval.indexer import Indexer
 from memstrata.retrieval.owner_index import SMALL_OWNER, OwnerIndex
 from memstrata.retrieval.segment import Segment
@@ -179,3 +181,35 @@ def test_where_terms_stand_is_the_same_however_much_was_looked_up_before(
     assert [places.tolist(), counts.tolist()] == fresh
     assert df == [2, 2, 2, 1, 0]
     assert segment.postings(())[2] == []
+
+
+def test_terms_whose_ids_end_alike_are_told_apart(index: OwnerIndex) -> None:
+    ends: dict[int, str] = {}
+    for term in map("w{}x".format, range(5000)):
+        other = ends.setdefault(term_id(term) % 2**16, term)
+        if other != term:
+            break
+    texts = (f"{term} and {other}", other, f"{term} {term}", "neither")
+    rows = [row(memory, n) for n, memory in enumerate(map(Samples().memory, texts), start=1)]
+    index.refresh(delta(4, *rows, complete=True))
+    (segment,) = index.freeze().segments
+
+    places, counts, df = segment.postings((term_id(term), term_id(other)))
+
+    assert (places.tolist(), counts.tolist(), df) == ([0, 2, 0, 1], [1, 2, 1, 1], [2, 2])
+    assert segment.holds((term_id(other),))
+
+
+def test_what_the_store_has_not_looked_at_is_looked_at(index: OwnerIndex, memory: Memory) -> None:
+    sound = row(memory, 1)
+    read = delta(1, sound._replace(entry=sound.entry[:-1] + b"?"), complete=True)
+
+    index.refresh(replace(read, checked=True))
+    trusted = [*index.stale]
+    index.refresh(replace(read, head=head(2)))
+
+    assert (trusted, [*index.stale]) == ([], [memory.id])
+    assert index.freeze().segments[0].rows[0].entry == sound.entry
+    state = sound.state[:-1] + bytes([sound.state[-1] ^ 1])
+    with pytest.raises(StoreCorrupt):
+        index.refresh(delta(3, sound._replace(state=state), complete=True))

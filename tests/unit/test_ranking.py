@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.entry import quantise
 from memstrata.retrieval.fusion import Fusion, FusionMode
 from memstrata.retrieval.indexer import Indexer
+from memstrata.retrieval.pool import EXACT_ROWS, Part, Pool
 from memstrata.retrieval.scoring import z_scores
 from memstrata.settings import Settings
 from memstrata.strata import AsyncStrata
@@ -321,3 +324,17 @@ def test_a_store_that_does_not_answer_degrades_recall_to_what_is_warm() -> None:
     assert recall[0].memory.content == "the cat is called Misha"
     with pytest.raises(memstrata.StoreUnavailable):
         Strata(AsyncStrata(services)).manager(user="nobody-warm").recall("cat")
+
+
+@pytest.mark.parametrize("rows", [3, EXACT_ROWS, EXACT_ROWS + 10_000])
+def test_the_sum_of_vectors_is_exact_however_many_there_are(rows: int) -> None:
+    vectors = np.full((rows, 2), -128, np.float32)
+    vectors[0] = -1, 2
+    segment: Any = SimpleNamespace(vectors=vectors)
+    everywhere = np.arange(rows)
+    pool: Any = SimpleNamespace(parts=[Part(segment, everywhere, everywhere, is_whole=True)])
+
+    summed = Pool.vector_sum(pool)
+
+    assert summed.dtype == np.float64
+    assert summed.tolist() == [-128 * (rows - 1) - 1, -128 * (rows - 1) + 2]

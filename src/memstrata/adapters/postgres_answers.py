@@ -7,7 +7,7 @@ millisecond waits for it in place; who is not, or whose server is farther away, 
 
 import select
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeAlias
 
 import psycopg
@@ -19,6 +19,10 @@ from psycopg.pq.abc import PGconn, PGresult
 from psycopg.waiting import Ready, Wait
 
 Row: TypeAlias = tuple[Any, ...]
+
+Take: TypeAlias = Callable[[list[Row]], list[Any]]
+"""Takes in some of the rows of a long answer, while the server goes on, and returns what is left
+of them to be returned with the others."""
 
 IN_PLACE_MS = 1
 """Longest wait without asking the event loop, milliseconds; the least that ``poll`` knows. Ranking
@@ -89,11 +93,11 @@ class Answers:
         if not self._is_there:
             raise psycopg.OperationalError("the connection ended before the answer")
 
-    def read(self, groups: Sequence[Sequence[bool]], *, piped: bool) -> Waiting:
+    def read(self, groups: Sequence[Sequence[Take | None]], *, piped: bool) -> Waiting:
         """Return the rows of each statement; driven as the driver drives its own generators.
 
         Args:
-            groups: Of each statement, whether its rows are many.
+            groups: Of each statement whose rows are many, what takes them in; None of others.
             piped: Whether each group was sent as a pipeline, which ends with a sync.
 
         Raises:
@@ -104,11 +108,11 @@ class Answers:
             if (yield Wait.RW) in (Ready.R, Ready.RW):
                 self._pgconn.consume_input()
         found: list[list[Row]] = []
-        for are_long in groups:
-            for is_long in are_long:
-                if is_long and _HAS_PIECES and self._is_there and self._refused is None:
+        for takes in groups:
+            for take in takes:
+                if take and _HAS_PIECES and self._is_there and self._refused is None:
                     self._pgconn.set_chunked_rows_mode(PIECE)
-                found.append((yield from self._rows()))
+                found.append((yield from self._rows(take or _as_they_are)))
             if piped:
                 yield from self._synced()
         return found
@@ -128,7 +132,7 @@ class Answers:
     def _is_there(self) -> bool:
         return self._pgconn.status == ConnStatus.OK
 
-    def _rows(self) -> Generator[Wait, Ready | int, list[Row]]:
+    def _rows(self, take: Take) -> Generator[Wait, Ready | int, list[Row]]:
         """Return the rows of one statement; none where it calls what returns nothing."""
         rows: list[Row] = []
         reader: abc.Transformer | None = None
@@ -139,7 +143,7 @@ class Answers:
                 is_first = reader is None
                 reader = reader or Transformer()
                 reader.set_pgresult(result, set_loaders=is_first)
-                rows += reader.load_rows(0, result.ntuples, tuple)
+                rows += take(reader.load_rows(0, result.ntuples, tuple))
         return rows
 
     def _result(self) -> Generator[Wait, Ready | int, PGresult | None]:
@@ -165,3 +169,7 @@ class Answers:
         if not self._has_begun:
             self._has_begun = True
             self._nearness.note(time.monotonic() - self._sent_at)
+
+
+def _as_they_are(rows: list[Row]) -> list[Row]:
+    return rows

@@ -89,6 +89,7 @@ def _reads() -> dict[str, Reading]:
                 SealedCell(10, "index_rows.entry", (7,)),
             )
         ),
+        "live_entries": _one(1, "index_rows.entry", 0),
         "states_of": _one(1, _STATE, "id", 0, 2),
         "contents": Reading(
             (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memstrata.adapters import postgres_rows as meaning
@@ -10,7 +10,7 @@ from memstrata.adapters.postgres_pool import Line, Row, Statement
 from memstrata.adapters.postgres_recoding import looked_through
 from memstrata.adapters.store_carrying import Cells
 from memstrata.adapters.store_coded import Reader, Stood
-from memstrata.adapters.store_columns import GIVEN_WAY, LIVE
+from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, sort_by_revision
 from memstrata.adapters.store_keeper import Keeper
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_postgres import PostgresStore
@@ -58,8 +58,8 @@ class Look(NamedTuple):
         with all of its rows.
         """
         named = {"owner": self.owner.name}
-        rows, bound = meaning.rows_since(self.owner.name, self.since)
-        sent: list[Statement] = [("coded_head", named), (f"coded_{rows}", bound)]
+        *entries, (rows, bound) = meaning.rows_since(self.owner.name, self.since)
+        sent: list[Statement] = [("coded_head", named), *entries, (f"coded_{rows}", bound)]
         if self.is_whole:
             sent.append(("codes", {**named, **(LIVE if self.since is None else ALL_STATUSES)}))
         if self.since is None:
@@ -246,7 +246,11 @@ class CodedReads(PostgresStore):
         what was known of the set has been let go of between the question and the answer.
         """
         reader = self._keeper.reader(look.owner, stood.codes)
-        stored, marks = reader.current(found[0])
+        rows: Iterable[Row] = found[0]
+        if look.since is None:
+            entries, rows, *_ = found
+            found, rows = found[1:], zip(*meaning.together(rows, dict(entries)), strict=True)
+        stored, marks = reader.current(rows)
         if look.is_whole:
             marks |= reader.standing(found[1])
         since = None if look.is_whole else look.since
@@ -254,7 +258,7 @@ class CodedReads(PostgresStore):
             return None
         if look.since is not None:
             return Snapshot(head=stood.head, complete=False, rows=tuple(stored))
-        stored.sort(key=lambda row: (row.revision, row.id))
+        sort_by_revision(stored)
         consents = meaning.consents_in(found[2])
         return Snapshot(head=stood.head, complete=True, rows=tuple(stored), **consents)
 

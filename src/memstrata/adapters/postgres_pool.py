@@ -13,6 +13,7 @@ import asyncio
 import select
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from itertools import starmap, zip_longest
 from typing import Any, TypeAlias
 
 import psycopg
@@ -21,6 +22,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from memstrata.adapters.postgres_answers import Nearness
 from memstrata.adapters.postgres_answers import Row as Row
+from memstrata.adapters.postgres_answers import Take as Take
 from memstrata.adapters.postgres_errors import Translating
 from memstrata.adapters.postgres_schema import SQL, Address, shut_down
 from memstrata.adapters.postgres_wire import Sent, Wire
@@ -43,7 +45,8 @@ KEEP_S = 60.0
 often enough for that, seldom enough to cost nothing."""
 
 _LONG = ("live_rows", "rows_as_of", "rows_page")
-LONG = frozenset({*_LONG, *(f"coded_{name}" for name in _LONG), "codes", "coded_states"})
+_CODED = (*(f"coded_{name}" for name in _LONG), "codes", "coded_states")
+LONG = frozenset({*_LONG, *_CODED, "live_entries"})
 """Statements whose rows are read while the server sends them: all of an owner's, or many."""
 
 
@@ -107,7 +110,11 @@ class Line:
         self._wire = Wire(connection, nearness)
 
     async def run(
-        self, *statements: Statement, timeout_s: float, pausing: bool = False
+        self,
+        *statements: Statement,
+        timeout_s: float,
+        pausing: bool = False,
+        takes: Sequence[Take | None] = (),
     ) -> list[list[Row]]:
         """Send statements in one go and return the rows of each.
 
@@ -115,13 +122,15 @@ class Line:
             statements: In their order; the first that fails ends all.
             timeout_s: Seconds after which the connection is given up.
             pausing: Whether to give others a turn when they are sent, answered or not.
+            takes: Of the first so many statements, what takes in their rows.
 
         Raises:
             StoreError: As the server says, or if it says nothing in time.
             ValueError: If a value does not fit.
         """
         with self._in_time(timeout_s), self._translating:
-            return await self._wire.run(map(self._sent, statements), pausing=pausing)
+            sent = starmap(self._sent, zip_longest(statements, takes))
+            return await self._wire.run(sent, pausing=pausing)
 
     def send(self, *statements: Statement) -> None:
         """Send statements and let the server begin. Their rows come first with the next
@@ -134,9 +143,11 @@ class Line:
         with self._translating:
             self._wire.send(map(self._sent, statements))
 
-    def _sent(self, statement: Statement) -> Sent:
+    def _sent(self, statement: Statement, take: Take | None = None) -> Sent:
         name, bound = statement
-        return SQL[name], None if bound is None else self._named | bound, name in LONG
+        if take is None and name in LONG:
+            take = list
+        return SQL[name], None if bound is None else self._named | bound, take
 
     @contextmanager
     def _in_time(self, timeout_s: float) -> Iterator[None]:
@@ -268,13 +279,27 @@ class Pool:
             (found,) = await line.run(asked, timeout_s=self.timeout_s, pausing=True)
             return found
 
-    async def view(self, readable: Sequence[str], *statements: Statement) -> list[list[Row]]:
-        """As :meth:`ask`, all statements seeing the same moment."""
+    async def view(
+        self,
+        readable: Sequence[str],
+        *statements: Statement,
+        takes: Sequence[Take | None] = (),
+    ) -> list[list[Row]]:
+        """As :meth:`ask`, all statements seeing the same moment.
+
+        Between question and answer whoever steps the call by hand may do something else.
+
+        Args:
+            readable: Digests of the owners that may be read.
+            statements: In their order.
+            takes: Of the first so many statements, what takes in their rows.
+        """
         bound = bind(readable, timeout_s=self.timeout_s)
         begin: Statement = ("begin_view", None)
         async with self.line() as line:
             sent = (begin, bound, *statements, ("commit", None))
-            return (await line.run(*sent, timeout_s=self.timeout_s))[2:-1]
+            how: Any = {"takes": (None, None, *takes), "pausing": True}
+            return (await line.run(*sent, timeout_s=self.timeout_s, **how))[2:-1]
 
     async def ask_as(self, role: str, *statements: Statement) -> list[list[Row]]:
         """Run reads as another role, in one round trip."""

@@ -19,7 +19,7 @@ from psycopg.pq import TransactionStatus
 from memstrata.adapters.postgres_answers import Nearness
 from memstrata.adapters.postgres_cells import READS, WRITES, Reading, Writing
 from memstrata.adapters.postgres_opening import Opening
-from memstrata.adapters.postgres_pool import Connection, Line, MakeLine, Row, Statement
+from memstrata.adapters.postgres_pool import Connection, Line, MakeLine, Row, Statement, Take
 from memstrata.adapters.postgres_schema import SQL, read_secrets
 from memstrata.adapters.sqlite_sealing import Sealing as SealingOfAFile
 from memstrata.adapters.store_cells import CODED, NAME, Cells, owner_in
@@ -80,9 +80,24 @@ class SealedLine(Line):
         self._unanswered: list[Statement] = []
 
     async def run(
-        self, *statements: Statement, timeout_s: float, pausing: bool = False
+        self,
+        *statements: Statement,
+        timeout_s: float,
+        pausing: bool = False,
+        takes: Sequence[Take | None] = (),
     ) -> list[list[Row]]:
-        """See :class:`~memstrata.adapters.postgres_pool.Line`."""
+        """See :class:`~memstrata.adapters.postgres_pool.Line`; rows are taken in when all are
+        opened: one that cannot be is told of when the answer is at its end.
+        """
+        found = await self._answered(statements, timeout_s, pausing=pausing)
+        for at, take in enumerate(takes, len(found) - len(statements)):
+            if take is not None:
+                found[at] = take(found[at])
+        return found
+
+    async def _answered(
+        self, statements: Sequence[Statement], timeout_s: float, *, pausing: bool
+    ) -> list[list[Row]]:
         if not any(name in _LOOKS for name, _ in statements):
             return await self._run(statements, timeout_s, pausing=pausing)
         is_one = self._is_idle and statements[0][0] not in ("begin", "begin_view")

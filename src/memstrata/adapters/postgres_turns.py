@@ -235,7 +235,7 @@ class PostgresTurns(PostgresMoves):
             more |= meaning.consents_in(*await line.run(told, timeout_s=self._turn_timeout_s))
         more["tombstoned"] = frozenset(marks[tag] for tag in banned or ())
         rows = [(id, revision, *row, None) for _, _, revision, _, _, _, _, id, *row in stood[1:]]
-        return meaning.snapshot_of(head, since, rows, more), mac
+        return meaning.snapshot_of(head, since, stored_rows(rows), more), mac
 
 
 async def decided(request: TurnRequest, decide: Decide, snapshot: Snapshot) -> Change | None:

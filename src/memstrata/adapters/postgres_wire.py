@@ -14,12 +14,12 @@ from psycopg.abc import Buffer
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ConnStatus, Format, PipelineStatus
 
-from memstrata.adapters.postgres_answers import Answers, Nearness, Row
+from memstrata.adapters.postgres_answers import Answers, Nearness, Row, Take
 from memstrata.adapters.postgres_values import KINDS, Kind
 from memstrata.adapters.sql import in_order
 
-Sent: TypeAlias = tuple[bytes, dict[str, Any] | None, bool]
-"""A statement, the values bound to it, and whether its rows are many."""
+Sent: TypeAlias = tuple[bytes, dict[str, Any] | None, Take | None]
+"""A statement, the values bound to it, and if its rows are many, what takes them in."""
 
 # A statement with its values, their types and formats, as libpq takes them.
 _Message: TypeAlias = tuple[
@@ -73,9 +73,9 @@ class Wire:
         self._connection = connection
         self._nearness = nearness
         self._pgconn = connection.pgconn
-        # What was sent and not answered: for each group that ends with a sync, whether the rows of
-        # its statements are many.
-        self._sent: list[Sequence[bool]] = []
+        # What was sent and not answered: for each group that ends with a sync, what takes in the
+        # rows of its statements.
+        self._sent: list[Sequence[Take | None]] = []
 
     async def run(self, statements: Iterable[Sent], *, pausing: bool = False) -> list[list[Row]]:
         """Send statements in one go and return the rows of each.
@@ -119,7 +119,7 @@ class Wire:
             self._pgconn.send_query_params(*message, Format.BINARY)
         if is_piped:
             self._pgconn.pipeline_sync()
-        self._sent.append([is_long for _, _, is_long in asked])
+        self._sent.append([take for _, _, take in asked])
 
     def end(self) -> None:
         """Make a connection whose last call was broken off fit for the next, if it can be.

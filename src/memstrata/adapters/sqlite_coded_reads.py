@@ -18,7 +18,7 @@ from memstrata.adapters.store_coded import (
     Stood,
     coded,
 )
-from memstrata.adapters.store_columns import GIVEN_WAY, LIVE
+from memstrata.adapters.store_columns import GIVEN_WAY, LIVE, sort_by_revision
 from memstrata.adapters.store_keeper import Keeper
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import is_storable
@@ -226,7 +226,7 @@ class CodedReads(SqliteStore):
         reader = self._keeper.reader(owner, stood.codes)
         if since is None or since[:2] != stood.head[:2]:
             rows, marks = reader.current(connection.execute(CODED["live_rows"], {**named, **LIVE}))
-            rows.sort(key=lambda row: (row.revision, row.id))
+            sort_by_revision(rows)
             marks |= reader.standing(connection.execute(SQL["codes"], {**named, **LIVE}))
             self._keeper.follow(owner, stood, marks, None)
             return True, rows

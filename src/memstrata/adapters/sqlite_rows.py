@@ -17,6 +17,7 @@ from memstrata.adapters.store_columns import (
     read_grants,
     read_steps,
     scope_named,
+    sort_by_revision,
     stored_rows,
 )
 from memstrata.adapters.store_rules import content_code, is_storable
@@ -47,7 +48,6 @@ OWNERS_AT_ONCE = 3
 
 _NO_OWNERS = (None,) * OWNERS_AT_ONCE
 
-_by_revision = itemgetter(1, 0)  # of StoredRow: revision, id
 _by_id = itemgetter(0)
 
 
@@ -91,7 +91,7 @@ def _snapshot(
                 f"{len(rows)} memories of an owner stand there, and {counted} were written; see "
                 "`memstrata audit verify`, then restore a backup",
             )
-        rows.sort(key=_by_revision)
+        sort_by_revision(rows)
         told = more() | {"consents": fetch_consents(connection, owner)}
         return Snapshot(head=head, complete=True, rows=tuple(rows), **told)
     rows = []

@@ -4,13 +4,14 @@ Reads are one round trip; what a write takes, :mod:`memstrata.adapters.postgres_
 docs/postgres.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
 from memstrata.adapters import postgres_rows as meaning
 from memstrata.adapters.postgres_backups import PostgresBackups
 from memstrata.adapters.postgres_change import add_edges, noted, renewed
 from memstrata.adapters.postgres_erasure import purge
-from memstrata.adapters.postgres_pool import Row, Statement, bind
+from memstrata.adapters.postgres_pool import Pool, Row, Statement, bind
 from memstrata.adapters.store_columns import (
     GIVEN_WAY,
     LIVE,
@@ -19,6 +20,7 @@ from memstrata.adapters.store_columns import (
     scope_named,
     stored_rows,
 )
+from memstrata.adapters.store_owners import KNOWN_OWNERS, Secrets
 from memstrata.adapters.store_rules import check_edges, owner_digest
 from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag
 from memstrata.domain.ceilings import Spent, decode_counts, encode_counts, spent_after
@@ -47,6 +49,15 @@ class PostgresStore(PostgresBackups):
     :class:`~memstrata.adapters.postgres_database.PostgresDatabase`.
     """
 
+    def __init__(
+        self, pool: Pool, secrets: Secrets, operator: str, *, busy_timeout_s: float
+    ) -> None:
+        """For :meth:`open`."""
+        super().__init__(pool, secrets, operator, busy_timeout_s=busy_timeout_s)
+        # Who had never been written when last asked for, by name: most orgs, behind each of their
+        # users. Only where they stand is asked then.
+        self._unwritten: set[str] = set()
+
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
         names = [self._owners.of(owner).name for owner in owners]
@@ -64,22 +75,34 @@ class PostgresStore(PostgresBackups):
         """See the port."""
         named = {self._owners.of(owner).name: since for owner, since in asked.items()}
         self._check_usable()
-        statements = [meaning.rows_since(name, since) for name, since in named.items()]
-        whole = [name for name, since in named.items() if since is None]
-        stood, *found = await self._pool.view(
-            [*named], ("heads", {"owners": [*named]}), *statements, *map(meaning.consents_of, whole)
+        looks = {
+            name: meaning.Look(name, since, is_new=since is None and name in self._unwritten)
+            for name, since in named.items()
+        }
+        stands: Statement = ("heads", {"owners": [*named]})
+        stood, *answers = await self._pool.view(
+            [*named],
+            stands,
+            *(statement for look in looks.values() for statement in look.statements),
+            takes=[None, *(take for look in looks.values() for take in look.takes)],
         )
         heads = {name: Head._make(columns) for name, *columns in stood}
-        follow = [meaning.may_follow(since, heads.get(name)) for name, since in named.items()]
-        if not all(follow):
-            sound = zip(asked.items(), follow, strict=True)
-            return await self.snapshots({o: since if fits else None for (o, since), fits in sound})
-        told = zip(named.items(), found, strict=False)
-        consents = dict(zip(whole, found[len(named) :], strict=True))
+        missed = {name for name, look in looks.items() if not look.follows(heads.get(name))}
+        self._note_unwritten(name for name in named if name not in heads)
+        if missed:
+            self._unwritten -= missed
+            pairs = zip(asked.items(), named, strict=True)
+            return await self.snapshots({o: None if n in missed else s for (o, s), n in pairs})
+        told = iter(answers)
         return tuple(
-            meaning.snapshot_of(heads.get(n), since, rows, meaning.consents_in(consents.get(n, ())))
-            for (n, since), rows in told
+            look.found(heads.get(name), [*islice(told, len(look.takes))])
+            for name, look in looks.items()
         )
+
+    def _note_unwritten(self, names: Iterable[str]) -> None:
+        if len(self._unwritten) >= KNOWN_OWNERS:
+            self._unwritten.clear()
+        self._unwritten.update(names)
 
     async def as_of(
         self, owner: Scope, known_at: int, *, superseded: bool = False

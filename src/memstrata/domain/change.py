@@ -221,6 +221,8 @@ class Snapshot:
             of them raises the epoch, so that changed rows go with the consents known before.
         held: What is held back, if asked for; by id.
         session_step: Where the session stands that was asked for, or None.
+        checked: Whether the store has looked at the check sums of all states and entries while it
+            read them, and found them right. Of other snapshots who uses the rows looks himself.
     """
 
     head: Head | None
@@ -236,6 +238,7 @@ class Snapshot:
     consents: tuple[Consent, ...] = ()
     held: tuple[HeldCandidate, ...] = ()
     session_step: SessionStep | None = None
+    checked: bool = field(default=False, compare=False)
 
 
 class NewState(NamedTuple):

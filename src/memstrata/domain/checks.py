@@ -5,7 +5,7 @@ They find accidents. Who edits a store makes them anew; codes under a key ring a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 from zlib import crc32
 
@@ -13,6 +13,13 @@ CHECK_BYTES: Final = 4
 
 _WHOLE: Final = 0x2144DF1C
 """What CRC-32 makes of any bytes with their own CRC-32 behind them: its residue (ISO 3309)."""
+
+_AGAIN: Final = (_WHOLE ^ 0x6DD90A9D).to_bytes(4, "little")
+"""What takes CRC-32 from its residue back to where it begins. The number is 0xFFFFFFFF exclusive or
+what takes its register from 0 to its first value, likewise by four bytes."""
+
+_AT_ONCE: Final = 4096
+"""How many are joined to be looked at; chosen: some megabytes of index entries."""
 
 _JSON = b'{"":"'
 _JSON_BYTES = len(_JSON) + 8 + len(b'",')
@@ -28,11 +35,21 @@ def is_whole(checked: bytes, of: str = "") -> bool:
     return crc32(checked, _seed(of)) == _WHOLE
 
 
-def are_whole(checked: Iterable[bytes], of: Iterable[str] | None = None) -> bool:
-    """Whether all of many are, without a step of Python's for each."""
-    if of is None:
-        return set(map(crc32, checked)) <= {_WHOLE}
-    return set(map(crc32, checked, map(crc32, map(str.encode, of)))) <= {_WHOLE}
+def are_whole(checked: Sequence[bytes], of: Sequence[str] | None = None) -> bool:
+    """Whether all of many are, in half the time that one by one takes.
+
+    They are one text to CRC-32, in which it begins anew before each: whatever is changed in one of
+    them shows at the end, and changes in two cancel each other out as seldom as two in one.
+    """
+    found, step = _WHOLE, 2 if of is None else 3
+    for first in range(0, len(checked), _AT_ONCE):
+        some = checked[first : first + _AT_ONCE]
+        parts = [_AGAIN] * (step * len(some))
+        if of is not None:
+            parts[1::step] = map(str.encode, of[first : first + _AT_ONCE])
+        parts[step - 1 :: step] = some
+        found = crc32(b"".join(parts), found)
+    return found == _WHOLE
 
 
 def json_with_check(text: bytes, of: str) -> bytes:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -47,6 +48,7 @@ since 1970 (0 for none), confidence, then the times updated, soft expiry, hard e
 valid_to in µs; 64 bytes. A JSON tail with tags and superseded_by follows where there are any, and
 a check sum (:mod:`memstrata.domain.checks`)."""
 
+_STATE_OF = itemgetter(StoredRow._fields.index("state"))
 _READ = 7  # place of the last read among those fields
 _ENDS = struct.Struct("<32xqq")  # soft and hard expiry only
 
@@ -213,7 +215,7 @@ def check_states(rows: Sequence[StoredRow]) -> None:
     Raises:
         StoreCorrupt: Naming the first memory whose state is not as it was written.
     """
-    if are_whole([row.state for row in rows]):
+    if are_whole(list(map(_STATE_OF, rows))):
         return
     for row in rows:
         try:

@@ -61,8 +61,7 @@ class Frozen(NamedTuple):
     selections: dict[Hashable, Any]
 
 
-_ID = itemgetter(StoredRow._fields.index("id"))
-_ENTRY = itemgetter(StoredRow._fields.index("entry"))
+_ID, _ENTRY = map(itemgetter, map(StoredRow._fields.index, ("id", "entry")))
 _RECIPE = itemgetter(slice(8))
 
 
@@ -125,7 +124,7 @@ class OwnerIndex:
                 return
             if snapshot.complete:
                 self._clear()
-                self._load(snapshot.rows)
+                self._load(snapshot.rows, checked=snapshot.checked)
                 self.refusals = refusals_of(snapshot.consents)
             else:
                 self.apply(snapshot.head, snapshot.rows)
@@ -168,14 +167,15 @@ class OwnerIndex:
             self._frozen = None
             self.head = head
 
-    def _load(self, rows: Sequence[StoredRow]) -> None:
-        check_states(rows)
-        entries = list(map(_ENTRY, rows))
+    def _load(self, rows: Sequence[StoredRow], *, checked: bool) -> None:
+        if not checked:
+            check_states(rows)
+        ids, entries = list(map(_ID, rows)), list(map(_ENTRY, rows))
+        self._rows = dict(zip(ids, rows, strict=True))
         # One look for all: they are seldom of different recipes, or damaged.
-        same = set(map(_RECIPE, entries)) <= {self._recipe} and are_whole(entries, map(_ID, rows))
-        old = [] if same else [row for row in rows if not self._is_made(row)]
-        self._rows = dict(zip(map(_ID, rows), rows, strict=True))
-        self._rows.update((row.id, row) for row in self._remade(old))
+        if set(map(_RECIPE, entries)) - {self._recipe} or not (checked or are_whole(entries, ids)):
+            old = [row for row in rows if not self._is_made(row)]
+            self._rows.update((row.id, row) for row in self._remade(old))
         self._tail_rows = dict(self._rows)
 
     def _remade(self, rows: Sequence[StoredRow]) -> list[StoredRow]:

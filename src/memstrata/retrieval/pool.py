@@ -38,6 +38,9 @@ Ints = NDArray[np.int64]
 MAX_SELECTIONS = 8
 """Selections that an owner keeps; chosen: a user with a few agents and purposes."""
 
+EXACT_ROWS = 2**24 // 128
+"""Rows of int8 components whose sums are whole numbers that float32 holds."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -417,7 +420,9 @@ def _dot(part: Part, query: NDArray[np.float32]) -> Floats:
 def _sum(part: Part) -> Floats:
     vectors = part.segment.vectors
     rows = vectors if part.is_whole else vectors[part.places]
-    return np.asarray(np.add.reduce(rows, axis=0, dtype=np.float64))
+    # Of so few rows sums are exact in float32 too, and take a third of the time.
+    wide = np.float32 if len(rows) <= EXACT_ROWS else np.float64
+    return np.asarray(np.add.reduce(rows, axis=0, dtype=wide), np.float64)
 
 
 def _seen(part: Part, places: Places, counts: Counts, df: list[int]) -> Postings:

@@ -129,15 +129,23 @@ FROM memstrata.heads(%(owners)s::text[], %(opening)s::text, %(lock)s::text);
 SELECT head_seq, head_mac FROM memstrata.owners WHERE owner = %(owner)s;
 
 -- name: live_rows
--- All rows of these three statuses. Sorted by the caller: a sort in here would carry the blobs.
--- A full join, which no nested loop can do: of an owner that statistics do not know the planner
--- expects one row, and would look through all entries again for each memory. The last condition
--- leaves out entries without a memory; said as `IS NOT NULL` it would make it a left join.
-SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from, NULL::bigint
-FROM (SELECT * FROM memstrata.memories WHERE owner = %(owner)s
-    AND status IN (%(live_1)s::smallint, %(live_2)s::smallint, %(live_3)s::smallint)) AS m
-FULL JOIN (SELECT * FROM memstrata.index_rows WHERE owner = %(owner)s) AS i ON i.id = m.id
-WHERE coalesce(m.id, '') <> '';
+-- All rows of these three statuses but for their entries, which come by themselves: a join would
+-- carry the blobs of one through a table of hashes, and the first row would wait for the last.
+-- Sorted by the caller: a sort in here would carry them too.
+SELECT m.id, m.revision, m.body, m.state, NULL::bytea, m.known_from, NULL::bigint
+FROM memstrata.memories AS m WHERE m.owner = %(owner)s
+    AND m.status IN (%(live_1)s::smallint, %(live_2)s::smallint, %(live_3)s::smallint);
+
+-- name: live_entries
+-- The entries of all rows but those of other statuses. A full join, which no nested loop can do: of
+-- an owner that statistics do not know the planner expects one row, and would look through all
+-- others again for each entry. Said as `IS NULL` the condition would make it another join.
+SELECT i.id, i.entry
+FROM (SELECT id, entry FROM memstrata.index_rows WHERE owner = %(owner)s) AS i
+FULL JOIN (SELECT id, true AS is_past FROM memstrata.memories WHERE owner = %(owner)s
+    AND status NOT IN (%(live_1)s::smallint, %(live_2)s::smallint, %(live_3)s::smallint)) AS m
+ON m.id = i.id
+WHERE NOT coalesce(m.is_past, false);
 
 -- name: changed_rows
 -- The open states begun after a revision are the rows changed since. What is looked up for each row
