@@ -21,9 +21,9 @@ from memstrata.manager.services import Services
 from memstrata.ports import Capability
 from memstrata.retrieval.owner_index import Frozen, OwnerIndex
 
-MANY_READ = 2000
-"""Rows out of which columns are built in about two milliseconds, measured: 1 µs a row. To read them
-from a store takes an event loop as long, and to hand them to a thread costs 0.4 ms."""
+MANY_READ = 1000
+"""Rows out of which columns are built in about a millisecond, measured: 1 µs a row. More work than
+that leaves the event loop; to hand it to a thread costs 0.4 ms."""
 
 VECTOR = "vector"
 """What is degraded where the query, or any memory that was read, is without its vector."""
