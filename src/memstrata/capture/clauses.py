@@ -99,6 +99,11 @@ class Reading:
     clauses: tuple[Clause, ...]
     notes: tuple[str, ...] = ()
 
+    @property
+    def repairs(self) -> bool:
+        """Whether any clause presents itself as a correction, of what may have been said before."""
+        return any(clause.repair is not Repair.NONE for clause in self.clauses)
+
 
 def read(text: str) -> Reading:
     """Cut a turn into clauses.
