@@ -154,7 +154,7 @@ class HotSessions:
         """See to it that one user has no more than the bound; what was used last stays."""
         most = self._rules.hot_entries_per_user
         with self._lock:
-            of_user = self._of_user.get(owner, {})
+            of_user = self._of_user.get(owner, OrderedDict())
             if len(of_user) * self._rules.hot_entries <= most:
                 return
             hot_ones = [*of_user.values()]
@@ -167,7 +167,7 @@ class HotSessions:
     def forget(self, owner: Scope, session: str | None = None) -> None:
         """Let go of a session, or of all of an owner."""
         with self._lock:
-            of_user = self._of_user.get(owner, {})
+            of_user = self._of_user.get(owner, OrderedDict())
             names = [name for name in of_user if session in (None, name)]
             dropped = [self._drop((owner, name)) for name in names]
         for hot in dropped:
