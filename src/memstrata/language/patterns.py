@@ -144,7 +144,8 @@ class Hints:
 
     def in_text(self, text: str) -> list[int]:
         """Return the places, in the list given, of the patterns that a text holds; unordered."""
-        return cast("list[int] | None", self._set.Match(text)) or []
+        # Its Match returns None where nothing matches.
+        return self._set.Match(text) or []
 
 
 def unnamed(pattern: str) -> str:
