@@ -12,6 +12,8 @@ import memstrata
 from memstrata.blocking import MemoryManager
 from memstrata.domain.session_end import EndedBy, SessionEndReport
 from memstrata.manager import sessions as sessions_module
+from memstrata.manager.extracting import BATCH
+from memstrata.manager.following import PAUSE_S
 from memstrata.testing import ManualClock
 from memstrata.wiring import assemble
 
@@ -284,16 +286,19 @@ class Followed:
     def __init__(self, world: Any) -> None:
         self.asked: list[str] = []
         self.failing = 0
+        self.left = 0
         self.meanwhile: Callable[[], object] = lambda: None
         world.strata.services.following.serve(self.catch_up)
 
-    async def catch_up(self, principal: Any, session: str) -> None:
+    async def catch_up(self, principal: Any, session: str) -> bool:
         self.asked.append(f"{principal.home.user}:{session}:{principal.session}")
         self.meanwhile()
         self.asked.append("done")
         if self.failing:
             self.failing -= 1
             raise memstrata.StoreUnavailable("m.db", "busy")
+        self.left = max(self.left - 1, 0)
+        return self.left > 0
 
 
 def test_what_was_said_is_looked_at_soon_after_and_not_before(
@@ -328,6 +333,55 @@ def test_what_is_said_while_a_log_is_looked_at_is_looked_at_afterwards(
     world.clock.advance(seconds=1)
 
     assert followed.asked == ["ana:s:s", "done"] * 2
+
+
+def test_a_long_log_is_looked_at_in_parts_with_a_pause_before_each(
+    world: Any, ana: MemoryManager
+) -> None:
+    followed = Followed(world)
+    followed.left = 3
+    ana.session("s").add("user", "One.")
+
+    world.clock.advance(seconds=1)
+    assert followed.asked == ["ana:s:s", "done"]
+    world.clock.advance(seconds=PAUSE_S)
+    world.clock.advance(seconds=PAUSE_S / 2)
+    assert followed.asked == ["ana:s:s", "done"] * 2
+    world.clock.advance(seconds=PAUSE_S / 2)
+    world.clock.advance(seconds=100)
+
+    assert followed.asked == ["ana:s:s", "done"] * 3
+
+
+def test_of_many_entries_some_are_looked_at_and_the_others_after_a_pause(
+    world: Any, ana: MemoryManager
+) -> None:
+    session = ana.session("s")
+    for n in range(BATCH):
+        session.add("user", f"Item {n}.")
+    session.add("user", "I live in Oslo.")
+
+    world.clock.advance(seconds=1)
+    before = [memory.content for memory in ana.list()]
+    world.clock.advance(seconds=PAUSE_S)
+
+    assert (before, [memory.content for memory in ana.list()]) == ([], ["Oslo"])
+
+
+def test_what_is_said_while_another_log_fails_does_not_wait_as_long_as_that(
+    world: Any, ana: MemoryManager
+) -> None:
+    followed = Followed(world)
+    followed.failing = 1
+    talk = ana.session("t").memory.principal
+    followed.meanwhile = lambda: world.strata.services.following.noticed(talk, "t")
+    ana.session("s").add("user", "One.")
+    world.clock.advance(seconds=1)
+    followed.meanwhile = lambda: None
+
+    world.clock.advance(seconds=1)
+
+    assert "ana:t:t" in followed.asked
 
 
 def test_what_failed_is_told_and_tried_again(world: Any, ana: MemoryManager) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 from capture_utterances import CONTROLLED, PASSING, RETRACTIONS, SHOULD, SHOULD_NOT, Says
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memstrata.capture import cues, instructions, statements
@@ -21,6 +21,7 @@ from memstrata.capture.rules import (
     examine,
     extract,
 )
+from memstrata.capture.sentences import Cues, at_start, find, plain_text
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.memory import Importance
 from memstrata.domain.scope import Scope
@@ -295,3 +296,16 @@ def test_the_same_turn_gives_the_same_candidates(text: str) -> None:
 @given(sentences, st.sampled_from(["> ", "Tom said: "]))
 def test_a_quoted_line_gives_nothing(text: str, prefix: str) -> None:
     assert found(prefix + '"' + text.replace('"', "").replace("\n", " ") + '"') == ()
+
+
+CUES = tuple(value for name, value in vars(cues).items() if name.isupper() and type(value) is str)
+ANYWHERE, AT_START = Cues(*CUES), Cues(*CUES, at_start=True)
+
+
+@settings(deadline=None)  # The first look compiles what is looked for.
+@given(st.one_of(speech, sentences))
+def test_cues_that_are_looked_for_together_are_those_that_are_there(text: str) -> None:
+    plain = plain_text(text)
+
+    assert sorted(ANYWHERE.told(plain)) == sorted(c for c in CUES if find(c, plain))
+    assert sorted(AT_START.told(plain)) == sorted(c for c in CUES if at_start(c, plain))

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from memstrata.domain.scope import Scope
 from memstrata.domain.session import Entry, EntryKind, Eviction, Logged, SessionRules
 from memstrata.session import HotSession, HotSessions
 from memstrata.testing.samples import ALICE, BOB
@@ -104,6 +105,33 @@ def test_what_was_derived_goes_with_the_session() -> None:
     sessions.forget(ALICE)
 
     assert (kept.derived, len(sessions)) == ({}, 0)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(("of", "of", "of", "settle", "forget", "end")),
+                  st.sampled_from((ALICE, BOB)), st.sampled_from("abcd")),
+        max_size=40,
+    )
+)  # fmt: skip
+def test_whoever_comes_and_goes_the_bounds_hold(steps: list[tuple[str, Scope, str]]) -> None:
+    rules = SessionRules(hot_entries=4, hot_entries_per_user=6, hot_sessions=3)
+    sessions, order = HotSessions(rules), list[tuple[Scope, str]]()
+    for step, owner, name in steps:
+        if step == "of":
+            sessions.of(owner, name).put(entries(0, 4), now=0)
+            order = [*(each for each in order if each != (owner, name)), (owner, name)][-3:]
+        elif step == "settle":
+            sessions.settle(owner)
+            held = [len(sessions.of(*each)) for each in order if each[0] == owner]
+            order.sort(key=lambda each: each[0] == owner)
+            assert sum(held) <= 6
+        else:
+            sessions.forget(owner, None if step == "forget" else name)
+            gone = (owner,) if step == "forget" else (owner, name)
+            order = [each for each in order if each[: len(gone)] != gone]
+
+        assert len(sessions) == len(order)
 
 
 @given(st.sampled_from(Eviction), st.lists(st.integers(0, 20), max_size=30), st.integers(0, 6))

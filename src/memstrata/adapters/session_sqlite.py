@@ -132,13 +132,9 @@ class SqliteSessionStore:
                 stood = connection.execute(SQL["entries"], asked)
                 standing = [SessionEntry._make(columns) for columns in stood]
             begin, new = next_number(length, observations, first, standing)
-            connection.executemany(
-                SQL["append_entry"],
-                (
-                    {**key, "number": number, **said._asdict()}
-                    for number, said in enumerate(new, start=length)
-                ),
-            )
+            for number, said in enumerate(new, start=length):
+                entry = {**key, "number": number, "at": said.at, "body": said.body}
+                connection.execute(SQL["append_entry"], entry)
             return begin
 
     def _drop(self, key: dict[str, Any], entries: int | None) -> bool:

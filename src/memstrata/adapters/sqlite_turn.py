@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -248,13 +248,15 @@ class Turnstile:
         return descriptor
 
     def _arrive(self, deadline: float) -> tuple[Place, int]:
-        with self._arrival, ExitStack() as undo:
+        with self._arrival:
             place = self._threads.stand()
-            undo.callback(self._threads.leave, place)
-            with self._translating:
-                while (ticket := self._line.draw()) is None:
-                    self._sleep(SHORTEST_SLEEP_S, deadline)
-            undo.pop_all()
+            try:
+                with self._translating:
+                    while (ticket := self._line.draw()) is None:
+                        self._sleep(SHORTEST_SLEEP_S, deadline)
+            except BaseException:
+                self._threads.leave(place)
+                raise
             return place, ticket
 
     def _sleep(self, wanted_s: float, deadline: float) -> None:

@@ -38,12 +38,15 @@ class Owner:
         scope: Who it is.
         digest: 16 bytes, for columns, codes and chains.
         tag: Makes its tags.
+        sessions: Of sessions, what each is found by and what its row says, as far as that is
+            remembered.
     """
 
     def __init__(self, scope: Scope, digest: bytes, tag: Tag) -> None:
         self.scope = scope
         self.digest = digest
         self.tag = tag
+        self.sessions: dict[str, tuple[bytes, bytes]] = {}
 
     @cached_property
     def name(self) -> str:

@@ -12,6 +12,9 @@ from memstrata.domain.errors import InvalidScope, StoreCorrupt
 from memstrata.domain.scope import Scope
 from memstrata.domain.session import SessionRecord
 
+KNOWN_SESSIONS = 8
+"""Sessions of an owner whose names are remembered; a talk has the same one all the time."""
+
 
 def session_key(owner: Owner, session: str) -> bytes:
     """Return what a session is found by.
@@ -19,14 +22,29 @@ def session_key(owner: Owner, session: str) -> bytes:
     Raises:
         ValueError: If its name has no UTF-8.
     """
-    if not is_storable(session):
-        raise ValueError(f"session {session!r} has a name that has no UTF-8")
-    return session_tag(owner.tag, session)
+    return _named(owner, session)[0]
 
 
 def session_body(owner: Owner, session: str) -> bytes:
-    """Return what a session's row says of whose it is and what it is called."""
-    return canonical_json({"owner": owner.scope.path, "session": session})
+    """Return what a session's row says of whose it is and what it is called.
+
+    Raises:
+        ValueError: As for :func:`session_key`.
+    """
+    return _named(owner, session)[1]
+
+
+def _named(owner: Owner, session: str) -> tuple[bytes, bytes]:
+    known = owner.sessions.get(session)
+    if known is None:
+        if not is_storable(session):
+            raise ValueError(f"session {session!r} has a name that has no UTF-8")
+        body = canonical_json({"owner": owner.scope.path, "session": session})
+        known = session_tag(owner.tag, session), body
+        if len(owner.sessions) >= KNOWN_SESSIONS:
+            owner.sessions.clear()
+        owner.sessions[session] = known
+    return known
 
 
 def read_sessions(

@@ -10,6 +10,7 @@ matching (typographic apostrophes, odd spaces) keeps its length.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from typing import NamedTuple
 from memstrata.capture import cues, lexicon
 from memstrata.capture.sentences import (
     TOO_LONG,
+    Cues,
     at_start,
     find,
     length_of,
@@ -98,6 +100,11 @@ class Reading:
 
     clauses: tuple[Clause, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def repairs(self) -> bool:
+        """Whether any clause presents itself as a correction, of what may have been said before."""
+        return any(clause.repair is not Repair.NONE for clause in self.clauses)
 
 
 def read(text: str) -> Reading:
@@ -194,12 +201,22 @@ def _note(lead: _Lead, name: str) -> None:
 
 # Clauses ----------------------------------------------------------------------------------------
 
+_DO_NOT = r"do not\b"
+_INTERROGATIVES = frozenset({cues.INTERROGATIVE, cues.WHEN_QUESTION})
+_OF_SENTENCES = Cues(cues.FICTION, cues.DURABLE_INSIDE, cues.PASSING)
+_OF_CLAUSES = Cues(
+    _DO_NOT, cues.ABOUT_ME, cues.ASK, cues.WHEN, cues.HYPOTHETICAL, cues.REPORTED,
+    *sorted(_INTERROGATIVES), at_start=True,
+)  # fmt: skip
+
 
 @dataclass(slots=True)
 class _Flow:
-    """What earlier clauses of a sentence mean for the next."""
+    """A sentence, where it begins in the turn, and what its earlier clauses mean for the next."""
 
+    offset: int
     question: bool
+    passing: bool = False
     fresh: bool = True
     asserted: bool = True
     statements: bool = True
@@ -213,22 +230,17 @@ class _Flow:
 
 def _clauses_of(sentence: str, offset: int, carried: Repair) -> list[Clause]:
     pieces = _pieces(sentence)
-    flow = _Flow(question=_is_question(sentence), repair=carried)
-    flow.asserted = not find(cues.FICTION, sentence)
+    flow = _Flow(offset=offset, question=_is_question(sentence), repair=carried)
+    told = _OF_SENTENCES.told(sentence)
+    flow.asserted = cues.FICTION not in told
     if flow.question and at_start(cues.TAG, sentence[pieces[-1].start :]):
         flow.statements = False
-    flow.durable = find(cues.DURABLE_INSIDE, sentence) is not None
-    passing = find(cues.PASSING, sentence) is not None
-    clauses: list[Clause] = []
-    for place, piece in enumerate(pieces):
-        clause = _clause(sentence, piece, flow, last=place == len(pieces) - 1)
-        clauses.append(replace(
-            clause,
-            start=clause.start + offset,
-            end=clause.end + offset,
-            lead=clause.lead + offset,
-            passing=passing and not clause.durable,
-        ))  # fmt: skip
+    flow.durable = cues.DURABLE_INSIDE in told
+    flow.passing = cues.PASSING in told
+    clauses = [
+        _clause(sentence, piece, flow, last=place == len(pieces) - 1)
+        for place, piece in enumerate(pieces)
+    ]
     return [clause for clause in clauses if clause.text]
 
 
@@ -239,30 +251,32 @@ def _clause(sentence: str, piece: _Piece, flow: _Flow, *, last: bool) -> Clause:
     end = body + len(_trimmed(sentence[body:stop]))
     text = subject + sentence[body:end] if end > body else ""
     _enter(flow, lead, start)
-    imperative = first_word(text) in lexicon.IMPERATIVES or at_start(r"do not\b", text) is not None
+    told = _OF_CLAUSES.told(text)
+    imperative = _DO_NOT in told or first_word(text) in lexicon.IMPERATIVES
     opened = lead.request or flow.fresh or strong or flow.instructing or lead.durable
     asked = flow.question and last
     named = sentence[body:stop].rstrip().endswith(":") and _is_line_of(text)
     clause = Clause(
         text,
-        body,
-        end,
-        body if flow.limit is None else flow.limit,
+        body + flow.offset,
+        end + flow.offset,
+        (body if flow.limit is None else flow.limit) + flow.offset,
         statement=flow.statements and flow.asserted and not (imperative or lead.request or asked),
         instruction=flow.asserted and imperative and opened and (lead.request or not asked),
         asserted=flow.asserted,
         durable=flow.durable,
+        passing=flow.passing and not flow.durable,
         # What follows the noted statement is noted too if it is about the speaker.
         remember=flow.remember
         and not asked
-        and (lead.remember or flow.fresh or at_start(cues.ABOUT_ME, text) is not None),
+        and (lead.remember or flow.fresh or cues.ABOUT_ME in told),
         condition=flow.condition,
         repair=flow.repair,
         given=len(subject),
     )
     if named:
         flow.asserted = False
-    return _leave(flow, clause, lead, imperative=imperative)
+    return _leave(flow, clause, lead, told, imperative=imperative)
 
 
 def _is_line_of(text: str) -> bool:
@@ -278,7 +292,9 @@ def _enter(flow: _Flow, lead: _Lead, start: int) -> None:
         flow.repair = lead.repair
 
 
-def _leave(flow: _Flow, clause: Clause, lead: _Lead, *, imperative: bool) -> Clause:
+def _leave(
+    flow: _Flow, clause: Clause, lead: _Lead, told: Sequence[str], *, imperative: bool
+) -> Clause:
     """Note what this clause means for the next; a frame around others states nothing itself."""
     text = clause.text
     flow.fresh = not text
@@ -286,17 +302,17 @@ def _leave(flow: _Flow, clause: Clause, lead: _Lead, *, imperative: bool) -> Cla
     if not text:
         return clause
     flow.repair = Repair.NONE
-    if at_start(cues.ASK, text) or at_start(cues.WHEN, text):
-        flow.condition, flow.limit, flow.instructing = True, clause.start, True
-        flow.durable = flow.durable or at_start(cues.ASK, text) is not None
+    if cues.ASK in told or cues.WHEN in told:
+        flow.condition, flow.limit, flow.instructing = True, clause.start - flow.offset, True
+        flow.durable = flow.durable or cues.ASK in told
         return replace(clause, statement=False, instruction=False)
-    if at_start(cues.HYPOTHETICAL, text) or find(cues.COUNTERFACTUAL, text):
+    if cues.HYPOTHETICAL in told or find(cues.COUNTERFACTUAL, text):
         flow.asserted = False
         return replace(clause, statement=False, instruction=False, asserted=False)
-    if not imperative and clause.first not in ("i", "we") and at_start(cues.REPORTED, text):
+    if not imperative and clause.first not in ("i", "we") and cues.REPORTED in told:
         flow.asserted = False
         return replace(clause, statement=False, instruction=False)
-    if not lead.request and not imperative and _is_interrogative(text):
+    if not lead.request and not imperative and _INTERROGATIVES.intersection(told):
         flow.statements = flow.remember = False
         return replace(clause, statement=False, instruction=False, remember=False)
     if lead.request and flow.question:
@@ -381,10 +397,6 @@ def _carried(sentence: str) -> Repair:
 
 def _is_question(sentence: str) -> bool:
     return sentence.rstrip(" \"')*]!").endswith(("?", "？"))
-
-
-def _is_interrogative(text: str) -> bool:
-    return bool(at_start(cues.INTERROGATIVE, text) or at_start(cues.WHEN_QUESTION, text))
 
 
 def _trimmed(text: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from memstrata.capture import clauses, lexicon, values
-from memstrata.capture.clauses import Clause, Repair
+from memstrata.capture.clauses import Clause, Reading, Repair
 from memstrata.capture.companions import companions
 from memstrata.capture.findings import Finding, Findings, affirmed, has, starts
 from memstrata.capture.instructions import instruction
@@ -102,9 +102,30 @@ def examine(turn: Turn, scope: Scope, *, before: Candidate | None = None) -> Ext
         Candidates with quote, speaker, origin and span, at most ``MAX_CANDIDATES``; none if the
         user asks not to remember what is said (CO-5).
     """
-    if turn.role is not Role.USER:
-        return Extraction(diagnostics=(NOT_THE_USER,))
-    reading = clauses.read(turn.text)
+    return _examined(turn, scope, _read(turn), before)
+
+
+def examine_behind(turn: Turn, scope: Scope, earlier: Sequence[Turn]) -> Extraction:
+    """Read a turn as :func:`examine` does with what :func:`topic_of` the turns before it gives.
+
+    Those are read only for a turn that repairs something: few do, and what was stated before is
+    nothing to the others.
+
+    Args:
+        turn: What was said.
+        scope: Where candidates are to go.
+        earlier: What the user said before, oldest first.
+    """
+    reading = _read(turn)
+    before = topic_of(earlier, scope) if reading.repairs else None
+    return _examined(turn, scope, reading, before)
+
+
+def _read(turn: Turn) -> Reading:
+    return clauses.read(turn.text) if turn.role is Role.USER else Reading((), (NOT_THE_USER,))
+
+
+def _examined(turn: Turn, scope: Scope, reading: Reading, before: Candidate | None) -> Extraction:
     taken: list[Candidate] = []
     last = before
     for clause in reading.clauses:
@@ -130,9 +151,14 @@ def topic_of(turns: Sequence[Turn], scope: Scope) -> Candidate | None:
         turns: What the user said before, oldest first.
         scope: As for :func:`examine`.
     """
+    needed: list[tuple[Turn, Reading]] = []
+    for turn in reversed(turns):
+        needed.append((turn, _read(turn)))
+        if not needed[-1][1].repairs:
+            break
     topic: Candidate | None = None
-    for turn in turns:
-        found = examine(turn, scope, before=topic).candidates
+    for turn, reading in reversed(needed):
+        found = _examined(turn, scope, reading, topic).candidates
         keyed = [one for one in found if one.key and not one.retracts]
         topic = keyed[-1] if keyed else None
     return topic

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 
 from memstrata.capture import cues
@@ -32,6 +33,31 @@ _PLAIN = str.maketrans(
 )  # fmt: skip
 
 
+class Cues:
+    """Turns of phrase that are looked for together, in any case: one pass for all of them."""
+
+    def __init__(self, *cues: str, at_start: bool = False) -> None:
+        """Name them; they are compiled when a text is first looked at.
+
+        Args:
+            cues: Patterns in RE2 syntax.
+            at_start: As for :class:`~memstrata.language.patterns.Hints`.
+        """
+        self._cues = cues
+        self._at_start = at_start
+
+    @cached_property
+    def _hints(self) -> patterns.Hints:
+        return patterns.Hints(self._cues, at_start=self._at_start)
+
+    def told(self, text: str) -> list[str]:
+        """Return those that a text has."""
+        return [self._cues[place] for place in self._hints.in_text(text)]
+
+
+_OPENINGS = Cues(cues.BULLET, cues.INLINE_MATERIAL, at_start=True)
+
+
 def plain_text(text: str) -> str:
     """Return the text with plain apostrophes and spaces, character for character."""
     # Only what is read is translated: on 64 KiB it would be a third of all the work.
@@ -53,11 +79,15 @@ def sentences(plain: str, notes: list[str]) -> Iterator[tuple[int, int]]:
             notes.append(TOO_LONG)
             continue
         start += len(plain[start:end]) - len(plain[start:end].lstrip())
-        start += length_of(cues.BULLET, plain[start:end])
+        told = _OPENINGS.told(plain[start:end])
+        if cues.BULLET in told:
+            start += length_of(cues.BULLET, plain[start:end])
+            told = _OPENINGS.told(plain[start:end])
         if _is_material(plain, start, end):
             notes.append(PASTED)
             return
-        colon = length_of(cues.INLINE_MATERIAL, plain[start:end])
+        inline = cues.INLINE_MATERIAL in told
+        colon = length_of(cues.INLINE_MATERIAL, plain[start:end]) if inline else 0
         if start < end and not _covered(masked, start):
             yield start, start + colon if colon else end
         if colon:

@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.codec import canonical_json, quoted
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.memory import Importance
 from memstrata.domain.session import Entry, EntryKind, Logged, Observation, SessionEntry
 from memstrata.domain.session_end import SessionStep
 from memstrata.domain.turn import Role
+from memstrata.domain.value import plain
 
-_PLAIN = ("text", "speaker", "tool", "failed", "key", "task")
-_EMPTY: tuple[object, ...] = (None, False, {}, [], Importance.NORMAL.value)
+_NAMES = ("speaker", "key", "task")
+_PLAIN = ("text", "tool", "failed", *_NAMES)
 
 
 def encode_entry(entry: Entry, at: int) -> Observation:
     """Write an entry as canonical JSON, without what says nothing."""
-    fields = {name: value for name, value in entry.to_dict().items() if value not in _EMPTY}
-    return Observation(at, canonical_json(fields))
+    # Field by field, not by the entry's plain data: every turn that is said waits for this.
+    fields: dict[str, Any] = {}
+    for name in _NAMES:
+        value = getattr(entry, name)
+        if value is not None:
+            fields[name] = value
+    if entry.failed:
+        fields["failed"] = True
+    if entry.importance != Importance.NORMAL:
+        fields["importance"] = entry.importance
+    if entry.details:
+        fields["details"] = plain(entry.details)
+    if entry.marks:
+        fields["marks"] = entry.marks
+    head = _head(entry.kind, entry.role)
+    if fields:
+        head = canonical_json({"kind": entry.kind, "role": entry.role, **fields})[:-1]
+    # In the order of names, text and tool come last.
+    tool = b"" if entry.tool is None else b',"tool":%b' % quoted(entry.tool)
+    return Observation(at, b'%b,"text":%b%b}' % (head, quoted(entry.text), tool))
+
+
+@cache
+def _head(kind: EntryKind, role: Role) -> bytes:
+    """Return how most entries begin: with nothing but these two."""
+    return canonical_json({"kind": kind, "role": role})[:-1]
 
 
 def decode_entry(row: SessionEntry, location: str) -> Logged:

@@ -118,8 +118,12 @@ class Hints:
     with 150).
     """
 
-    def __init__(self, found_by: Sequence[str]) -> None:
+    def __init__(self, found_by: Sequence[str], *, at_start: bool = False) -> None:
         """Compile patterns in RE2 syntax.
+
+        Args:
+            found_by: The patterns.
+            at_start: Whether they count only where a text begins with them.
 
         Raises:
             ValueError: If the engine does not support one.
@@ -130,7 +134,7 @@ class Hints:
         options.case_sensitive = False
         options.log_errors = False
         options.max_mem = _HINTS_MEMORY
-        self._set = re2.Set.SearchSet(options)
+        self._set = (re2.Set.MatchSet if at_start else re2.Set.SearchSet)(options)
         for pattern in found_by:
             try:
                 self._set.Add(pattern)

@@ -11,7 +11,7 @@ from typing import Any
 from memstrata.capture.drafts import name_or_none, turn_number
 from memstrata.capture.model import anchor, propose
 from memstrata.capture.pasted import without_digests
-from memstrata.capture.rules import examine, topic_of
+from memstrata.capture.rules import examine_behind
 from memstrata.domain.decision import (
     NO_USAGE,
     Candidate,
@@ -95,7 +95,7 @@ def turns_before(before: Sequence[str], principal: Principal) -> tuple[Turn, ...
 
 def propose_by_rules(turn: Turn, principal: Principal, before: Sequence[Turn] = ()) -> Proposed:
     """Return what the phrase tables find; ``before`` tells what a repair is about."""
-    found = examine(_own(turn), principal.home, before=topic_of(before, principal.home))
+    found = examine_behind(_own(turn), principal.home, before)
     return Proposed(found.candidates, diagnostics=found.diagnostics)
 
 

@@ -119,11 +119,26 @@ class Extractor:
         turns = SessionTurns(self._services, self._principal, session)
         while (standing := await turns.standing()).has_more:
             await self._batch(turns, standing, found)
-        self._account = model or account_of(self._services, turns.owner)
-        if not rules_only and (self._lanes or self._account) is not None:
-            while (standing := await turns.standing()).progress.asked < standing.progress.extracted:
-                await self._ask(turns, standing, found)
+        if not rules_only:
+            await self._ask_lanes(turns, found, model)
         return self._report(found)
+
+    async def go_on(self, session: str) -> bool:
+        """Do some of :meth:`catch_up`, and return whether entries are left that nobody has looked
+        at: a model is asked when there are none.
+
+        Raises:
+            StoreError: As for :meth:`catch_up`.
+        """
+        found = _Found()
+        turns = SessionTurns(self._services, self._principal, session)
+        standing = await turns.standing()
+        if standing.has_more:
+            await self._batch(turns, standing, found)
+            if (await turns.standing()).has_more:
+                return True
+        await self._ask_lanes(turns, found)
+        return False
 
     def _report(self, found: _Found) -> CaptureReport:
         policy = self._writer.policy(self._principal.home)
@@ -290,6 +305,15 @@ class Extractor:
         return judgement.candidate.scope.owner == turns.owner
 
     # -- by a model ------------------------------------------------------------------------
+
+    async def _ask_lanes(
+        self, turns: SessionTurns, found: _Found, model: LanguageModel | None = None
+    ) -> None:
+        """Have a model look at all that only the rules have looked at, where there is one."""
+        self._account = model or account_of(self._services, turns.owner)
+        if (self._lanes or self._account) is not None:
+            while (standing := await turns.standing()).progress.asked < standing.progress.extracted:
+                await self._ask(turns, standing, found)
 
     async def _ask(self, turns: SessionTurns, standing: Standing, found: _Found) -> None:
         """Have a model look at what the rules have looked at, once for all of it."""

@@ -1,9 +1,9 @@
 """Follows sessions while nobody waits: what was logged is looked at soon after it was (CO-1).
 
 An append says whose log has grown, and that is all it does. A moment later an alarm wakes this, and
-one session after the other is brought up to date, each by one pair of hands in a process. What
-fails is told in ``status`` and tried again; what a process leaves behind is done at the session's
-end, by whoever ends it.
+one session after the other is brought up to date, each by one pair of hands in a process, some
+entries at a time and with a pause before the next. What fails is told in ``status`` and tried
+again; what a process leaves behind is done at the session's end, by whoever ends it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,18 @@ START_S = 1.0
 """From an append to the first look: the answer to what was said comes before it, and what is said
 in one go is looked at together. Chosen."""
 
+PAUSE_S = 0.2
+"""From some entries to the next where there are more: who goes on talking, or brings a long talk,
+waits for the interpreter meanwhile. Fifty long texts are read in a tenth of a second (measured), so
+that at most about a third of one core is busy with it. Chosen."""
+
 RETRY_S = 10.0
 """After a failure; doubled each time, up to :data:`LONGEST_RETRY_S`. Chosen."""
 
 LONGEST_RETRY_S = 600.0
 
 CatchUp: TypeAlias = Callable[[Principal, str], Awaitable[object]]
-"""Looks at what nobody has looked at yet of a principal's session."""
+"""Looks at some of what nobody has looked at yet of a principal's session; true if more is left."""
 
 Log: TypeAlias = tuple[Principal, str]
 
@@ -47,6 +52,7 @@ class Following(Alarmed):
         self._waiting: dict[Log, None] = {}
         self._failed: dict[Log, str] = {}
         self._is_looking = False
+        self._is_behind = False
         self._is_armed = False
         self._retry_s = RETRY_S
 
@@ -65,6 +71,8 @@ class Following(Alarmed):
             return
         with self._lock:
             self._waiting[principal, session] = None
+            if self._is_looking:
+                return  # Whoever looks has the alarm set behind it.
         self._arm(START_S)
 
     def forget(self, principal: Principal, session: str) -> None:
@@ -83,17 +91,23 @@ class Following(Alarmed):
         self._is_armed = False
 
     async def _woken(self) -> None:
-        """Bring every session that waits up to date; those that fail wait on for longer."""
-        if self._is_looking:
-            self._arm(START_S)  # Something was said meanwhile; no log is looked at twice at once.
-            return
-        self._is_looking = True
+        """Look at every session that waits; those that fail wait on for longer."""
+        with self._lock:
+            if self._is_looking:
+                return  # No log is looked at twice at once.
+            self._is_looking, self._is_behind = True, False
+            logs = tuple(self._waiting)
         self._note_task()
         try:
-            while (log := self._next()) is not None and not self._is_closed:
-                await self._follow(log)
+            for log in logs:
+                if not self._is_closed and self._taken(log):
+                    await self._follow(log)
         finally:
-            self._task, self._is_looking = None, False
+            with self._lock:
+                self._task, self._is_looking = None, False
+                has_more = bool(self._waiting)
+            if has_more:
+                self._arm(PAUSE_S if self._is_behind else START_S)
         if self._failed:
             with self._lock:
                 self._waiting.update(dict.fromkeys(self._failed))
@@ -102,19 +116,24 @@ class Following(Alarmed):
         else:
             self._retry_s = RETRY_S
 
-    def _next(self) -> Log | None:
+    def _taken(self, log: Log) -> bool:
+        """Take a log out of those that wait; False if it was forgotten meanwhile."""
         with self._lock:
-            log = next(iter(self._waiting), None)
-            if log is not None:
-                del self._waiting[log]
-            return log
+            if log not in self._waiting:
+                return False
+            del self._waiting[log]
+            return True
 
     async def _follow(self, log: Log) -> None:
         if self._catch_up is None:
             return
         try:
-            await self._catch_up(*log)
+            has_more = await self._catch_up(*log)
         except (StoreError, ModelError) as error:
             self._failed[log] = type(error).__name__
-        else:
-            self._failed.pop(log, None)
+            return
+        self._failed.pop(log, None)
+        if has_more:
+            self._is_behind = True
+            with self._lock:
+                self._waiting[log] = None

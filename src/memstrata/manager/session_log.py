@@ -19,7 +19,7 @@ from memstrata.domain.session import Entry, Logged, LoggedEntry
 from memstrata.domain.session_codec import decode_entry, encode_entry
 from memstrata.domain.trust import Label
 from memstrata.domain.value import from_us
-from memstrata.manager.screening import kept_clean
+from memstrata.manager.screening import kept_clean, look
 from memstrata.manager.services import Services
 from memstrata.policy.rules import Policy
 
@@ -186,6 +186,8 @@ def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
     quoted as data (HY-6).
     """
     source = entry.role.source
+    if _is_text_alone(entry) and not look(entry.text, source.trust):
+        return Cleaned(entry)  # Most of what is said; what follows would find no more.
     said = Candidate(
         content=entry.text,
         scope=owner,
@@ -212,6 +214,12 @@ def cleaned(entry: Entry, owner: Scope, policy: Policy) -> Cleaned:
         marks=tuple(dict.fromkeys((*entry.marks, *clean.marks))),
     )
     return Cleaned(kept, reasons)
+
+
+def _is_text_alone(entry: Entry) -> bool:
+    """Whether nothing of an entry but its text is to be looked through."""
+    named = entry.speaker, entry.tool, entry.key, entry.task
+    return not entry.details and named == (None, None, None, None)
 
 
 def _differs(found: Sequence[Logged], tail: Sequence[Logged]) -> bool:

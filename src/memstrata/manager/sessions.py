@@ -39,7 +39,7 @@ def follow_sessions(services: Services) -> None:
     """Have what this process appends to sessions looked at soon after (CO-1)."""
 
     async def catch_up(principal: Principal, session: str) -> object:
-        return await Extractor(services, principal).catch_up(session)
+        return await Extractor(services, principal).go_on(session)
 
     services.following.serve(catch_up)
 

@@ -33,6 +33,7 @@ class HotSession:
         self._lock = threading.Lock()
         # In the order in which they give way, the first first.
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._newest = -1
         self._used_at = 0
         self.derived: dict[Hashable, Any] = {}
 
@@ -50,6 +51,7 @@ class HotSession:
                 kept = self._kept.get(logged.number)
                 since = now if kept is None else kept.since
                 self._kept[logged.number] = _Kept(logged, since)
+                self._newest = max(self._newest, logged.number)
                 if kept is not None:
                     self._touch(logged.number)
             self._used_at = now
@@ -59,7 +61,7 @@ class HotSession:
         """Return the run of entries up to the newest, without those up to a number; a use of it."""
         with self._lock:
             self._expire(now)
-            number = first = max(self._kept, default=-1) + 1
+            number = first = self._newest + 1
             while first - 1 > after and first - 1 in self._kept:
                 first -= 1
             found = tuple(self._kept[each].logged for each in range(first, number))
@@ -71,7 +73,7 @@ class HotSession:
     @property
     def newest(self) -> int:
         """The highest number that is in memory, or -1."""
-        return max(self._kept, default=-1)
+        return self._newest
 
     def spare(self, count: int) -> int:
         """Let go of so many entries, or of all; return how many went."""
@@ -83,8 +85,7 @@ class HotSession:
     def clear(self) -> None:
         """Let go of everything: the session is gone, or another one has its name."""
         with self._lock:
-            self._kept.clear()
-            self.derived.clear()
+            self._empty()
 
     def _touch(self, number: int) -> None:
         if self._rules.eviction is Eviction.LRU:
@@ -92,20 +93,29 @@ class HotSession:
 
     def _shrink(self, most: int) -> None:
         while len(self._kept) > most:
-            self._kept.popitem(last=False)
+            self._let_go(next(iter(self._kept)))
 
     def _expire(self, now: int) -> None:
         """Let go of what has had its time; a clock that was turned back keeps it."""
         if self._rules.eviction is not Eviction.TTL:
             if now - self._used_at >= self._rules.hot_us:
-                self._kept.clear()
-                self.derived.clear()
+                self._empty()
             return
         while self._kept:
             number, kept = next(iter(self._kept.items()))
             if now - kept.since < self._rules.hot_us:
                 return
-            del self._kept[number]
+            self._let_go(number)
+
+    def _let_go(self, number: int) -> None:
+        del self._kept[number]
+        if number == self._newest:
+            self._newest = max(self._kept, default=-1)
+
+    def _empty(self) -> None:
+        self._kept.clear()
+        self._newest = -1
+        self.derived.clear()
 
 
 class HotSessions:
@@ -119,25 +129,37 @@ class HotSessions:
         self._rules = rules
         self._lock = threading.Lock()
         self._hot: OrderedDict[tuple[Scope, str], HotSession] = OrderedDict()
+        # The same by user, so that an append need not look at everybody's.
+        self._of_user: dict[Scope, OrderedDict[str, HotSession]] = {}
 
     def __len__(self) -> int:
         return len(self._hot)
 
     def of(self, owner: Scope, session: str) -> HotSession:
         """Return what of a session is in memory; a use of it."""
+        name = owner, session
         with self._lock:
-            hot = self._hot.setdefault((owner, session), HotSession(self._rules))
-            self._hot.move_to_end((owner, session))
-            while len(self._hot) > self._rules.hot_sessions:
-                self._hot.popitem(last=False)
+            hot = self._hot.get(name)
+            if hot is None:
+                hot = self._hot[name] = HotSession(self._rules)
+                self._of_user.setdefault(owner, OrderedDict())[session] = hot
+                while len(self._hot) > self._rules.hot_sessions:
+                    self._drop(next(iter(self._hot)))
+            else:
+                self._hot.move_to_end(name)
+                self._of_user[owner].move_to_end(session)
             return hot
 
     def settle(self, owner: Scope) -> None:
         """See to it that one user has no more than the bound; what was used last stays."""
+        most = self._rules.hot_entries_per_user
         with self._lock:
-            of_user = [hot for (whose, _), hot in self._hot.items() if whose == owner]
-        over = sum(map(len, of_user)) - self._rules.hot_entries_per_user
-        for hot in of_user:
+            of_user = self._of_user.get(owner, OrderedDict())
+            if len(of_user) * self._rules.hot_entries <= most:
+                return
+            hot_ones = [*of_user.values()]
+        over = sum(map(len, hot_ones)) - most
+        for hot in hot_ones:
             if over <= 0:
                 return
             over -= hot.spare(over)
@@ -145,14 +167,24 @@ class HotSessions:
     def forget(self, owner: Scope, session: str | None = None) -> None:
         """Let go of a session, or of all of an owner."""
         with self._lock:
-            gone = [k for k in self._hot if k[0] == owner and session in (None, k[1])]
-            dropped = [self._hot.pop(key) for key in gone]
+            of_user = self._of_user.get(owner, OrderedDict())
+            names = [name for name in of_user if session in (None, name)]
+            dropped = [self._drop((owner, name)) for name in names]
         for hot in dropped:
             hot.clear()
 
     def clear(self) -> None:
         """Let go of all."""
         with self._lock:
-            dropped, self._hot = [*self._hot.values()], OrderedDict()
+            dropped, self._hot, self._of_user = [*self._hot.values()], OrderedDict(), {}
         for hot in dropped:
             hot.clear()
+
+    def _drop(self, name: tuple[Scope, str]) -> HotSession:
+        """Let go of a session by owner and name, which is there; the lock is held."""
+        owner, session = name
+        of_user = self._of_user[owner]
+        del of_user[session]
+        if not of_user:
+            del self._of_user[owner]
+        return self._hot.pop(name)
