@@ -16,6 +16,7 @@ from typing import NamedTuple
 from memstrata.language import patterns
 from memstrata.language.analyser import analyse, term_id
 from memstrata.language.asked import MAY_ASK, MOST_SENTENCES, NO_KEYS, AskedKeys, asked_keys
+from memstrata.language.asked_of import NO_OTHERS, RELATIONS, OfOthers, asked_of_others
 
 
 class Mark(IntFlag):
@@ -77,6 +78,7 @@ class Question(NamedTuple):
         date_terms: Ids of the terms that it names them with.
         ago: How long ago it says that it was: ``two weeks ago``, ``last month``.
         keys: Under which an answer may stand.
+        of_others: What of somebody else it asks for, so that the user's own is none.
     """
 
     of_self: bool = False
@@ -89,6 +91,7 @@ class Question(NamedTuple):
     date_terms: frozenset[int] = frozenset()
     ago: Ago | None = None
     keys: AskedKeys = NO_KEYS
+    of_others: OfOthers = NO_OTHERS
 
     @property
     def wants_kind(self) -> bool:
@@ -207,7 +210,7 @@ _TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?
 
 def marks(text: str, terms: tuple[str, ...]) -> Mark:
     """Return what a text has; ``terms`` are its analysed terms."""
-    words = _words(text)
+    words = words_of(text)
     found = 0
     if "?" in text or "\N{FULLWIDTH QUESTION MARK}" in text:
         found |= Mark.ASKS.value
@@ -224,7 +227,7 @@ def marks(text: str, terms: tuple[str, ...]) -> Mark:
 
 def read_question(text: str) -> Question:
     """Return what a query asks for; one that asks for nothing in particular is the default."""
-    words, told = _words(text), 0
+    words, told = words_of(text), 0
     for word in words:
         told |= _TELLS.get(word, 0)
     pairs = list(pairwise(words)) if told & _OF_PAIR else []
@@ -241,30 +244,54 @@ def read_question(text: str) -> Question:
         date_terms=date_terms,
         ago=_ago(words, pairs) if told & _OF_AGO else None,
         keys=_keys(text, words) if told & _OF_KEYS else NO_KEYS,
+        of_others=_of_others(text, words) if told & _OF_SELF else NO_OTHERS,
     )
 
 
 def _keys(text: str, words: list[str]) -> AskedKeys:
     """Return the keys that its sentences ask for; a text of more of them is no question."""
-    asks = "?" in text or "\N{FULLWIDTH QUESTION MARK}" in text
-    if _ENDS.isdisjoint(text[:-1]):
-        return asked_keys(words, asks=asks)
-    said = [sentence for sentence in map(_words, text.translate(_TO_ENDS).split("\n")) if sentence]
-    if len(said) > MOST_SENTENCES:
-        return NO_KEYS
-    found = [asked_keys(sentence, asks=asks) for sentence in said]
+    found = [asked_keys(said, asks=_asks(text)) for said in _sentences(text, words)]
+    if len(found) == 1:
+        return found[0]
     own = dict.fromkeys(key for each in found for key in each.own)
     return AskedKeys(
         tuple(own), tuple(dict.fromkeys(key for each in found for key in each.replies))
     )
 
 
-def _words(text: str) -> list[str]:
+def _of_others(text: str, words: list[str]) -> OfOthers:
+    """Return what a text asks of somebody else that it does not ask of the user as well."""
+    if RELATIONS.isdisjoint(words):
+        return NO_OTHERS
+    sentences = _sentences(text, words)
+    found = [asked_of_others(said, asks=_asks(text)) for said in sentences]
+    own = {key for said in sentences for key in asked_keys(said, asks=_asks(text)).own}
+    keys = dict.fromkeys(key for each in found for key in each.keys if key not in own)
+    who = frozenset[str]().union(*(each.who for each in found))
+    return OfOthers(tuple(keys), who) if keys else NO_OTHERS
+
+
+def _asks(text: str) -> bool:
+    return "?" in text or "\N{FULLWIDTH QUESTION MARK}" in text
+
+
+def _sentences(text: str, words: list[str]) -> list[list[str]]:
+    """Return the words of its sentences; none of a text that has too many of them."""
+    if _ENDS.isdisjoint(text[:-1]):
+        return [words]
+    said = [
+        sentence for sentence in map(words_of, text.translate(_TO_ENDS).split("\n")) if sentence
+    ]
+    return said if len(said) <= MOST_SENTENCES else []
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in small letters; an apostrophe parts them."""
     return text.lower().translate(_TO_SPACES).split()
 
 
 def _form(text: str, words: list[str], told: int) -> Form:
-    asks = "?" in text or "\N{FULLWIDTH QUESTION MARK}" in text
+    asks = _asks(text)
     opening = _opening(text)
     if asks and not opening:
         return Form.QUESTION

@@ -65,7 +65,8 @@ class Calibration:
         vector: Likewise.
         ahead: Likewise.
         asked: Of a row under a key that the question asks for, which may have neither a word nor
-            a meaning in common with it. Chosen, on ``python benchmarks/keyed.py --half tune``.
+            a meaning in common with it; against one under a key that it asks for of somebody else,
+            which may have both. Chosen, on ``python benchmarks/keyed.py --half tune``.
         nothing: Log-odds of a row of average evidence, however sure the best one is; chosen.
     """
 

@@ -52,8 +52,8 @@ class Weights:
         aliases: What the row calls otherwise than the query, likewise.
         named: Called by its key or a tag in the query, by how few are; no set has rows that are
             both named and turned to, so it is chosen.
-        asked: Stands under a key that the question asks for; chosen, on
-            ``python benchmarks/keyed.py --half tune``.
+        asked: Stands under a key that the question asks for, and the other way round under one that
+            it asks for of somebody else; chosen, on ``python benchmarks/keyed.py --half tune``.
         linked: Called so by the best row that is itself named; chosen likewise.
         vector: Meaning apart from what the pool has in common, likewise.
         pairs: Several rare terms at once; not of a message, which has many.
@@ -124,7 +124,7 @@ def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
         few = len(pool) < MIN_ROWS_FOR_Z
         meaning = apart(pool, signals.dense if few else signals.cosines, signals.vector)
         found["vector"] = z_scores(meaning, DENSE_PRIOR, 1.0)
-    by_key = asked(pool, signals.question.keys)
+    by_key = asked(pool, signals.question.keys, signals.question.of_others)
     if by_key is not None:
         found["asked"] = by_key
     if form is Form.REMARK:

@@ -16,9 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.domain.memory import Memory
 from memstrata.language.analyser import analyse, term_id
 from memstrata.language.asked import AskedKeys
+from memstrata.language.asked_of import NO_OTHERS, RELATIONS, OfOthers
 from memstrata.language.names import STATES, Other, name_ids, stated
+from memstrata.language.questions import words_of
 from memstrata.retrieval.entry import tag
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, Postings
 
@@ -77,27 +80,44 @@ def named(pool: Pool, terms: Sequence[int]) -> Floats | None:
     return _called(pool, terms)
 
 
-def asked(pool: Pool, keys: AskedKeys) -> Floats | None:
-    """Return 1 for rows under a key that a question asks for, else 0; None where none is.
+def asked(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Floats | None:
+    """Return 1 for rows under a key that a question asks for, -1 for those under one that it asks
+    for of somebody else, else 0; None where there are neither.
 
-    What is asked of oneself only one's own memories answer, and one's tasks'.
+    What is asked of oneself only one's own memories answer, and one's tasks'; and those answer
+    nothing that is asked of others, unless they name anybody.
 
     Args:
         pool: Visible rows.
         keys: What the question asks for, as :mod:`memstrata.language.asked` reads it.
+        of_others: What it asks of somebody else.
     """
-    if not (keys.own or keys.replies):
+    if not (keys.own or keys.replies or of_others.keys):
         return None
     tags, slots = pool.once(_keyed)
     if not len(tags):
         return None
     common = _held(tags, slots, keys.replies)
     own = [slot for slot in _held(tags, slots, keys.own) if pool.memory(slot).scope.user]
-    if not (common or own):
+    theirs = [
+        slot
+        for slot in _held(tags, slots, of_others.keys)
+        if _is_of_user(pool.memory(slot), of_others.who)
+    ]
+    if not (common or own or theirs):
         return None
     found = np.zeros(len(pool))
+    found[theirs] = -1.0
     found[common + own] = 1.0
     return found
+
+
+def _is_of_user(memory: Memory, who: frozenset[str]) -> bool:
+    """Whether what stands under a key is about its user, as far as it says."""
+    if not memory.scope.user:
+        return False
+    said = words_of(" ".join((memory.content, *memory.tags)))
+    return RELATIONS.isdisjoint(said) and who.isdisjoint(said)
 
 
 def _held(tags: NDArray[np.uint64], slots: Ints, keys: tuple[str, ...]) -> list[int]:
