@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import memstrata
 from conftest import World
 from memstrata import (
     Draft,
@@ -415,6 +417,53 @@ def test_turns_that_were_kept_go_with_what_is_removed_on_request(ana: MemoryMana
     ana.allow("location")
 
     assert seen(ana) == ["The tram is late."]
+
+
+def test_turns_that_were_kept_are_hidden_while_what_they_speak_of_is_refused(
+    world: World, ana: MemoryManager
+) -> None:
+    first, *_ = ana.remember_many(
+        [
+            turn("I live in Lisbon.", 0),
+            turn("Lisbon is lovely.", 1, source="agent_inferred"),
+            turn("The tram is late.", 2),
+        ]
+    )
+    shown = ana.digest("Lisbon").receipt
+
+    ana.refuse("location")
+
+    assert seen(ana) == ["The tram is late."]
+    assert not ana.recall("Where in Lisbon do I live?", floor=0.5)
+    then = ana.recall("Lisbon tram", known_at=shown.at)
+    assert [hit.memory.content for hit in then] == ["The tram is late."]
+    assert ana.get(first.memory.id) is None
+    assert "Lisbon" not in ana.digest("Lisbon", floor=0).text
+    with pytest.raises(NotReplayable):
+        ana.replay(shown)
+
+    ana.remember(turn("The bus is late.", 3).content)
+    assert seen(ana) == ["The bus is late.", "The tram is late."]
+
+    ana.allow("location")
+
+    assert len(seen(ana)) == 4
+    assert ana.recall("Where in Lisbon do I live?")[0].memory.id == first.memory.id
+
+
+def test_turns_that_were_kept_are_hidden_in_another_process_and_in_tasks(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with memstrata.open(path) as strata, memstrata.open(path) as other:
+        ana, task = strata.manager(user="ana"), other.manager(user="ana", task="trip")
+        ana.remember_many([turn("I live in Lisbon.", 0), turn("The tram is late.", 1)])
+        assert len(task.recall("Lisbon tram")) == 2
+
+        ana.refuse("location")
+
+        assert [hit.memory.content for hit in task.recall("Lisbon tram")] == ["The tram is late."]
+        assert ana.refuse("location", remove=True).removed == 1
+        ana.allow("location")
+        assert [hit.memory.content for hit in task.recall("Lisbon tram")] == ["The tram is late."]
 
 
 def placeless(text: str) -> Draft:

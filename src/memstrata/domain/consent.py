@@ -8,13 +8,14 @@ keys are everywhere, exactly and case-sensitively. A text without a key is under
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
 from memstrata.domain.event import Event
+from memstrata.domain.memory import Memory
 from memstrata.domain.value import Value
 
 RECALL_OFF = "recall_off"
@@ -93,12 +94,15 @@ class Refusals(Value):
         recall_off: Whether nothing of the owner's goes into a recall or a digest (MO-2). What is
             refused is refused either way, and this hides nothing from the owner's own inspection,
             so it does not make a value of refusals true.
+        turns: Ids of the verbatim turns that speak of what is refused, and by what it is; None
+            while nobody has read them for it.
     """
 
     keys: frozenset[str] = frozenset()
     categories: frozenset[str] = frozenset()
     spared: frozenset[str] = frozenset()
     recall_off: bool = False
+    turns: Mapping[str, About] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.keys or self.categories)
@@ -109,7 +113,9 @@ class Refusals(Value):
             return About.KEY
         if said.key is not None and said.key in self.spared:
             return None
-        return About.CATEGORY if said.category in self.categories else None
+        if said.category in self.categories:
+            return About.CATEGORY
+        return self.turns.get(said.id) if self.turns and isinstance(said, Memory) else None
 
 
 NO_REFUSALS = Refusals()

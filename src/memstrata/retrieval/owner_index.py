@@ -29,7 +29,7 @@ from memstrata.retrieval.entry import scope_tag, slot_of
 from memstrata.retrieval.filing import Filing
 from memstrata.retrieval.nearness import NearTexts
 from memstrata.retrieval.outside import OutsideTexts
-from memstrata.retrieval.refusing import refused_in
+from memstrata.retrieval.refusing import admitted
 from memstrata.retrieval.segment import Segment
 
 # A small owner is built anew whenever it changed: 0.5 ms at 512 rows, a second segment would cost a
@@ -167,6 +167,12 @@ class OwnerIndex:
             self._frozen = None
             self.head = head
 
+    def heed(self, refusals: Refusals, of: Refusals) -> None:
+        """Take in which turns refusals hide, unless the owner has said something else since."""
+        with self._lock:
+            if self.refusals is of:
+                self.refusals, self._frozen = refusals, None
+
     def _load(self, rows: Sequence[StoredRow], *, checked: bool) -> None:
         if not checked:
             check_states(rows)
@@ -277,7 +283,7 @@ class OwnerIndex:
             self._main = Segment(ordered, self._dimensions)
             self._main_places = None
             self._tail, self._tail_rows, self._dead = None, {}, set()
-        alive = self._admitted(self._main)
+        alive = admitted(self._main, self.refusals)
         if self._dead:
             alive = np.ones(len(self._main), np.bool_) if alive is None else alive
             places = self._places_in(self._main)
@@ -286,14 +292,8 @@ class OwnerIndex:
             return Frozen((self._main,), (alive,), {})
         if self._tail is None:
             self._tail = Segment(list(self._tail_rows.values()), self._dimensions)
-        return Frozen((self._main, self._tail), (alive, self._admitted(self._tail)), {})
-
-    def _admitted(self, segment: Segment) -> NDArray[np.bool_] | None:
-        """Return which rows the owner has not refused; None for all of them."""
-        if not self.refusals:
-            return None
-        refused = refused_in(segment, self.refusals)
-        return ~refused if refused.any() else None
+        masks = (alive, admitted(self._tail, self.refusals))
+        return Frozen((self._main, self._tail), masks, {})
 
     def _places_in(self, main: Segment) -> dict[str, int]:
         """Return where rows stand in the main segment; made when the first of them changes."""

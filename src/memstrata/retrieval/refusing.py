@@ -7,19 +7,35 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.domain.codec import decode
 from memstrata.domain.consent import Refusals
-from memstrata.retrieval.entry import tag
+from memstrata.domain.memory import Memory
+from memstrata.retrieval.entry import VERBATIM, tag
 from memstrata.retrieval.segment import Segment
 
 
-def refused_in(segment: Segment, refusals: Refusals) -> NDArray[np.bool_]:
-    """Return which rows an owner refused, as :meth:`Refusals.against` says of memories.
+def admitted(segment: Segment, refusals: Refusals) -> NDArray[np.bool_] | None:
+    """Return which rows an owner has not refused, by what :meth:`Refusals.against` says of
+    memories; None for all of them.
 
-    By tags alone: of a name that is another's by chance, once in 2^64, a memory too many is hidden.
+    Names by tags alone: of a name that is another's by chance, once in 2^64, a memory too many is
+    hidden.
     """
+    if not refusals:
+        return None
     keys, categories = segment.entry["key"], segment.entry["category"]
     told = np.isin(categories, _tags(refusals.categories)) & ~np.isin(keys, _tags(refusals.spared))
-    return told | np.isin(keys, _tags(refusals.keys))
+    told |= np.isin(keys, _tags(refusals.keys))
+    if refusals.turns:
+        told |= np.array([row.id in refusals.turns for row in segment.rows], np.bool_)
+    return ~told if told.any() else None
+
+
+def turns_of(segment: Segment, alive: NDArray[np.bool_] | None) -> list[Memory]:
+    """Return the verbatim turns of a segment, where ``alive`` says so."""
+    are_turns = (segment.entry["marks"] & VERBATIM) > 0
+    places = np.flatnonzero(are_turns if alive is None else are_turns & alive)
+    return [decode(segment.rows[place]) for place in places.tolist()]
 
 
 def _tags(names: Iterable[str]) -> NDArray[np.uint64]:
