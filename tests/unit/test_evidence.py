@@ -89,6 +89,17 @@ def test_whom_a_question_names_is_preferred_as_speaker() -> None:
     assert hits[TALK[1][1]].why["own_words"] == Weights().own_words
 
 
+def test_what_is_so_of_all_rows_makes_none_of_them_relevant() -> None:
+    boat = ("Ana", "I bought a boat called Albatross.")
+    facts = [memstrata.Draft("I prefer aisle seats"), memstrata.Draft("Porto", key="location")]
+    memory = recalling([*facts, *turns([boat])])
+
+    hits = memory.recall("seat", floor=0.75)
+
+    assert [hit.memory.content for hit in hits] == ["I prefer aisle seats"]
+    assert "own_words" not in hits[0].why
+
+
 def test_a_question_that_names_nobody_or_everybody_prefers_no_speaker() -> None:
     memory = recalling(turns())
 

@@ -83,9 +83,13 @@ def name_terms(pool: Pool) -> frozenset[int]:
 def own_words(pool: Pool, question: Question) -> Floats | None:
     """Return 1 for turns in which speakers tell of themselves, and for what is no turn.
 
-    None where the question itself is in the first person: it need not be answered in it.
+    None where the question itself is in the first person: it need not be answered in it; and where
+    it is so of all rows: then it tells none from another, and would only make all look alike.
     """
-    return None if question.of_self or not pool.has_turns else pool.once(_of_self)
+    if question.of_self or not pool.has_turns:
+        return None
+    found = pool.once(_of_self)
+    return None if found.all() else found
 
 
 def own_reasons(pool: Pool) -> Floats:
