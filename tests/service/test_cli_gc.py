@@ -18,7 +18,9 @@ def test_gc_says_what_it_would_do_and_then_does_it(cli: Run) -> None:
     assert "What would be done (nothing was)" in dry.stdout
     assert "hard_expired" in dry.stdout
     assert "1 of 1 owners, 1 memories looked at" in dry.stdout
+    assert "notes of reads to fold" in dry.stdout
     assert "What was done" in done.stdout
+    assert "notes of reads folded" in done.stdout
     assert "nothing has aged out" in again.stdout
 
 

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ def cyclic() -> dict[str, Any]:
 DEEP_LIST, DEEP_MAP = nested(10_000, of="lists"), nested(10_000, of="maps")
 NO_TEXT = (None, 5, True, 1.5, b"bytes", ["a"], {"a": 1}, object(), DEEP_LIST, DEEP_MAP)
 NO_STORABLE_TEXT = ("", " ", "\t\n\u3000", "a\0b", "\ud800", "a\udfff", "x" * 70_000, "文" * 22_000)
+UNSEEN = ("\u200b", "\u200b \u2060", "\ufeff\u3164", "\u202e", " \u3164")
 NO_TEXT_OR_NONE = NO_TEXT[1:]
 NO_NAME = ("", "  ", "\0", "\udc80", "n" * 513, "é" * 257, *NO_TEXT_OR_NONE)
 NO_TIME = (0, 1.5, True, b"", [], {}, date(2026, 1, 1), timedelta(1), "yesterday", "2026-13-01")
@@ -60,7 +62,7 @@ NO_SEQUENCE = (5, True, 1.5, {"a": 1}, object(), iter("a"), {"a"})
 NO_KIND = ("", "Semantic", "semantic ", "dream", "\ud800", "x" * 10_000, *NO_TEXT_OR_NONE)
 
 BAD_WRITES: dict[str, tuple[Any, ...]] = {
-    "content": (*NO_TEXT, *NO_STORABLE_TEXT, "x" * 1_048_576),
+    "content": (*NO_TEXT, *NO_STORABLE_TEXT, *UNSEEN, "x" * 1_048_576),
     "key": NO_NAME,
     "category": NO_NAME,
     "source": (*NO_KIND, None),
@@ -183,6 +185,16 @@ def test_a_read_with_a_bad_value_names_it(manager: MemoryManager, field: str) ->
         # A list has no page: it may be longer than a recall.
         if field == "filter" or (field == "limit" and value != 1001):
             refuse(field, lambda value=value: manager.list(**{field: value}))
+
+
+@pytest.mark.parametrize("verb", ["verify", "replay", "replay_recall"])
+def test_what_is_no_receipt_is_refused(manager: MemoryManager, verb: str) -> None:
+    digest = manager.digest("green")
+    check = partial(manager.verify, "an answer") if verb == "verify" else getattr(manager, verb)
+
+    for given in (None, 5, "receipt", digest, digest.receipt.to_dict(), [digest.receipt]):
+        with pytest.raises(InvalidInput, match=r"^receipt: must be a Receipt"):
+            check(given)
 
 
 def test_every_verb_refuses_a_name_that_is_none(world: World, manager: MemoryManager) -> None:

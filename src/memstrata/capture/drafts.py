@@ -22,6 +22,7 @@ from memstrata.domain.scope import Principal, Scope, checked_id, checked_session
 from memstrata.domain.trust import Label, Sensitivity, Source, Trust
 from memstrata.domain.value import shown
 from memstrata.language.normalise import check_text
+from memstrata.language.visible import is_hidden, visible
 
 MAX_NAME_BYTES = 512
 """Longest key, tag, category, speaker or idempotency key in UTF-8; chosen, far above use."""
@@ -78,7 +79,7 @@ def candidate_of(
     audience = None if draft.audience is None else _agents(draft.audience)
     said_at = moment("at", draft.at)
     made = Candidate(
-        content=check_text("content", draft.content, rules.content_bytes),
+        content=_content(draft.content, rules.content_bytes),
         scope=target_scope(draft.scope, principal),
         source=source,
         proposer=proposer,
@@ -121,7 +122,7 @@ def checked_candidate(raw: object, rules: DraftRules = DEFAULT_RULES) -> Candida
         raise InvalidInput("candidates", f"must be Candidates, not {type(raw).__name__}")
     made = replace(
         raw,
-        content=check_text("content", raw.content, rules.content_bytes),
+        content=_content(raw.content, rules.content_bytes),
         category=check_text("category", raw.category, MAX_NAME_BYTES),
         key=name_or_none("key", raw.key),
         confidence=_confidence(raw.confidence, raw.source),
@@ -193,6 +194,15 @@ def positive_days(field: str, raw: object, most: float) -> float | None:
     if not 0 < raw <= most or math.isnan(raw):
         raise InvalidInput(field, f"must be over 0 and at most {most:g} days")
     return float(raw)
+
+
+def _content(raw: object, most_bytes: int) -> str:
+    """Return a text of which something can be seen: else a memory would show as an empty one."""
+    text = check_text("content", raw, most_bytes)
+    # The first character tells of nearly every text.
+    if is_hidden(text.lstrip(), 0, "") and not visible(text).strip():
+        raise InvalidInput("content", "must not be blank: nothing of it can be seen")
+    return text
 
 
 def name_or_none(field: str, raw: object) -> str | None:

@@ -74,9 +74,11 @@ def _print(report: GcReport) -> None:
         console.print(table)
     else:
         console.print("nothing has aged out")
+    folded, gone = ("to fold", "to go") if report.dry_run else ("folded", "gone")
     told = [
         f"{report.owners:,} of {report.of:,} owners, {report.rows:,} memories looked at",
-        f"{report.reads_folded:,} notes of reads folded, {report.receipts_old:,} old receipts gone",
+        f"{report.reads_folded:,} notes of reads {folded}",
+        f"{report.receipts_old:,} old receipts {gone}",
     ]
     if report.left:
         told.append(f"{report.left:,} changed meanwhile and are left to the next run")

@@ -15,6 +15,7 @@ from memstrata.domain.filters import Filter, OneOf, both, parse_filter
 from memstrata.domain.given import enum_member, moment
 from memstrata.domain.layer import MEMORY, Layer, layers_of
 from memstrata.domain.memory import Kind
+from memstrata.domain.receipt import Receipt
 from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.trust import Source
 from memstrata.language.normalise import check_text
@@ -181,6 +182,18 @@ def sequence(field: str, raw: Sequence[T]) -> tuple[T, ...]:
     if isinstance(raw, (str, bytes)) or not isinstance(raw, (tuple, list, Sequence)):
         raise InvalidInput(field, f"must be a sequence, not {type(raw).__name__}")
     return tuple(raw)
+
+
+def checked_receipt(raw: object) -> Receipt:
+    """Return what was given as a receipt.
+
+    Raises:
+        InvalidInput: If it is none, as plain data and digests are.
+    """
+    if isinstance(raw, Receipt):
+        return raw
+    told = "must be a Receipt, as digest.receipt is and Receipt.from_dict makes of plain data"
+    raise InvalidInput("receipt", f"{told}, not {type(raw).__name__}")
 
 
 def _checked_query(query: object) -> str:

@@ -11,7 +11,7 @@ from memstrata.domain.recall import Recall
 from memstrata.domain.receipt import Receipt
 from memstrata.domain.scope import Principal
 from memstrata.domain.tool import Tool, ToolReply
-from memstrata.manager.asking import MAX_LISTED, Asker, between, checked_floor
+from memstrata.manager.asking import MAX_LISTED, Asker, between, checked_floor, checked_receipt
 from memstrata.manager.digesting import Digester
 from memstrata.manager.floors import Floors
 from memstrata.manager.reading import Reader
@@ -162,9 +162,10 @@ class AsyncPromptVerbs:
             receipt: Of the digest or recall that the answer was made from.
 
         Raises:
+            InvalidInput: If the answer is neither, or the receipt is none.
             ScopeDenied: If a scope of the receipt may not be read.
         """
-        return await self._digester.verify(answer, receipt)
+        return await self._digester.verify(answer, checked_receipt(receipt))
 
     async def replay(self, receipt: Receipt) -> Digest:
         """Return the digest that a receipt is of, byte for byte, as of its clocks (FX-4).
@@ -174,10 +175,10 @@ class AsyncPromptVerbs:
 
         Raises:
             NotReplayable: If something that was shown is erased or purged.
-            InvalidInput: If the receipt is a recall's: see :meth:`replay_recall`.
+            InvalidInput: If it is no receipt, or a recall's: see :meth:`replay_recall`.
             ScopeDenied: If it is another reader's, or one of its scopes may not be read.
         """
-        return await self._replayer.digest(receipt)
+        return await self._replayer.digest(checked_receipt(receipt))
 
     async def replay_recall(self, receipt: Receipt) -> Recall:
         """Return the recall that a receipt is of: the same hits as of its clocks (FX-4).
@@ -186,10 +187,10 @@ class AsyncPromptVerbs:
 
         Raises:
             NotReplayable: If something that was returned is erased or purged.
-            InvalidInput: If the receipt is a digest's.
+            InvalidInput: If it is no receipt, or a digest's.
             ScopeDenied: If it is another reader's, or one of its scopes may not be read.
         """
-        return await self._replayer.recall(receipt)
+        return await self._replayer.recall(checked_receipt(receipt))
 
     async def receipts(self, *, limit: int = 100) -> tuple[Receipt, ...]:
         """Return the receipts of this principal's digests, pushes and pulls, oldest first (ME-7).
