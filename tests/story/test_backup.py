@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.blocking import Strata
+from memstrata.domain.erasure import ErasureState
 from memstrata.domain.errors import (
     CarryRefused,
     InvalidInput,
@@ -273,6 +274,21 @@ def test_who_was_erased_since_stays_erased(tmp_path):
         assert contents(strata, "bob") == {"I am Bob"}
         assert strata.verify_audit().ok
     assert b"Berlin" not in (tmp_path / "m.db").read_bytes()
+
+
+def test_a_backup_from_after_an_erasure_holds_nothing_of_whom_it_was(tmp_path):
+    with opened(tmp_path / "m.db") as strata:
+        strata.manager(user="bob").remember("I am Bob")
+        strata.manager(user="eve").remember("Call me Eve")
+        before = strata.backup(f"{tmp_path}/before/")
+        assert strata.manager(user="eve").erase().waits == (f"backup:{before.path}",)
+        Path(before.path).unlink()
+
+        after = strata.backup(f"{tmp_path}/after/")
+
+        assert strata.manager(user="eve").erasure().state is ErasureState.COMPLETE
+        strata.restore_backup(after.path)
+        assert strata.manager(user="eve").erasure().state is ErasureState.COMPLETE
 
 
 def test_a_backup_comes_to_a_new_machine(tmp_path):

@@ -96,13 +96,24 @@ class Files:
         return looked
 
 
+def fetch_told(connection: apsw.Connection, owner: bytes) -> frozenset[tuple[int, bytes]]:
+    """Return number and code of each event of an owner of which it is still known what it says."""
+    return frozenset(connection.execute(_TOLD, {"owner": owner}))
+
+
 def has_residue(looked: Sequence[LookedAt]) -> bool:
     """Whether anything was found in files."""
     return any(each.result is Look.RESIDUE for each in looked)
 
 
 def purged(
-    path: Path, owner: bytes, sought: Needles, looked: Sequence[LookedAt], *, is_empty: bool
+    path: Path,
+    owner: bytes,
+    sought: Needles,
+    looked: Sequence[LookedAt],
+    *,
+    told: frozenset[tuple[int, bytes]],
+    is_empty: bool,
 ) -> Purged:
     """Return what came of it, with a look at the backups.
 
@@ -111,12 +122,13 @@ def purged(
         owner: Digest, for backups: they are asked for its rows.
         sought: What nobody should find any more.
         looked: What was found in the files.
+        told: Events of the owner that may say what they say, as that of the erasure does.
         is_empty: Whether the log was cut.
     """
     waits = [] if is_empty else ["log_in_use"]
     if is_empty and has_residue(looked):
         waits.append("residue")
-    backups = [_backup(backup, owner, sought) for backup in known_backups(path)]
+    backups = [_backup(backup, owner, sought, told) for backup in known_backups(path)]
     waits += [f"backup:{each.path}" for each in backups if each.result is not Look.CLEAN]
     return Purged((*looked, *backups), tuple(waits), REMAINS)
 
@@ -144,7 +156,9 @@ def _in_rows(sought: Needles, connection: apsw.Connection) -> Counter[bytes]:
     return found
 
 
-def _backup(path: Path, owner: bytes, sought: Needles) -> LookedAt:
+def _backup(
+    path: Path, owner: bytes, sought: Needles, told: frozenset[tuple[int, bytes]]
+) -> LookedAt:
     """Look at a backup: none of our connections has it open, so it may be opened and closed."""
     try:
         size = path.stat().st_size
@@ -155,7 +169,7 @@ def _backup(path: Path, owner: bytes, sought: Needles) -> LookedAt:
                 return file.read(length)
 
             found = sum(sought.found_by(read, size).values()) if sought else 0
-        rows = _rows_in(path, owner)
+        rows = _rows_in(path, owner, told)
     except (OSError, apsw.Error):
         return LookedAt(str(path), 0, Look.UNREAD)
     if rows or found:
@@ -163,7 +177,7 @@ def _backup(path: Path, owner: bytes, sought: Needles) -> LookedAt:
     return LookedAt(str(path), size, Look.CLEAN)
 
 
-def _rows_in(path: Path, owner: bytes) -> int:
+def _rows_in(path: Path, owner: bytes, told: frozenset[tuple[int, bytes]]) -> int:
     with path.open("rb") as file:
         if not file.read(16).startswith(b"SQLite format 3"):
             return 0
@@ -171,7 +185,8 @@ def _rows_in(path: Path, owner: bytes) -> int:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     with closing(apsw.Connection(name, flags=flags)) as connection:
         counts = fetch_counts(connection, owner)
-    return sum(count for name, count in counts.items() if name not in STAYS - {"event_payloads"})
+        left = sum(count for name, count in counts.items() if name not in STAYS)
+        return left + len(fetch_told(connection, owner) - told)
 
 
 # They differ in nothing but names, which are those of PARTS.
@@ -181,6 +196,12 @@ _DROP = tuple(
     for part in PARTS
     if part.name not in STAYS
 )
+# Of a backup of an older schema too, where payloads have a table of their own.
+_TOLD = """
+    SELECT events.seq, events.commitment FROM events
+    JOIN event_payloads ON event_payloads.owner = events.owner AND event_payloads.seq = events.seq
+    WHERE events.owner = :owner
+"""
 _COUNTS = " UNION ALL ".join(
     f"SELECT '{part.name}', count(*) FROM {part.name} WHERE owner = :owner"  # noqa: S608 - from PARTS
     for part in PARTS

@@ -7,7 +7,7 @@ from memstrata.adapters import sqlite_rows as rows_of
 from memstrata.adapters.residue import Needles
 from memstrata.adapters.sqlite_backups import SqliteBackups
 from memstrata.adapters.sqlite_change import write_change, write_journal, write_renewed
-from memstrata.adapters.sqlite_erasure import Files, has_residue, purged
+from memstrata.adapters.sqlite_erasure import Files, fetch_told, has_residue, purged
 from memstrata.adapters.sqlite_log import empty_log
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_owners import Owner
@@ -336,7 +336,9 @@ class SqliteStore(SqliteBackups):
             files, is_empty = self._emptied(rewriting=True)
             with self._reading() as rows:
                 looked = files.look(sought, rows)
-        return purged(self._path, owner, sought, looked, is_empty=is_empty)
+        with self._reading() as rows:
+            told = fetch_told(rows, owner)
+        return purged(self._path, owner, sought, looked, told=told, is_empty=is_empty)
 
     def _emptied(self, *, rewriting: bool) -> tuple[Files, bool]:
         """Empty the log, after writing the database anew if need be; return the files, and whether
