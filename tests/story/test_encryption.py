@@ -157,7 +157,7 @@ def test_what_was_moved_or_changed_does_not_open(store: Path, edit: str) -> None
 def test_it_opens_with_all_of_its_keys_alone(store: Path, tmp_path: Path) -> None:
     with pytest.raises(memstrata.KeyUnavailable, match="encrypted"):
         memstrata.open(store)
-    with pytest.raises(memstrata.KeyUnavailable, match="encrypted"):
+    with pytest.raises(memstrata.KeyUnavailable, match="or MEMSTRATA_ENCRYPT=true"):
         memstrata.open(store, key_ring=RING)
     with pytest.raises(memstrata.ConfigurationError, match="without a key ring"):
         memstrata.open(store, settings=Settings(encrypt=True))

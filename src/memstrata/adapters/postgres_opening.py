@@ -51,8 +51,8 @@ class Opening:
         del connection, operator
         if kept.is_wrapped:
             raise KeyUnavailable(
-                f"{location}: is encrypted; name its key ring and its key vault "
-                "(docs/encryption.md)"
+                f"{location}: is encrypted; name its key ring, and its key vault or "
+                "MEMSTRATA_ENCRYPT=true (docs/encryption.md)"
             )
         return kept
 

@@ -46,8 +46,8 @@ class Opening:
         secrets = read_secrets(connection)
         if secrets.is_wrapped:
             raise KeyUnavailable(
-                f"{connection.filename}: is encrypted; name its key ring and its key vault "
-                "(docs/encryption.md)"
+                f"{connection.filename}: is encrypted; name its key ring, and its key vault or "
+                "MEMSTRATA_ENCRYPT=true (docs/encryption.md)"
             )
         return secrets
 
