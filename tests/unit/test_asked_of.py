@@ -125,6 +125,25 @@ def test_what_was_said_of_whom_it_is_asked_of_is_the_first_hit(memory: MemoryMan
     assert own.why["asked"] == -Weights().asked
 
 
+@pytest.mark.parametrize(
+    "told", ["My cousin Rui lives in Porto", "Rui is my cousin", "Rui, our neighbour, is late"]
+)
+def test_who_is_known_by_name_is_somebody_else(memory: MemoryManager, told: str) -> None:
+    assert memory.recall("What is Rui's shoe size?", floor=FLOOR)[0].memory.key == "shoe_size"
+
+    memory.remember(told)
+
+    hits = memory.recall("What is Rui’s shoe size?", floor=FLOOR)
+    assert "shoe_size" not in [hit.memory.key for hit in hits]
+    assert memory.recall("What is Ana's shoe size?", floor=FLOOR)[0].memory.key == "shoe_size"
+    assert memory.recall("Shoe size?", floor=FLOOR)[0].memory.key == "shoe_size"
+
+
+@pytest.mark.parametrize("question", ["Rui's", "What's", "When is Rui's wedding?", "'s", "Rui’s s"])
+def test_a_name_that_asks_for_nothing_is_read(question: str) -> None:
+    assert read_question(question).of_others == NO_OTHERS
+
+
 def test_what_names_somebody_under_a_key_may_be_about_them(memory: MemoryManager) -> None:
     memory.remember("green; my wife's is blue", key="favorite_color")
 

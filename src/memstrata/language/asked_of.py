@@ -4,13 +4,14 @@
 as an answer it would be wrong, and nothing in "shoe_size = 42" says so. Such a question is read as
 if it were asked of oneself; what that asks for is the user's and answers nothing.
 
-Only what people are to the user is known: whether "Ana's" is the user's own, or "she", no list
-tells. Questions are English, as all lists of words here.
+Whether "Ana's" is the user's own no list tells; a memory may, in which she is "my sister Ana". Who
+"she" is nothing tells. Questions are English, as all lists of words here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from memstrata.language.asked import asked_keys
@@ -52,10 +53,12 @@ class OfOthers(NamedTuple):
     Attributes:
         keys: Under which the user's own would stand.
         who: What it calls those whom it asks of, in small letters.
+        name: Where it calls somebody by name alone, who may be the user; likewise.
     """
 
     keys: tuple[str, ...] = ()
     who: frozenset[str] = frozenset()
+    name: str | None = None
 
 
 NO_OTHERS = OfOthers()
@@ -78,6 +81,37 @@ def asked_of_others(words: Sequence[str], *, asks: bool) -> OfOthers:
         found.update(dict.fromkeys(key for key in keys if key not in own))
         who.update(each for each in others if each not in _KINDS_OF)
     return OfOthers(tuple(found), frozenset(who)) if found else NO_OTHERS
+
+
+def asked_of_named(words: Sequence[str], name: str, *, asks: bool) -> OfOthers:
+    """Return what a sentence asks of somebody whom it calls by name: "Paul's shoe size".
+
+    Args:
+        words: As for :func:`asked_of_others`.
+        name: In small letters, with an apostrophe and an s behind it in the sentence.
+        asks: Likewise.
+    """
+    places = [n for n, pair in enumerate(pairwise(words)) if pair == (name, "s")]
+    if not places or not _SHARED.isdisjoint(words):
+        return NO_OTHERS
+    of_self = [*words[: places[0]], "my", *words[places[0] + 2 :]]
+    keys = asked_keys(of_self, asks=asks).own
+    return OfOthers(keys, frozenset([name]), name) if keys else NO_OTHERS
+
+
+def is_somebody(words: Sequence[str], name: str) -> bool:
+    """Whether a text says what somebody of a name is to the user: "my sister Clara lives in …",
+    "Clara is my sister".
+    """
+    for place, word in enumerate(words):
+        if word != name:
+            continue
+        before, after = words[max(place - 1, 0) : place], words[place + 1 : place + 5]
+        if not RELATIONS.isdisjoint(before):
+            return True
+        if not _WHOSE.isdisjoint(after) and not RELATIONS.isdisjoint(after):
+            return True
+    return False
 
 
 def _as_of_self(words: Sequence[str]) -> Iterator[tuple[list[str], Sequence[str]]]:

@@ -16,7 +16,13 @@ from typing import NamedTuple
 from memstrata.language import patterns
 from memstrata.language.analyser import analyse, term_id
 from memstrata.language.asked import MAY_ASK, MOST_SENTENCES, NO_KEYS, AskedKeys, asked_keys
-from memstrata.language.asked_of import NO_OTHERS, RELATIONS, OfOthers, asked_of_others
+from memstrata.language.asked_of import (
+    NO_OTHERS,
+    RELATIONS,
+    OfOthers,
+    asked_of_named,
+    asked_of_others,
+)
 
 
 class Mark(IntFlag):
@@ -204,6 +210,7 @@ _MAX_SHORT = 4
 _MAX_OPENING = 3
 """Words of a first sentence that answers somebody: "Copy that."; chosen."""
 _ENDS = frozenset(".!?;\n\N{FULLWIDTH QUESTION MARK}")
+_OWNERS = frozenset(["'s", "\N{RIGHT SINGLE QUOTATION MARK}s"])
 _TO_ENDS = str.maketrans(dict.fromkeys(_ENDS, "\n"))
 _TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?\"()[]*_-/", " "))
 
@@ -244,7 +251,7 @@ def read_question(text: str) -> Question:
         date_terms=date_terms,
         ago=_ago(words, pairs) if told & _OF_AGO else None,
         keys=_keys(text, words) if told & _OF_KEYS else NO_KEYS,
-        of_others=_of_others(text, words) if told & _OF_SELF else NO_OTHERS,
+        of_others=_of_others(text, words) if told & _OF_SELF else _of_named(text, words),
     )
 
 
@@ -269,6 +276,17 @@ def _of_others(text: str, words: list[str]) -> OfOthers:
     keys = dict.fromkeys(key for each in found for key in each.keys if key not in own)
     who = frozenset[str]().union(*(each.who for each in found))
     return OfOthers(tuple(keys), who) if keys else NO_OTHERS
+
+
+def _of_named(text: str, words: list[str]) -> OfOthers:
+    """Return what a text of one sentence asks of somebody whom it calls by name."""
+    if "'s" not in text and "\N{RIGHT SINGLE QUOTATION MARK}s" not in text:
+        return NO_OTHERS
+    owners = [each[:-2] for each in text.split()[1:] if each[-2:] in _OWNERS and each[0].isupper()]
+    names = [name.lower() for name in owners if name.isalpha()]
+    if len(names) != 1 or not _ENDS.isdisjoint(text[:-1]):
+        return NO_OTHERS
+    return asked_of_named(words, names[0], asks=_asks(text))
 
 
 def _asks(text: str) -> bool:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from memstrata.domain.memory import Memory
 from memstrata.language.analyser import analyse, term_id
 from memstrata.language.asked import AskedKeys
-from memstrata.language.asked_of import NO_OTHERS, RELATIONS, OfOthers
+from memstrata.language.asked_of import NO_OTHERS, RELATIONS, OfOthers, is_somebody
 from memstrata.language.names import STATES, Other, name_ids, stated
 from memstrata.language.questions import words_of
 from memstrata.retrieval.entry import tag
@@ -104,12 +104,20 @@ def asked(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Float
         for slot in _held(tags, slots, of_others.keys)
         if _is_of_user(pool.memory(slot), of_others.who)
     ]
+    if theirs and of_others.name and not _knows(pool, of_others.name):
+        theirs = []
     if not (common or own or theirs):
         return None
     found = np.zeros(len(pool))
     found[theirs] = -1.0
     found[common + own] = 1.0
     return found
+
+
+def _knows(pool: Pool, name: str) -> bool:
+    """Whether a row says what somebody of a name is to the user."""
+    slots = pool.postings(tuple(map(term_id, analyse(name)))).slots[:_MOST_OPENED].tolist()
+    return any(is_somebody(words_of(pool.memory(slot).content), name) for slot in slots)
 
 
 def _is_of_user(memory: Memory, who: frozenset[str]) -> bool:
