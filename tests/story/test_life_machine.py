@@ -77,6 +77,10 @@ class Lives(Living):
             # Done once, whatever became of the copy.
             assert verb() in (again, "forgotten", None)
             return
+        if original.is_unsure(now):
+            # Refused for now: what somebody confirms first is handed up.
+            assert verb() in ("dropped", None)
+            return
         expected, kind = shelf.given(key, copy), verb()
 
         if kind == "blocked":
