@@ -57,6 +57,8 @@ class Living(RuleBasedStateMachine):
             key.
         promoted: What each promotion of a version came to, by its id and the target.
         from_whom: Whose copy a version of the org's is, by its id.
+        handed: Who handed up each version of the org's under a key, by its number, and when it gave
+            way: at once if it never stood, None if it stands.
         buried: Places where something was forgotten, which is not to come back by itself.
     """
 
@@ -76,6 +78,7 @@ class Living(RuleBasedStateMachine):
         self.done: dict[tuple[str, str], tuple[str, Fact]] = {}
         self.promoted: dict[tuple[str, str], str] = {}
         self.from_whom: dict[str, str] = {}
+        self.handed: dict[str, dict[int, tuple[str, datetime | None]]] = {}
         self.buried: set[str] = set()
         self.ticks = 0
         self.abandoned: list[Strata] = []
@@ -254,6 +257,11 @@ class Living(RuleBasedStateMachine):
         shared = self.shelves[ORG].facts
         for key in [key for key, fact in shared.items() if self.from_whom[fact.id] == who]:
             del shared[key]
+        for key, fact in shared.items():
+            left = {n: by for n, by in self.handed[key].items() if by[0] != who}
+            if left != self.handed[key]:
+                # What stays goes on from the highest version that is left.
+                fact.versions, self.handed[key] = max(left), left
 
     @rule(who=st.sampled_from(("ana", "bob")), key=KEYS)
     def refuse(self, who: str, key: str) -> None:
