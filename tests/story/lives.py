@@ -11,8 +11,12 @@ TRUST = {
     "external": 0,
 }
 CONFIDENCE = {"user_stated": 1.0, "tool_verified": 0.9, "agent_inferred": 0.6, "external": 0.3}
+FLOOR = 0.5
+"""Under it nothing inferred is stored (LT-4)."""
 FACT_DAYS = 365
 MONTH = timedelta(days=30)
+LOSS = MONTH / 500
+"""In which an inference loses a ten-thousandth of its confidence, which is lost whole (LT-7)."""
 HISTORY = timedelta(days=90)
 
 
@@ -51,7 +55,11 @@ class Fact:
         """Return what is left of its confidence (LT-7)."""
         if TRUST[self.source] != TRUST["agent_inferred"] or self.verified:
             return self.confidence
-        return max(self.confidence - 0.05 * ((now - self.made) / MONTH), 0.0)
+        return max(round(self.confidence - (now - self.made) // LOSS / 10_000, 6), 0.0)
+
+    def is_unsure(self, now: datetime) -> bool:
+        """Whether policy would not have it stored anew (SC-6, LT-4)."""
+        return TRUST[self.source] == TRUST["agent_inferred"] and self.left(now) < FLOOR
 
     def says(self, value: str) -> bool:
         return self.value.strip().casefold() == value.strip().casefold()

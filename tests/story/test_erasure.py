@@ -373,3 +373,29 @@ def test_forgetting_leaves_no_key_in_the_trail_and_no_receipt(world: World) -> N
     assert outcome.events[0].type is EventType.FORGOTTEN
     assert len(outcome.events[0].subjects) == 2, "ids and time stay (ME-3)"
     assert world.strata.verify_audit().ok
+
+
+def test_where_a_version_that_never_stood_goes_the_next_follows_the_highest_that_is_left(
+    world: World,
+) -> None:
+    for user in ("ana", "bob"):
+        world.strata.admin(by="root").grant(user, "org_write")
+    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+
+    def hand_up(manager: MemoryManager, value: str, source: str) -> str:
+        said = manager.remember(value, key="drink", source=source).memory
+        assert said is not None
+        return manager.promote(said.id, "org").kind
+
+    assert hand_up(bob, "Tea", "user_stated") == "created"
+    assert hand_up(ana, "Mate", "agent_inferred") == "touched"
+    (before,) = bob.list(scopes=["org"])
+    assert (before.content, before.versions) == ("Tea", 2)
+
+    ana.erase()
+
+    (stays,) = bob.list(scopes=["org"])
+    assert (stays.id, stays.versions) == (before.id, 1)
+    assert hand_up(bob, "Coffee", "user_correction") == "superseded"
+    assert [(m.content, m.version) for m in bob.history(stays.id)] == [("Tea", 1), ("Coffee", 2)]
+    assert world.strata.verify_audit().ok

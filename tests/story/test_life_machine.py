@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule, run_state_machine_as_test
-from lives import Fact
+from lives import HISTORY, Fact
 from living import KEYS, ORG, PICK, VALUES, WHO, Living
 
 from memstrata import CarryRefused, Memory
@@ -77,6 +78,10 @@ class Lives(Living):
             # Done once, whatever became of the copy.
             assert verb() in (again, "forgotten", None)
             return
+        if original.is_unsure(now):
+            # Refused for now: what somebody confirms first is handed up.
+            assert verb() in ("dropped", None)
+            return
         expected, kind = shelf.given(key, copy), verb()
 
         if kind == "blocked":
@@ -86,7 +91,20 @@ class Lives(Living):
             return
         assert kind in (expected, None)
         self.promoted[id, to] = expected
+        if place == ORG:
+            self.hand_over(key, who.split("/")[0], expected, now)
         self.copy_stands(place, key, who, stood)
+
+    def hand_over(self, key: str, user: str, kind: str, now: datetime) -> None:
+        """Note whose a version of the org's is, if there is another one."""
+        number = self.shelves[ORG].facts[key].versions
+        chain = {} if (kind, number) == ("created", 1) else self.handed[key]
+        if kind in ("created", "superseded"):
+            chain = {n: (by, ended or now) for n, (by, ended) in chain.items()}
+            chain[number] = (user, None)
+        elif kind == "touched":
+            chain[number] = (user, now)
+        self.handed[key] = chain
 
     def copy_stands(self, place: str, key: str, who: str, stood: Fact | None) -> None:
         found: dict[Any, Memory] = {memory.key: memory for memory in self.listed(place)}
@@ -115,6 +133,10 @@ class Lives(Living):
         assert (done.left, done.busy, done.rows) == (0, 0, foreseen.rows)
         apart = {"superseded_old", "evicted_old", "read_noted"}
         assert {str(r): n for r, n in done.counts.items() if r not in apart} == expected
+        if who == ORG:
+            for key, chain in self.handed.items():
+                kept = {n: by for n, by in chain.items() if not by[1] or self.now - by[1] < HISTORY}
+                self.handed[key] = kept
         if {*done.counts} - {"in_review"}:
             self.done = {at: each for at, each in self.done.items() if at[0] not in places}
         horizon = to_us(self.now) - HISTORY_DAYS * 86_400_000_000

@@ -81,6 +81,60 @@ def test_what_a_memory_has_lost_of_its_confidence_does_not_come_back_with_a_copy
     assert stored(ana.promote(guess.id, "org")).confidence == seen.confidence
 
 
+def test_a_copy_of_a_guess_loses_whole_ten_thousandths_from_what_was_left(world: World) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana = world.strata.manager(user="ana")
+    guess = stored(ana.remember("Ana likes tea", source="agent_inferred", key="drink"))
+    world.clock.advance(days=2.5)
+    copy = stored(ana.promote(guess.id, "org"))
+    assert copy.confidence == 0.5959  # 0.05 * 2.5 / 30 is 0.00417
+
+    world.clock.advance(days=1)
+
+    (seen,) = ana.list(scopes=["org"])
+    assert seen.confidence == 0.5943  # of its own, 0.05 / 30 is 0.00167
+
+
+def test_a_guess_too_unsure_to_be_promoted_is_promoted_once_somebody_confirms_it(
+    world: World,
+) -> None:
+    world.strata.admin(by="root").grant("ana", "org_write")
+    ana, task = world.strata.manager(user="ana"), world.strata.manager(user="ana", task="t1")
+    said = {"source": "agent_inferred", "key": "drink"}
+    guesses = [(ana, "org", stored(ana.remember("Ana likes tea", **said)))]
+    guesses.append(
+        (task, "user", stored(task.remember("The team likes tea", **said | {"key": "x"})))
+    )
+    world.clock.advance(days=62)
+    for manager, to, guess in guesses:
+        refused = manager.promote(guess.id, to)
+        assert (refused.kind, refused.reasons) == ("dropped", ("below_confidence_floor",))
+        assert manager.promote(guess.id, to).kind == "dropped"
+        manager.confirm(guess.id)
+
+        copy = stored(manager.promote(guess.id, to))
+
+        assert (copy.content, copy.confidence) == (guess.content, 0.6)
+        assert stored(manager.promote(guess.id, to)).id == copy.id
+    assert pending(world) == 0
+    assert world.strata.verify_audit().ok
+
+
+def test_what_its_user_says_anew_can_be_promoted_though_it_was_forgotten_there(
+    world: World,
+) -> None:
+    ana, task = world.strata.manager(user="ana"), world.strata.manager(user="ana", task="t1")
+    ana.remember("Tea", key="drink")
+    ana.forget(key="drink")
+    theirs = stored(task.remember("Coffee", key="drink"))
+    assert task.promote(theirs.id, "user").kind == "blocked"
+
+    ana.remember("Water", key="drink")
+
+    assert task.promote(theirs.id, "user").kind == "superseded"
+    assert contents(ana) == ["Coffee"]
+
+
 def test_a_task_promotes_a_version_twice_whatever_its_state_became(world: World) -> None:
     task = world.strata.manager(user="ana", task="t1")
     mine = stored(task.remember("We deploy on Friday"))

@@ -255,6 +255,9 @@ class AsyncMemoryManager(
     async def promote(self, id: str, to: str) -> Outcome:
         """Copy a memory upward, to ``user``, ``org`` or an ancestor's path (SC-6).
 
+        It passes policy and hygiene again there, and a version is copied once: asked for again, it
+        answers as it did, unless it was refused, which holds for as long as its cause.
+
         Raises:
             InvalidScope: If ``to`` is not an ancestor that promotion may reach.
             ScopeDenied: If the principal lacks the write right there.

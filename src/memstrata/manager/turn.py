@@ -53,16 +53,14 @@ from memstrata.manager.beside import GONE, Also, Beside
 from memstrata.manager.lives import ERASED_SINCE, Life
 from memstrata.manager.outcomes import settled
 from memstrata.manager.profile import archive_beyond
-from memstrata.manager.room import QUOTA_EXCEEDED, Room, full
+from memstrata.manager.room import Room, full
 from memstrata.manager.screening import note_flags, scores_of
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
 from memstrata.manager.spoken import Spoken, is_turn
 from memstrata.manager.waiting import Release, held_as, kept_back, let_go
-from memstrata.manager.write_names import marks_of, request_of, write_name
+from memstrata.manager.write_names import marks_of, may_pass, request_of, write_name
 from memstrata.policy.guards import (
-    CONSENT_REFUSED,
-    HYGIENE_BLOCKED,
     approve,
     consent_refused,
     hygiene_blocked,
@@ -408,7 +406,7 @@ class WriteTurn:
 
     def _remember_key(self, candidate: Candidate, outcome: Outcome) -> None:
         name = write_name(candidate)
-        if name is None or _may_pass(outcome):
+        if name is None or may_pass(candidate, outcome):
             return
         answer = {
             "kind": outcome.kind.value,
@@ -434,13 +432,3 @@ def _opposed(
     view: Pending, candidate: Candidate, shape: Shape, beside: Memory | None
 ) -> Opposed | None:
     return opposed(candidate, view, shape, beside)
-
-
-def _may_pass(outcome: Outcome) -> bool:
-    """Whether a refusal holds for as long as its cause, and so answers no later write."""
-    return outcome.kind is OutcomeKind.BLOCKED and any(
-        reason.partition(":")[0] in _PASSING for reason in outcome.reasons
-    )
-
-
-_PASSING = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})

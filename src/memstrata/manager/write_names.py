@@ -5,8 +5,12 @@ from __future__ import annotations
 import hashlib
 
 from memstrata.domain.candidate_codec import encode_candidate
-from memstrata.domain.decision import Candidate, Proposer
+from memstrata.domain.decision import Candidate, Outcome, OutcomeKind, Proposer
 from memstrata.longterm.forgetting import fingerprints, turn_mark
+from memstrata.manager.room import QUOTA_EXCEEDED
+from memstrata.policy.guards import CONSENT_REFUSED, HYGIENE_BLOCKED
+
+_PASSING = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})
 
 
 def marks_of(candidate: Candidate) -> tuple[bytes, ...]:
@@ -30,9 +34,25 @@ def write_name(candidate: Candidate) -> str | None:
     return f"{scope.path} {agents} {purpose or ''} {candidate.idempotency_key}"
 
 
+def is_promotion(candidate: Candidate) -> bool:
+    """Whether a candidate is a copy of a memory of another scope (SC-6)."""
+    return candidate.proposer is Proposer.IMPORT and candidate.origin.memory is not None
+
+
 def request_of(candidate: Candidate) -> bytes:
     """Return the digest that tells whether a write under a name is the same again."""
-    if candidate.proposer is Proposer.IMPORT and candidate.origin.memory is not None:
-        # A promotion is of one version: its tags or its confidence may have changed since (SC-6).
+    if is_promotion(candidate):
+        # It is of one version: its tags or its confidence may have changed since (SC-6).
         return hashlib.sha256(f"promotion {write_name(candidate)}".encode()).digest()
     return hashlib.sha256(encode_candidate(candidate)).digest()
+
+
+def may_pass(candidate: Candidate, outcome: Outcome) -> bool:
+    """Whether a refusal holds for as long as its cause, and so answers no later write. Any that
+    meets a promotion does: the name of that write is not one that somebody could choose anew.
+    """
+    if is_promotion(candidate):
+        return outcome.kind in (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
+    return outcome.kind is OutcomeKind.BLOCKED and any(
+        reason.partition(":")[0] in _PASSING for reason in outcome.reasons
+    )
