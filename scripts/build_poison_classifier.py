@@ -20,8 +20,9 @@ The recipe, deterministic, in about three minutes of one core:
    times as much.
 5. One scale for all weights: the largest becomes 127. Slope and offset of the probability are
    fitted (Platt 1999) on sums of rows that had no part in the weights, five folds by family.
-6. The threshold is the lowest probability at which the classifier alone marks at most one in a
-   hundred of each bounded harmless set of ``--evaluation``: memories, and NotInject.
+6. The threshold is the lowest probability at which the classifier alone marks at most one in two
+   hundred of each bounded harmless set of ``--evaluation``, memories and NotInject: half of what it
+   may, for texts that nobody here has seen. A report reads its own off, at one in a hundred.
 
 Run it in an environment of its own; nothing here is needed at run time:
 
@@ -57,6 +58,7 @@ from memstrata.hygiene.poison_classifier import shaped
 from memstrata.language import ngrams
 
 BOUNDED = ("benign_memory", "benign_notinject")
+ONE_IN, SHIPPED_ONE_IN = 100, 200
 MOST_ALIKE = 0.6
 MOST_WINDOWS = 12
 OF_MESSAGES = 0.3
@@ -153,7 +155,7 @@ def _build(kept: list[Row], evaluated: dict[str, Evaluation], out: Path) -> None
     levels = np.rint(weights * scale).astype(np.int8)
     slope, offset = _calibrated(texts, learnt)
     told = {name: part.texts.best(levels.astype(np.float64)) for name, part in evaluated.items()}
-    threshold = 1 / (1 + np.exp(-(slope / scale * _bound(told) + offset)))
+    threshold = 1 / (1 + np.exp(-(slope / scale * _bound(told, SHIPPED_ONE_IN) + offset)))
     out.mkdir(parents=True, exist_ok=True)
     np.save(out / "weights.npy", levels)
     manifest = {
@@ -296,9 +298,9 @@ def _calibrated(texts: Texts, learnt: list[Row]) -> tuple[float, float]:
     return float(platt.coef_[0, 0]), float(platt.intercept_[0])
 
 
-def _bound(told: dict[str, NDArray[np.float64]]) -> float:
-    """Return the sum above which at most one in a hundred of each bounded harmless set lies."""
-    return max(float(np.sort(told[name])[::-1][len(told[name]) // 100]) for name in BOUNDED)
+def _bound(told: dict[str, NDArray[np.float64]], one_in: int = ONE_IN) -> float:
+    """Return the sum above which at most one in so many of each bounded harmless set lies."""
+    return max(float(np.sort(told[name])[::-1][len(told[name]) // one_in]) for name in BOUNDED)
 
 
 def _by_rule(text: str) -> bool:
