@@ -198,6 +198,9 @@ def test_terms_whose_ids_end_alike_are_told_apart(index: OwnerIndex) -> None:
 
     assert (places.tolist(), counts.tolist(), df) == ([0, 2, 0, 1], [1, 2, 1, 1], [2, 2])
     assert segment.holds((term_id(other),))
+    index.refresh(delta(5, row(Samples().memory(other), 5), complete=True))
+    (segment,) = index.freeze().segments
+    assert segment.postings((term_id(term), term_id(other)))[2] == [0, 1]
 
 
 def test_what_the_store_has_not_looked_at_is_looked_at(index: OwnerIndex, memory: Memory) -> None:

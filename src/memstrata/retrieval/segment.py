@@ -38,11 +38,12 @@ MAX_RUNS = 2048
 MAX_OPENED = 1024
 """Memories that a segment keeps opened; chosen: about 2 MB, and the hits of a busy owner fit."""
 
-
 _ENTRY_OF, _STATE_OF, _BODY_OF = (
     itemgetter(StoredRow._fields.index(name)) for name in ("entry", "state", "body")
 )
 _STATE = itemgetter(slice(STATE.size))
+
+_LAST_BITS = 0xFFFF
 
 
 class _Run(NamedTuple):
@@ -83,6 +84,7 @@ class Segment:
         "_opened",
         "_places",
         "_runs",
+        "_shared",
         "_terms",
         "ages_at",
         "decays",
@@ -161,6 +163,8 @@ class Segment:
         ends = terms.astype(np.uint16)
         order = np.argsort(ends, kind="stable")
         self._ends, self._terms = ends[order], terms[order]
+        is_next = (self._ends[1:] == self._ends[:-1]) & (self._terms[1:] != self._terms[:-1])
+        self._shared = frozenset(self._ends[1:][is_next].tolist())
         self._places = np.repeat(np.arange(len(self.rows), dtype=np.int32), sizes)[order]
         self._counts = words[~is_term][order]
         self._runs: dict[int, _Run] = {}
@@ -215,11 +219,13 @@ class Segment:
         return [runs[term] for term in terms]
 
     def _run(self, term: int, low: int, high: int) -> _Run:
-        places, counts = self._places[low:high], self._counts[low:high]
-        mine = self._terms[low:high] == term
-        if not mine.all():
-            places, counts = places[mine], counts[mine]
-        return _Run(places, counts, len(places))
+        if low < high and term & _LAST_BITS in self._shared:
+            mine = self._terms[low:high] == term
+            places, counts = self._places[low:high][mine], self._counts[low:high][mine]
+            return _Run(places, counts, len(places))
+        if low < high and self._terms.item(low) != term:
+            high = low  # all of another term
+        return _Run(self._places[low:high], self._counts[low:high], high - low)
 
     def newest(self, places: NDArray[np.int64]) -> int:
         """Return the start of the newest state among rows at some places, at least one, µs."""
