@@ -16,6 +16,9 @@ class Begun(Generic[T]):
 
     A store in this process has ended its call by then. One over a network has sent its question
     and pauses for whoever asked it so.
+
+    Attributes:
+        has_ended: Whether there was nothing to wait for.
     """
 
     def __init__(self, call: Coroutine[Any, Any, T]) -> None:
@@ -24,11 +27,11 @@ class Begun(Generic[T]):
         self._waits_for: Any = None
         self._result: T
         self._error: StoreError | None = None
-        self._has_ended = False
+        self.has_ended = False
         try:
             self._waits_for = call.send(None)
         except StopIteration as stop:
-            self._result, self._has_ended = stop.value, True
+            self._result, self.has_ended = stop.value, True
         except StoreError as error:
             self._error = error
 
@@ -36,7 +39,7 @@ class Begun(Generic[T]):
         """Go on with the call and return its result, or raise what it raises."""
         if self._error is not None:
             raise self._error
-        if self._has_ended:
+        if self.has_ended:
             return self._result
         result: T = yield from _Rest(self._call, self._waits_for)
         return result

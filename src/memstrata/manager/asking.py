@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -226,3 +227,8 @@ def between(field: str, value: object, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidInput(field, f"must be a whole number from {least} to {most}")
     return value
+
+
+def unlimited(cue: Cue) -> Cue:
+    """Return the cue without a limit, for explaining."""
+    return replace(cue, limit=10**9)

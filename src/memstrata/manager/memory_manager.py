@@ -14,7 +14,7 @@ from memstrata.domain.scope import Grant, Principal, Scope
 from memstrata.domain.trust import Source
 from memstrata.language.normalise import check_text
 from memstrata.manager.ageing_verbs import AsyncAgeingVerbs
-from memstrata.manager.asking import MAX_LISTED, between, sequence
+from memstrata.manager.asking import MAX_LISTED, between, sequence, unlimited
 from memstrata.manager.capturing import captured, carry_out, turn_of, turns_before
 from memstrata.manager.carrying_verbs import AsyncCarryingVerbs
 from memstrata.manager.changes import Changer
@@ -34,7 +34,6 @@ from memstrata.manager.lives import Life, life_of
 from memstrata.manager.metering import account_of
 from memstrata.manager.promotion import Promoter
 from memstrata.manager.prompt_verbs import AsyncPromptVerbs
-from memstrata.manager.reading import unlimited
 from memstrata.manager.recording_verbs import AsyncRecordingVerbs
 from memstrata.manager.reporting import status_of
 from memstrata.manager.room import fitting

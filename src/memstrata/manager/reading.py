@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from memstrata.domain.ageing import SUMMARY_CATEGORY, seen_at
@@ -18,7 +17,7 @@ from memstrata.domain.errors import ModelError, ScopeDenied
 from memstrata.domain.layer import MEMORY, Layer
 from memstrata.domain.memory import Memory
 from memstrata.domain.recall import Explanation, Hit, Recall
-from memstrata.domain.receipt import Dropped, Ranking, Receipt, Seen, Shown
+from memstrata.domain.receipt import Dropped, Ranking, Receipt, Shown
 from memstrata.domain.scope import Principal, Right, Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.completing import EMBEDDER, ails
@@ -34,7 +33,7 @@ from memstrata.policy.rules import Policy
 from memstrata.retrieval.enduring import enduring
 from memstrata.retrieval.fusion import Fusion
 from memstrata.retrieval.identity import ranking, with_reranker
-from memstrata.retrieval.pool import gather, newest, unasked
+from memstrata.retrieval.pool import gather
 from memstrata.retrieval.ranker import Query, Ranked, explain, rank
 
 MANY_RANKED = 5_000
@@ -112,20 +111,37 @@ class Reader:
 
     async def recall(self, cue: Cue) -> Recall:
         """Rank what the principal may see for a cue."""
-        asked, analysed = self.sights.begun(cue) if Layer.L2 in cue.layers else None, None
+        asked = self.sights.begun(cue) if Layer.L2 in cue.layers else None
+        guess = None
         try:
             # While a store over a network says where the owners stand.
-            analysed = await self.asked(cue.query)
-        finally:
+            query, lost = await self.asked(cue.query)
+            if asked is not None and not asked.has_ended:
+                guess = self._guess(cue, query, lost)
+        except BaseException:
             # What was begun is waited for once, whatever happens.
-            if analysed is None and asked is not None:
+            if asked is not None:
                 await asked.dismiss()
-        query, lost = analysed
+            raise
         sight = await self.audible(cue, asked)
+        if guess is not None and guess[0].shows_same(sight):
+            return guess[1]
         found = await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
         if cue.layers != MEMORY:
             self.note_passages([hit.memory for hit in found.hits])
         return found
+
+    def _guess(self, cue: Cue, query: Query, lost: Sequence[str]) -> tuple[Sight, Recall] | None:
+        """Return what a recall reads and finds if nobody has written, as is usual; None where that
+        is not all there is to wait for, or takes more than a moment.
+        """
+        reader, session = self._principal.home.owner, self._principal.session
+        if cue.layers != MEMORY or session is not None or reader not in owners_of(cue.scopes):
+            return None
+        sight = self.sights.expected(cue)
+        if sight is None or sight.off or self._takes_long(sight):
+            return None
+        return sight, self.recalled(sight, cue, query, lost)
 
     async def sight(self, cue: Cue, asked: Standing | None = None) -> Sight:
         """Return what a cue reads in the layers that it names, each as fresh as its source is.
@@ -189,9 +205,11 @@ class Reader:
         """Return what ranking a sight returns; where there is much to rank others on the caller's
         event loop go on meanwhile; likewise where a model takes part that takes its time.
         """
+        return await self._services.aside(work) if self._takes_long(sight) else work()
+
+    def _takes_long(self, sight: Sight) -> bool:
         rows = sum(len(segment) for frozen in sight.columns for segment in frozen.segments)
-        waits = has_slow_model(self._services) and rows
-        return await self._services.aside(work) if waits or rows > MANY_RANKED else work()
+        return rows > MANY_RANKED or bool(rows and has_slow_model(self._services))
 
     def recalled(self, sight: Sight, cue: Cue, query: Query, lost: Sequence[str] = ()) -> Recall:
         """Rank what was looked at for a cue; see :meth:`query` for the last two."""
@@ -386,7 +404,7 @@ class Reader:
             cue=cue,
             reader=self._principal.home,
             at=sight.now,
-            seen=self._seen(sight, cue, ranked),
+            seen=sight.seen(cue, ranked.pool),
             ranking=grounds.ranking,
             policy=grounds.policy,
             considered=len(ranked.pool),
@@ -394,18 +412,6 @@ class Reader:
             dropped=(*dropped, *(Dropped(id, 0.0, IN_SESSION) for id in sight.overridden)),
             degraded=_degraded(sight, lost),
         )
-
-    def _seen(self, sight: Sight, cue: Cue, ranked: Ranked) -> tuple[Seen, ...]:
-        """Return how far the changes of each owner were seen, by what the reader may see of them
-        alone: where the owner stands would tell of a sibling's writes (SC-4).
-        """
-        pool = ranked.pool
-        if cue.kinds or cue.filter is not None:
-            pool = gather(sight.columns, unasked(cue), sight.clock)
-        # Of documents there is no such time: they are read as they are.
-        known = newest(pool, sight.columns)[: len(sight.owners)]
-        times = zip(sight.owners, known, strict=True)
-        return tuple(Seen(owner, from_us(time)) for owner, time in times if time is not None)
 
     def grounds(
         self, query: Query, fusion: Fusion | None = None, *, reranked: bool = False
@@ -440,10 +446,3 @@ def _degraded(sight: Sight, lost: Sequence[str]) -> tuple[str, ...]:
 def _shown(hit: Hit) -> Shown:
     memory = hit.memory
     return Shown(memory.id, memory.version, memory.key, hit.score, hit.why)
-
-
-# A principal asks for those of its own lineage with every read.
-@lru_cache(maxsize=4096)
-def unlimited(cue: Cue) -> Cue:
-    """Return the cue without a limit, for explaining."""
-    return replace(cue, limit=10**9)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from operator import is_
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from memstrata.domain.change import Head, Snapshot, StoredRow
@@ -15,6 +16,7 @@ from memstrata.domain.cue import Cue
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.layer import MEMORY, Layer
 from memstrata.domain.memory import Memory
+from memstrata.domain.receipt import Seen
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
@@ -23,6 +25,7 @@ from memstrata.manager.services import Services
 from memstrata.manager.spoken import Spoken, is_turn
 from memstrata.ports import Capability
 from memstrata.retrieval.owner_index import Frozen, OwnerIndex
+from memstrata.retrieval.pool import Pool, gather, newest, unasked
 from memstrata.retrieval.refusing import turns_of
 
 MANY_READ = 1000
@@ -71,6 +74,30 @@ class Sight(NamedTuple):
         """All that is ranked: those of the owners, then those of documents."""
         return [*self.frozen, *self.documents] if self.documents else self.frozen
 
+    def shows_same(self, other: Sight) -> bool:
+        """Whether another shows the same columns, whenever each was."""
+        untimed = self._replace(frozen=(), now=other.now, clock=other.clock)
+        return (
+            len(self.frozen) == len(other.frozen)
+            and all(map(is_, self.frozen, other.frozen))
+            and untimed == other._replace(frozen=())
+        )
+
+    def seen(self, cue: Cue, pool: Pool) -> tuple[Seen, ...]:
+        """Return how far the changes of each owner were seen, by what the reader may see of them
+        alone: where the owner stands would tell of a sibling's writes (SC-4).
+
+        Args:
+            cue: What this is read for.
+            pool: What of it the cue asks for.
+        """
+        if cue.kinds or cue.filter is not None:
+            pool = gather(self.columns, unasked(cue), self.clock)
+        # Of documents there is no such time: they are read as they are.
+        known = newest(pool, self.columns)[: len(self.owners)]
+        times = zip(self.owners, known, strict=True)
+        return tuple(Seen(owner, from_us(time)) for owner, time in times if time is not None)
+
 
 class Sights:
     """Brings the indexes that a read needs up to the store; writes nothing."""
@@ -111,14 +138,22 @@ class Sights:
             known = [(owner, index) for owner, index in pairs if index.head is not None]
             for owner, index in known:
                 await self._read_turns(owner, index)
-            frozen = [index.freeze() for _, index in known]
-            # After the columns: whoever switched recall off in between is heeded already.
-            off = frozenset([owner for owner, index in known if index.refusals.recall_off])
-            return Sight([owner for owner, _ in known], frozen, now, now, degraded, off=off)
+            return _sight_of(known, now, degraded)
         if cue.known_at is not None:
             return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
         stood = zip(owners, await self._services.store.heads(owners), strict=True)
         return await self.past(cue, {o: from_us(head.known_at) for o, head in stood if head}, now)
+
+    def expected(self, cue: Cue) -> Sight | None:
+        """Return what a cue about what stands now reads if nobody has written since its owners were
+        read last; None if more than that is to be waited for.
+        """
+        owners = owners_of(cue.scopes)
+        indexes = self._services.indexes.of_all(owners)
+        if not indexes or indexes[0].head is None or not all(map(_is_settled, indexes)):
+            return None
+        pairs = zip(owners, indexes, strict=True)
+        return _sight_of([(o, index) for o, index in pairs if index.head is not None], self.now)
 
     async def completed(self, cue: Cue, indexes: Sequence[OwnerIndex]) -> tuple[str, ...]:
         """Let entries have the vectors that they wait for; name what is missing afterwards."""
@@ -268,6 +303,22 @@ class Sights:
 
     async def _built(self, rows: Sequence[StoredRow], work: Callable[[], T]) -> T:
         return await self._services.aside(work) if len(rows) > MANY_READ else work()
+
+
+def _sight_of(
+    known: Sequence[tuple[Scope, OwnerIndex]], now: datetime, degraded: tuple[str, ...] = ()
+) -> Sight:
+    """Return what stands now of owners who have been written to."""
+    frozen = [index.freeze() for _, index in known]
+    # After the columns: whoever switched recall off in between is heeded already.
+    off = frozenset([owner for owner, index in known if index.refusals.recall_off])
+    return Sight([owner for owner, _ in known], frozen, now, now, degraded, off=off)
+
+
+def _is_settled(index: OwnerIndex) -> bool:
+    """Whether an index waits for nothing but news of its owner."""
+    refusals = index.refusals
+    return not (index.bare or index.stale or (refusals and refusals.turns is None))
 
 
 def owners_of(scopes: Sequence[Scope]) -> tuple[Scope, ...]:

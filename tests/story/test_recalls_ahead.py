@@ -1,0 +1,123 @@
+"""Over a network a recall is ranked while the store says where its owners stand, and again if that
+is news.
+"""
+
+import asyncio
+
+import pytest
+
+import memstrata
+from memstrata import Layer
+from memstrata.domain.consent import RECALL_OFF
+from memstrata.manager import reading
+
+TEA, COFFEE = "Ana drinks green tea.", "Ana drinks black coffee."
+
+
+@pytest.fixture
+def target(postgres, database):
+    return str(postgres.url("memstrata_app", database))
+
+
+@pytest.fixture
+def strata(target):
+    with memstrata.open(target) as strata:
+        yield strata
+
+
+@pytest.fixture
+def memory(strata):
+    """One that has been read from, so that its owner is in memory."""
+    memory = strata.manager(user="ana")
+    memory.remember(TEA, key="drink")
+    for _ in range(2):
+        memory.recall("drinks")
+    return memory
+
+
+@pytest.fixture
+def elsewhere(target):
+    """What another process writes by."""
+    with memstrata.open(target) as strata:
+        yield strata.manager(user="ana")
+
+
+@pytest.fixture
+def rankings(monkeypatch):
+    made = []
+
+    def noted(*given, **named):
+        made.append(ranked := rank(*given, **named))
+        return ranked
+
+    rank = reading.rank
+    monkeypatch.setattr(reading, "rank", noted)
+    return made
+
+
+def contents(found):
+    return sorted(hit.memory.content for hit in found.hits)
+
+
+def test_where_nobody_wrote_a_recall_is_ranked_once(memory, rankings):
+    assert contents(memory.recall("what does she drink?")) == [TEA]
+    assert len(rankings) == 1
+
+
+def test_what_was_written_elsewhere_is_found(memory, elsewhere, rankings):
+    elsewhere.remember(COFFEE)
+
+    assert contents(memory.recall("drinks")) == [COFFEE, TEA]
+    assert len(rankings) == 2
+    assert contents(memory.recall("drinks")) == [COFFEE, TEA]
+    assert len(rankings) == 3
+
+
+def test_what_was_forgotten_elsewhere_is_not_found(memory, elsewhere):
+    elsewhere.forget(key="drink")
+
+    assert memory.recall("drinks").hits == ()
+
+
+def test_what_was_refused_elsewhere_is_not_found(memory, elsewhere):
+    elsewhere.refuse(key="drink")
+
+    assert memory.recall("drinks").hits == ()
+
+
+def test_recall_that_was_switched_off_elsewhere_is_off(memory, elsewhere):
+    elsewhere.set_recall(False)
+
+    found = memory.recall("drinks")
+
+    assert (found.hits, found.degraded) == ((), (RECALL_OFF,))
+
+
+def test_the_receipt_is_that_of_what_was_answered(memory, elsewhere):
+    for text in (TEA, COFFEE):
+        elsewhere.remember(text)
+        found = memory.recall("drinks")
+
+        assert memory.replay_recall(found.receipt).hits == found.hits
+
+
+def test_in_a_session_what_was_said_there_comes_first(memory, rankings):
+    session = memory.session("s")
+    session.add("user", "I live in Lisbon.")
+
+    session.memory.recall("where do I live?")
+
+    assert len(rankings) == 1
+
+
+def test_a_file_has_answered_before_there_is_anything_to_do_meanwhile(tmp_path, rankings):
+    async def main():
+        async with memstrata.aopen(tmp_path / "m.db") as strata:
+            memory = strata.manager(user="ana")
+            await memory.remember(TEA)
+            for _ in range(3):
+                await memory.recall("drinks", layer=Layer.L2)
+
+    asyncio.run(main())
+
+    assert len(rankings) == 3
