@@ -112,24 +112,48 @@ class Pool:
         """
         return _Held(self, self.timeout_s if timeout_s is None else timeout_s)
 
+    def at_hand(self, limit_s: float) -> Line | None:
+        """Take the connection that was kept, for a call that may last for so many seconds; None if
+        there is none, or it has ended.
+        """
+        kept = self._kept
+        if kept is None or not kept.is_quiet:
+            return None
+        self._check_loop()
+        self._kept = None
+        return self._line_of(kept, asyncio.get_running_loop().time() + limit_s)
+
     async def take(self, limit_s: float) -> Line:
         """Take a connection for a call that may last for so many seconds; see :meth:`line`."""
         pool = await self._opened()
         ends_at = asyncio.get_running_loop().time() + limit_s
-        wire = await self._taken(pool, min(self.timeout_s, limit_s))
+        return self._line_of(await self._taken(pool, min(self.timeout_s, limit_s)), ends_at)
+
+    def _line_of(self, wire: Wire, ends_at: float) -> Line:
         self._nearness.lines += 1
         return self.make_line(wire, self.location, self.opening, ends_at)
 
+    def is_kept(self, line: Line) -> bool:
+        """Keep the connection of a call that is done for the next one, if nobody wants it and there
+        is none; else it is to be given back.
+        """
+        is_free = self._kept is None and not self._waiting and not self._is_closing
+        if not (is_free and line.is_done) or time.monotonic() > self._kept_until:
+            return False
+        self._nearness.lines -= 1
+        self._kept = line.wire
+        return True
+
     async def give_back(self, line: Line) -> None:
-        """Take back the connection of a call."""
+        """Put the connection of a call back into the pool, which ends those that are old."""
         pool = await self._opened()
         self._nearness.lines -= 1
+        self._kept_until = time.monotonic() + KEEP_S
         try:
             if not line.is_done:
                 await line.give_up(self.timeout_s)
         finally:
-            if not self._is_kept(line.wire):
-                await pool.putconn(line.wire.connection)
+            await pool.putconn(line.wire.connection)
             if line.is_hung_up:
                 # The others were opened over the same way and may lead nowhere too.
                 await self._let_go(pool)
@@ -235,9 +259,7 @@ class Pool:
 
     async def _taken(self, pool: AsyncConnectionPool[Connection], limit_s: float) -> Wire:
         kept, self._kept = self._kept, None
-        if kept is not None:
-            if kept.is_quiet:
-                return kept
+        if kept is not None:  # It has ended: it was not at hand.
             await kept.connection.close()
             await pool.putconn(kept.connection)
         deadline = asyncio.get_running_loop().time() + limit_s
@@ -281,16 +303,6 @@ class Pool:
             return None
         return wire if wire.is_quiet else None
 
-    def _is_kept(self, wire: Wire) -> bool:
-        """Keep a connection for the next call, if nobody wants it and there is none."""
-        now = time.monotonic()
-        is_kept = self._kept is None and not self._waiting and not self._is_closing
-        if not is_kept or wire.connection.closed or now > self._kept_until:
-            self._kept_until = now + KEEP_S
-            return False
-        self._kept = wire
-        return True
-
     async def _let_go(self, pool: AsyncConnectionPool[Connection]) -> None:
         """Put the connection that was kept into the pool."""
         kept, self._kept = self._kept, None
@@ -306,7 +318,8 @@ class _Held:
         self._limit_s = limit_s
 
     async def __aenter__(self) -> Line:
-        self._line = await self._pool.take(self._limit_s)
+        pool, limit_s = self._pool, self._limit_s
+        self._line = pool.at_hand(limit_s) or await pool.take(limit_s)
         return self._line
 
     async def __aexit__(
@@ -315,4 +328,5 @@ class _Held:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._pool.give_back(self._line)
+        if not self._pool.is_kept(self._line):
+            await self._pool.give_back(self._line)
