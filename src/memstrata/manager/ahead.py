@@ -28,6 +28,7 @@ class Begun(Generic[T]):
         self._result: T
         self._error: StoreError | None = None
         self.has_ended = False
+        self._is_awaited = False
         try:
             self._waits_for = call.send(None)
         except StopIteration as stop:
@@ -37,6 +38,7 @@ class Begun(Generic[T]):
 
     def __await__(self) -> Generator[Any, Any, T]:
         """Go on with the call and return its result, or raise what it raises."""
+        self._is_awaited = True
         if self._error is not None:
             raise self._error
         if self.has_ended:
@@ -45,10 +47,11 @@ class Begun(Generic[T]):
         return result
 
     async def dismiss(self) -> None:
-        """Wait for the call's end and let go of what it comes to."""
-        # Whoever dismisses a call has an error of his own to tell.
-        with suppress(StoreError):
-            await self
+        """Wait for the call's end and let go of what it comes to, unless somebody has waited."""
+        if not self._is_awaited:
+            # Whoever dismisses a call has an error of his own to tell.
+            with suppress(StoreError):
+                await self
 
 
 class _Rest:

@@ -118,12 +118,12 @@ class Reader:
             query, lost = await self.asked(cue.query)
             if asked is not None and not asked.has_ended:
                 guess = self._guess(cue, query, lost)
+            sight = await self.audible(cue, asked)
         except BaseException:
-            # What was begun is waited for once, whatever happens.
+            # What was begun is waited for once, whatever happens: it holds a connection.
             if asked is not None:
                 await asked.dismiss()
             raise
-        sight = await self.audible(cue, asked)
         if guess is not None and guess[0].shows_same(sight):
             return guess[1]
         found = await self.aside(sight, partial(self.recalled, sight, cue, query, lost))

@@ -219,7 +219,7 @@ class Sights:
             return (await self.refusals(owner)).recall_off
         except StoreUnavailable:
             index = self._services.indexes.warm(owner)
-            if index is None:
+            if index is None or index.head is None:
                 raise
             return index.refusals.recall_off
 
