@@ -280,6 +280,24 @@ def test_adding_does_nothing_but_append(
     assert ana.session("s").add("user", "My name is Ana and I live in Oslo.").number == 0
 
 
+def test_who_searches_a_session_waits_for_no_writer(
+    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana.remember("Ana likes tea", key="drink")
+    ana.forget(key="drink")
+    session = ana.session("s")
+    session.add("user", "I live in Oslo.")
+    session.add("user", "I like the fjord.")
+
+    def refuse(*_: object, **__: object) -> object:
+        raise AssertionError("a search takes the turn")
+
+    monkeypatch.setattr(world.strata.services.store, "commit", refuse)
+
+    assert len(session.memory.recall("Oslo fjord", layer="l1", floor=0)) == 2
+    assert session.memory.recall("Oslo", floor=0)
+
+
 class Followed:
     """Stands for extraction: says what it was asked, and fails as often as it is told to."""
 
