@@ -72,7 +72,7 @@ def is_turn(told: Memory | Candidate) -> bool:
     return told.kind is Kind.EPISODIC and told.category == TURN_CATEGORY
 
 
-class _Heard:
+class _SaidTurn:
     """One verbatim turn, and what its user states in it.
 
     Attributes:
@@ -145,8 +145,8 @@ class Spoken:
         return {text: by for text, by in verdicts if by is not None}
 
     @cached_property
-    def _heard(self) -> list[_Heard]:
-        return [_Heard(each) for each in self._turns]
+    def _heard(self) -> list[_SaidTurn]:
+        return [_SaidTurn(each) for each in self._turns]
 
 
 class Overheard:
@@ -158,7 +158,7 @@ class Overheard:
 
     def __init__(self, home: Scope) -> None:
         self._home = home
-        self._heard: Mapping[str, _Heard] = {}
+        self._heard: Mapping[str, _SaidTurn] = {}
         self._compared: tuple[_Claims, Mapping[str, About | None]] = [], {}
 
     @property
@@ -178,7 +178,7 @@ class Overheard:
             refusals: Of their owner.
         """
         known, (compared, verdicts) = self._heard, self._compared
-        heard = {row.id: known.get(row.id) or _Heard(decode(row)) for row in sorted(rows)}
+        heard = {row.id: known.get(row.id) or _SaidTurn(decode(row)) for row in sorted(rows)}
         claims = _refused_in(heard.values(), self._home, [refusals])
         before = verdicts if claims == compared else {}
         after = dict[str, About | None]()
@@ -188,9 +188,9 @@ class Overheard:
         return {id: by for id, by in after.items() if by is not None}
 
 
-def _refused_in(heard: Iterable[_Heard], home: Scope, refusals: Sequence[Refusals]) -> _Claims:
+def _refused_in(heard: Iterable[_SaidTurn], home: Scope, refusals: Sequence[Refusals]) -> _Claims:
     """Return what is stated in turns and refused, and by what it is."""
-    runs: dict[object, list[_Heard]] = {}
+    runs: dict[object, list[_SaidTurn]] = {}
     for each in heard:
         runs.setdefault(each.run, []).append(each)
     claims: _Claims = []
