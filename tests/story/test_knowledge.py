@@ -673,6 +673,9 @@ def test_documents_answer_though_the_store_cannot(strata: Strata, ana: MemoryMan
     assert len(found) == 1
     # Whether recall is off could not be asked.
     assert found.degraded == ("store",)
+    with pytest.raises(StoreUnavailable):
+        ana.recall("harbour")
+    assert ana.recall("harbour", layer="l3").degraded == ("store",), "nothing has been read since"
 
 
 # -- registering ----------------------------------------------------------------------------------

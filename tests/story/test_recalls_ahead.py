@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 import memstrata
-from memstrata import Layer
+from memstrata import Layer, StoreUnavailable
 from memstrata.domain.consent import RECALL_OFF
 from memstrata.manager import reading
 
@@ -121,3 +121,40 @@ def test_a_file_has_answered_before_there_is_anything_to_do_meanwhile(tmp_path, 
     asyncio.run(main())
 
     assert len(rankings) == 3
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_recall_that_comes_to_nothing_lets_go_of_what_it_began_to_ask(
+    target, monkeypatch, is_cancelled
+):
+    async def main():
+        async with memstrata.aopen(target) as strata:
+            memory, store = strata.manager(user="ana"), strata.services.store
+            await memory.remember(TEA)
+            asking, ended = asyncio.Event(), []
+            standing = store.snapshots
+
+            async def snapshots(asked):
+                try:
+                    return await standing(asked)
+                finally:
+                    ended.append(True)
+
+            async def consents(owner):
+                asking.set()
+                if is_cancelled:
+                    await asyncio.Event().wait()
+                raise StoreUnavailable("m.db", "gone")
+
+            monkeypatch.setattr(store, "snapshots", snapshots)
+            monkeypatch.setattr(store, "consents", consents)
+            strata.services.indexes.clear()
+            recall = asyncio.create_task(memory.recall("drinks", layer="all"))
+            await asking.wait()
+            if is_cancelled:
+                recall.cancel()
+            with pytest.raises(asyncio.CancelledError if is_cancelled else StoreUnavailable):
+                await recall
+            assert ended
+
+    asyncio.run(main())

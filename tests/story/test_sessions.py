@@ -280,12 +280,31 @@ def test_adding_does_nothing_but_append(
     assert ana.session("s").add("user", "My name is Ana and I live in Oslo.").number == 0
 
 
+def test_who_searches_a_session_waits_for_no_writer(
+    world: Any, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana.remember("Ana likes tea", key="drink")
+    ana.forget(key="drink")
+    session = ana.session("s")
+    session.add("user", "I live in Oslo.")
+    session.add("user", "I like the fjord.")
+
+    def refuse(*_: object, **__: object) -> object:
+        raise AssertionError("a search takes the turn")
+
+    monkeypatch.setattr(world.strata.services.store, "commit", refuse)
+
+    assert len(session.memory.recall("Oslo fjord", layer="l1", floor=0)) == 2
+    assert session.memory.recall("Oslo", floor=0)
+
+
 class Followed:
     """Stands for extraction: says what it was asked, and fails as often as it is told to."""
 
     def __init__(self, world: Any) -> None:
         self.asked: list[str] = []
         self.failing = 0
+        self.broken: set[str] = set()
         self.left = 0
         self.meanwhile: Callable[[], object] = lambda: None
         world.strata.services.following.serve(self.catch_up)
@@ -297,6 +316,8 @@ class Followed:
         if self.failing:
             self.failing -= 1
             raise memstrata.StoreUnavailable("m.db", "busy")
+        if session in self.broken:
+            raise memstrata.StoreCorrupt("m.db", "an entry cannot be read")
         self.left = max(self.left - 1, 0)
         return self.left > 0
 
@@ -384,6 +405,39 @@ def test_what_is_said_while_another_log_fails_does_not_wait_as_long_as_that(
     assert "ana:t:t" in followed.asked
 
 
+def test_what_is_said_behind_a_log_that_failed_does_not_wait_for_it(
+    world: Any, ana: MemoryManager
+) -> None:
+    followed = Followed(world)
+    followed.broken = {"s"}
+    ana.session("s").add("user", "One.")
+    world.clock.advance(seconds=1)
+
+    ana.session("t").add("user", "Elsewhere.")
+    world.clock.advance(seconds=1)
+
+    assert followed.asked == ["ana:s:s", "done", "ana:t:t", "done"]
+
+
+def test_a_log_that_fails_is_not_tried_with_every_part_of_another(
+    world: Any, ana: MemoryManager
+) -> None:
+    followed = Followed(world)
+    followed.broken, followed.left = {"s"}, 30
+    for name in "st":
+        ana.session(name).add("user", "One.")
+    world.clock.advance(seconds=1)
+
+    for _ in range(29):
+        world.clock.advance(seconds=PAUSE_S)
+        ana.session("s").add("user", "More.")
+
+    assert followed.asked.count("ana:t:t") == 30
+    assert followed.asked.count("ana:s:s") == 1
+    world.clock.advance(seconds=10 - 29 * PAUSE_S)
+    assert followed.asked.count("ana:s:s") == 2
+
+
 def test_what_failed_is_told_and_tried_again(world: Any, ana: MemoryManager) -> None:
     followed = Followed(world)
     followed.failing = 2
@@ -396,6 +450,24 @@ def test_what_failed_is_told_and_tried_again(world: Any, ana: MemoryManager) -> 
 
     assert followed.asked == ["ana:s:s", "done"] * 3
     assert ana.status()["problems"] == []
+
+
+def test_what_is_said_while_what_failed_is_tried_again_is_looked_at_too(
+    world: Any, ana: MemoryManager
+) -> None:
+    followed, session = Followed(world), ana.session("s")
+    followed.failing = 1
+    session.add("user", "One.")
+    world.clock.advance(seconds=1)
+
+    noticed = world.strata.services.following.noticed
+    followed.meanwhile = lambda: noticed(session.memory.principal, "s")
+    world.clock.advance(seconds=10)
+    followed.meanwhile = lambda: None
+    world.clock.advance(seconds=1)
+    world.clock.advance(seconds=100)
+
+    assert followed.asked == ["ana:s:s", "done"] * 3
 
 
 def test_whoever_ends_a_session_leaves_nothing_to_follow(

@@ -126,6 +126,20 @@ def test_a_call_that_is_dismissed_comes_to_its_end(fails):
     assert told == ["ended"]
 
 
+def test_a_call_that_was_awaited_is_dismissed_already():
+    async def call():
+        await Pause()
+        return 7
+
+    async def main():
+        begun = Begun(call())
+        found = await begun
+        await begun.dismiss()
+        return found
+
+    assert asyncio.run(main()) == 7
+
+
 def test_a_call_that_is_cancelled_ends_in_its_own_way():
     told = []
 

@@ -212,3 +212,11 @@ def test_a_digest_tells_the_user_what_they_told() -> None:
     assert "Lisbon" in memory.digest("Where do I live?").text
     assert "Ana" in memory.digest("What's my name?").text
     assert "Lisbon" not in memory.digest("Where does my cousin live?").text
+
+
+@pytest.mark.parametrize(("begins", "keys"), [("ok " * 20, True), ("ok " * 60, False)])
+def test_a_sentence_is_looked_at_as_far_as_people_ask(begins: str, keys: bool) -> None:
+    assert ("location" in read_question(f"{begins}where do I live?").keys.own) is keys
+    assert read_question(f"{begins}where does my sister live?").of_others.keys == (
+        read_question("where does my sister live?").of_others.keys if keys else ()
+    )

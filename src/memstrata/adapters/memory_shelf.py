@@ -186,6 +186,11 @@ class Shelf:
         """Canonical path; nothing once the owner is erased and other owners have been told."""
         return "" if self.is_erased and not self.outbox else self.owner.path
 
+    def tombstoned(self, fingerprints: Iterable[bytes]) -> frozenset[bytes]:
+        """Return those of some fingerprints that are tombstones."""
+        there = self.tombstones
+        return frozenset(each for each in fingerprints if tombstone_tag(self.tag, each) in there)
+
     def snapshot(self, request: TurnRequest) -> Snapshot:
         """Return what a writer asks for; a reader asks for rows only."""
         is_delta = request.since is not None and request.since[:2] == self.head[:2]
@@ -194,11 +199,7 @@ class Shelf:
             complete=not is_delta,
             rows=self._rows_since(request.since) if is_delta else self._live_rows(),
             idempotent=MappingProxyType(self._done_under(request.idempotency_keys)),
-            tombstoned=frozenset(
-                plain
-                for plain in request.tombstones
-                if tombstone_tag(self.tag, plain) in self.tombstones
-            ),
+            tombstoned=self.tombstoned(request.tombstones),
             grants=in_grant_order(self.grants.values()) if request.grants else (),
             policy=self.policies[-1] if request.policy and self.policies else None,
             consents=() if is_delta else in_consent_order(self.consents.values()),

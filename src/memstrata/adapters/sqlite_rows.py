@@ -108,7 +108,7 @@ def fetch_for_turn(
     def more() -> dict[str, Any]:
         return {
             "idempotent": _idempotent(connection, owner, tag, request.idempotency_keys),
-            "tombstoned": _tombstoned(connection, owner, tag, request.tombstones),
+            "tombstoned": fetch_tombstoned(connection, owner, tag, request.tombstones),
             "grants": fetch_grants(connection, owner) if request.grants else (),
             "policy": fetch_policy(connection, owner) if request.policy else None,
             "counts": fetch_counts(connection, owner) if request.counts else {},
@@ -326,9 +326,10 @@ def _idempotent(
     return MappingProxyType(found)
 
 
-def _tombstoned(
+def fetch_tombstoned(
     connection: apsw.Connection, owner: bytes, tag: Tag, fingerprints: Sequence[bytes]
 ) -> frozenset[bytes]:
+    """Return those of some fingerprints that are tombstones of an owner."""
     tags = {tombstone_tag(tag, fingerprint): fingerprint for fingerprint in fingerprints}
     found = connection.executemany(SQL["tombstone"], [(owner, tagged) for tagged in tags])
     return frozenset(tags[tagged] for (tagged,) in found)

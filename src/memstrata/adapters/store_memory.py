@@ -90,8 +90,7 @@ class DictStore(DictBackups):
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
         with self._open():
-            shelves = [self._shelf(owner) for owner in owners]
-            return tuple(None if shelf is None else shelf.head for shelf in shelves)
+            return tuple(None if s is None else s.head for s in map(self._shelf, owners))
 
     async def snapshot(self, owner: Scope, *, since: Head | None = None) -> Snapshot:
         """See the port."""
@@ -116,7 +115,7 @@ class DictStore(DictBackups):
                 if (status := status_of(state.packed)).is_live
                 or (superseded and status is Status.SUPERSEDED)
             ]
-        return _by_id(rows)
+        return tuple(sorted(rows))
 
     async def commit(self, owner: Scope, request: TurnRequest, decide: Decide) -> Committed:
         """See the port; turns of different owners do not wait for each other."""
@@ -178,7 +177,7 @@ class DictStore(DictBackups):
         """See the port."""
         with self._open():
             rows = [kept.row for kept in self._kept(owner) if kept.id > after]
-        return _by_id(rows)[: max(limit, 0)]
+        return tuple(sorted(rows)[: max(limit, 0)])
 
     async def states(self, owner: Scope, id: str) -> tuple[Memory, ...]:
         """See the port."""
@@ -193,8 +192,7 @@ class DictStore(DictBackups):
         with self._open():
             shelf = self._shelf(owner)
             held = () if shelf is None else tuple(shelf.held.values())
-        wanted = [each for each in held if session is None or each.session == session]
-        return tuple(sorted(wanted, key=lambda each: each.id))
+        return tuple(sorted(each for each in held if session in (None, each.session)))
 
     async def session_steps(
         self, owner: Scope, *, session: str | None = None
@@ -223,6 +221,12 @@ class DictStore(DictBackups):
         with self._open():
             shelf = self._shelf(owner)
             return () if shelf is None else in_consent_order(shelf.consents.values())
+
+    async def tombstoned(self, owner: Scope, fingerprints: Sequence[bytes]) -> frozenset[bytes]:
+        """See the port."""
+        with self._open():
+            shelf = self._shelf(owner)
+            return frozenset() if shelf is None else shelf.tombstoned(fingerprints)
 
     async def size(self, owner: Scope) -> Size:
         """See the port."""
@@ -444,7 +448,3 @@ class DictStore(DictBackups):
         entries = self._journals.get(digest, [])
         left = [e for e in entries if e.kind not in kinds or not names_one(e.body, gone)]
         self._journals[digest] = left
-
-
-def _by_id(rows: Iterable[StoredRow]) -> tuple[StoredRow, ...]:
-    return tuple(sorted(rows, key=lambda row: row.id))

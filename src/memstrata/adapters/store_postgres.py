@@ -22,7 +22,7 @@ from memstrata.adapters.store_columns import (
 )
 from memstrata.adapters.store_owners import KNOWN_OWNERS, Secrets
 from memstrata.adapters.store_rules import check_edges, owner_digest
-from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag
+from memstrata.adapters.store_tags import chain_tag, key_tag, session_tag, tombstone_tag
 from memstrata.domain.ceilings import Spent, decode_counts, encode_counts, spent_after
 from memstrata.domain.change import (
     Head,
@@ -183,6 +183,13 @@ class PostgresStore(PostgresBackups):
     async def consents(self, owner: Scope) -> tuple[Consent, ...]:
         """See the port."""
         return read_consents(await self._ask_of(owner, "consents"))
+
+    async def tombstoned(self, owner: Scope, fingerprints: Sequence[bytes]) -> frozenset[bytes]:
+        """See the port."""
+        tag = self._owners.of(owner).tag
+        tags = {tombstone_tag(tag, each): each for each in fingerprints}
+        found = await self._ask_of(owner, "tombstones_among", tags=[*tags])
+        return frozenset(tags[tagged] for (tagged,) in found)
 
     async def size(self, owner: Scope) -> Size:
         """See the port."""

@@ -169,6 +169,12 @@ class SqliteStore(SqliteBackups):
         with self._reading() as connection:
             return rows_of.fetch_consents(connection, digest)
 
+    async def tombstoned(self, owner: Scope, fingerprints: Sequence[bytes]) -> frozenset[bytes]:
+        """See the port."""
+        known = self._owners.of(owner)
+        with self._reading() as connection:
+            return rows_of.fetch_tombstoned(connection, known.digest, known.tag, fingerprints)
+
     async def size(self, owner: Scope) -> Size:
         """See the port."""
         digest = self._owners.of(owner).digest

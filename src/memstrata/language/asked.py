@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 MOST_WORDS = 14
 """Of a sentence that asks for a key; a longer one asks for more than that."""
+MOST_SAID = 40
+"""Of a sentence that is looked at, with what it may begin with: greetings, "can you tell me"."""
 MOST_KEY_WORDS = 4
 MOST_SENTENCES = 4
 """Of a text, that are looked at."""

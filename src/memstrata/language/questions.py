@@ -15,7 +15,14 @@ from typing import NamedTuple
 
 from memstrata.language import patterns
 from memstrata.language.analyser import analyse, term_id
-from memstrata.language.asked import MAY_ASK, MOST_SENTENCES, NO_KEYS, AskedKeys, asked_keys
+from memstrata.language.asked import (
+    MAY_ASK,
+    MOST_SAID,
+    MOST_SENTENCES,
+    NO_KEYS,
+    AskedKeys,
+    asked_keys,
+)
 from memstrata.language.asked_of import (
     NO_OTHERS,
     RELATIONS,
@@ -284,7 +291,7 @@ def _of_named(text: str, words: list[str]) -> OfOthers:
         return NO_OTHERS
     owners = [each[:-2] for each in text.split()[1:] if each[-2:] in _OWNERS and each[0].isupper()]
     names = [name.lower() for name in owners if name.isalpha()]
-    if len(names) != 1 or not _ENDS.isdisjoint(text[:-1]):
+    if len(names) != 1 or len(words) > MOST_SAID or not _ENDS.isdisjoint(text[:-1]):
         return NO_OTHERS
     return asked_of_named(words, names[0], asks=_asks(text))
 
@@ -294,13 +301,15 @@ def _asks(text: str) -> bool:
 
 
 def _sentences(text: str, words: list[str]) -> list[list[str]]:
-    """Return the words of its sentences; none of a text that has too many of them."""
-    if _ENDS.isdisjoint(text[:-1]):
-        return [words]
-    said = [
-        sentence for sentence in map(words_of, text.translate(_TO_ENDS).split("\n")) if sentence
-    ]
-    return said if len(said) <= MOST_SENTENCES else []
+    """Return the words of its sentences but for long ones; none of a text that has too many of
+    them.
+    """
+    said = [words]
+    if not _ENDS.isdisjoint(text[:-1]):
+        said = list(filter(None, map(words_of, text.translate(_TO_ENDS).split("\n"))))
+    if len(said) > MOST_SENTENCES:
+        return []
+    return [sentence for sentence in said if len(sentence) <= MOST_SAID]
 
 
 def words_of(text: str) -> list[str]:

@@ -28,7 +28,7 @@ class Begun(Generic[T]):
         self._waits_for: Any = None
         self._result: T
         self._error: StoreError | None = None
-        self.has_ended, self._is_known = False, True
+        self.has_ended, self._is_known, self._is_awaited = False, True, False
         try:
             self._waits_for = call.send(None)
             self._is_known = False
@@ -39,6 +39,7 @@ class Begun(Generic[T]):
 
     def __await__(self) -> Generator[Any, Any, T]:
         """Go on with the call and return its result, or raise what it raises."""
+        self._is_awaited = True
         if not self._is_known:
             try:
                 self._result = yield from _Rest(self._call, self._waits_for)
@@ -50,10 +51,11 @@ class Begun(Generic[T]):
         return self._result
 
     async def dismiss(self) -> None:
-        """Wait for the call's end and let go of what it comes to."""
-        # Whoever dismisses a call has an error of his own to tell.
-        with suppress(StoreError):
-            await self
+        """Wait for the call's end and let go of what it comes to, unless somebody has waited."""
+        if not self._is_awaited:
+            # Whoever dismisses a call has an error of his own to tell.
+            with suppress(StoreError):
+                await self
 
 
 class _Rest:

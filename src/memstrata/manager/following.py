@@ -51,9 +51,11 @@ class Following(Alarmed):
         self._lock = threading.Lock()
         self._waiting: dict[Log, None] = {}
         self._failed: dict[Log, str] = {}
+        self._looked_at: Log | None = None
         self._is_looking = False
         self._is_behind = False
         self._is_armed = False
+        self._is_to_retry = False
         self._retry_s = RETRY_S
 
     @property
@@ -70,7 +72,10 @@ class Following(Alarmed):
         if self._alarm is None or self._catch_up is None:
             return
         with self._lock:
-            self._waiting[principal, session] = None
+            log = principal, session
+            if log in self._failed and log != self._looked_at:
+                return  # It is tried again when all that failed is.
+            self._waiting[log] = None
             if self._is_looking:
                 return  # Whoever looks has the alarm set behind it.
         self._arm(START_S)
@@ -90,6 +95,23 @@ class Following(Alarmed):
     def _disarm(self) -> None:
         self._is_armed = False
 
+    def _retry_later(self) -> None:
+        """Have what failed tried again, by an alarm of its own: nothing else waits for it, nor is
+        it tried whenever something else is looked at.
+        """
+        with self._lock:
+            retries, self._is_to_retry = not self._is_to_retry, True
+            seconds = self._retry_s
+            if retries:
+                self._retry_s = min(2 * seconds, LONGEST_RETRY_S)
+        if retries:
+            self._wake_in(seconds, self._retry)
+
+    def _retry(self) -> None:
+        with self._lock:
+            self._is_to_retry = False
+            self._waiting.update(dict.fromkeys(self._failed))
+
     async def _woken(self) -> None:
         """Look at every session that waits; those that fail wait on for longer."""
         with self._lock:
@@ -104,17 +126,14 @@ class Following(Alarmed):
                     await self._follow(log)
         finally:
             with self._lock:
-                self._task, self._is_looking = None, False
+                self._task, self._is_looking, self._looked_at = None, False, None
                 has_more = bool(self._waiting)
             if has_more:
                 self._arm(PAUSE_S if self._is_behind else START_S)
-        if self._failed:
-            with self._lock:
-                self._waiting.update(dict.fromkeys(self._failed))
-            self._arm(self._retry_s)
-            self._retry_s = min(2 * self._retry_s, LONGEST_RETRY_S)
-        else:
-            self._retry_s = RETRY_S
+            if self._failed:
+                self._retry_later()
+            else:
+                self._retry_s = RETRY_S
 
     def _taken(self, log: Log) -> bool:
         """Take a log out of those that wait; False if it was forgotten meanwhile."""
@@ -122,6 +141,7 @@ class Following(Alarmed):
             if log not in self._waiting:
                 return False
             del self._waiting[log]
+            self._looked_at = log
             return True
 
     async def _follow(self, log: Log) -> None:
@@ -130,10 +150,12 @@ class Following(Alarmed):
         try:
             has_more = await self._catch_up(*log)
         except (StoreError, ModelError) as error:
-            self._failed[log] = type(error).__name__
-            return
-        self._failed.pop(log, None)
-        if has_more:
-            self._is_behind = True
             with self._lock:
+                self._failed[log] = type(error).__name__
+                self._waiting.pop(log, None)
+            return
+        with self._lock:
+            self._failed.pop(log, None)
+            if has_more:
+                self._is_behind = True
                 self._waiting[log] = None

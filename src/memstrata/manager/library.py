@@ -26,7 +26,8 @@ from memstrata.manager.passages import shown_passages, told_to_others
 from memstrata.policy.book import PolicyBook
 from memstrata.ports import Aside, Beside, Capability, Clock, KnowledgeSource
 from memstrata.retrieval.cache import IndexCache
-from memstrata.retrieval.owner_index import Frozen, OwnerIndex
+from memstrata.retrieval.owner_index import OwnerIndex
+from memstrata.retrieval.segment import Frozen
 from memstrata.retrieval.shelf import Shelf, laid_out
 
 TIMEOUT_S = 5.0

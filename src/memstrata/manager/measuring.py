@@ -11,7 +11,8 @@ from memstrata.domain.metrics import alerts_of
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import plain
 from memstrata.manager.services import Services
-from memstrata.retrieval.owner_index import Frozen, OwnerIndex
+from memstrata.retrieval.owner_index import OwnerIndex
+from memstrata.retrieval.segment import Frozen
 from memstrata.retrieval.staleness import spread_of
 
 

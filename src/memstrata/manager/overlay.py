@@ -30,7 +30,7 @@ from memstrata.manager.write_names import marks_of
 from memstrata.manager.writing import Writer
 from memstrata.retrieval.entry import slot_of
 from memstrata.retrieval.overlaying import above, standing, without
-from memstrata.retrieval.owner_index import Frozen
+from memstrata.retrieval.segment import Frozen
 
 SESSION = "session"
 """What is degraded where a session cannot be read: what is stored is shown as it is."""

@@ -118,14 +118,14 @@ class Reader:
             query, lost = await self.asked(cue.query)
             if asked is not None and not asked.standing.has_ended:
                 guess = self._guess(cue, asked, query, lost)
+            if asked and guess and await self.sights.came_true(asked, guess[0]):
+                return guess[1]
+            sight = await self.audible(cue, asked and asked.standing)
         except BaseException:
-            # What was begun is waited for once, whatever happens.
+            # What was begun is waited for once, whatever happens: it holds a connection.
             if asked is not None:
                 await asked.standing.dismiss()
             raise
-        if asked and guess and await self.sights.came_true(asked, guess[0]):
-            return guess[1]
-        sight = await self.audible(cue, asked and asked.standing)
         found = await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
         if cue.layers != MEMORY:
             self.note_passages([hit.memory for hit in found.hits])

@@ -25,7 +25,7 @@ from memstrata.manager.services import Services
 from memstrata.manager.session_rows import IN_SESSION, NOT_STORED
 from memstrata.manager.sights import Sight, owners_of
 from memstrata.retrieval.enduring import enduring
-from memstrata.retrieval.owner_index import Frozen
+from memstrata.retrieval.segment import Frozen
 from memstrata.retrieval.shelf import laid_out
 
 

@@ -26,7 +26,7 @@ from memstrata.manager.spoken import speaks_of, stated_in
 from memstrata.manager.stating import MANY
 from memstrata.manager.unwanted import Unwanted
 from memstrata.retrieval.overlaying import above, without
-from memstrata.retrieval.owner_index import Frozen
+from memstrata.retrieval.segment import Frozen
 
 
 class _Filed(NamedTuple):

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from memstrata.domain.change import Head, Snapshot, StoredRow
 from memstrata.domain.codec import decode_all
-from memstrata.domain.consent import RECALL_OFF, About, Refusals, refusals_of
+from memstrata.domain.consent import RECALL_OFF, Refusals, refusals_of
 from memstrata.domain.cue import Cue
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.layer import MEMORY, Layer
-from memstrata.domain.memory import Memory
 from memstrata.domain.receipt import Seen
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
 from memstrata.manager.completing import Completer
 from memstrata.manager.services import Services
-from memstrata.manager.spoken import Spoken, is_turn
+from memstrata.manager.spoken import Overheard, Spoken, is_turn
 from memstrata.ports import Capability
-from memstrata.retrieval.owner_index import Frozen, OwnerIndex
+from memstrata.retrieval.owner_index import OwnerIndex
 from memstrata.retrieval.pool import Pool, gather, newest, unasked
-from memstrata.retrieval.refusing import turns_of
+from memstrata.retrieval.segment import Frozen
 
 MANY_READ = 1000
 """Rows out of which columns are built in about a millisecond, measured: 1 µs a row. More work than
@@ -135,13 +133,7 @@ class Sights:
         """
         owners, now = owners_of(cue.scopes), self.now
         if _is_of_now(cue):
-            indexes = self._services.indexes.of_all(owners)
-            standing = asked or self._standing(owners, indexes)
-            current, degraded = await self._refreshed(owners, indexes, standing)
-            degraded += await self.completed(cue, current)
-            known = _written(owners, current)
-            for owner, index in known:
-                await self._read_turns(owner, index)
+            known, degraded = await self._known(cue, owners, asked)
             return _sight_of(known, now, degraded)
         if cue.known_at is not None:
             return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
@@ -192,7 +184,7 @@ class Sights:
         for owner, time in known_at.items():
             rows: Sequence[StoredRow]
             rows = await store.as_of(owner, to_us(time), superseded=ever)
-            refusals = await self.refusals(owner)
+            refusals = await self.refusals(owner, turns=True)
             if refusals.recall_off:
                 off.add(owner)
             if refusals:
@@ -246,7 +238,7 @@ class Sights:
             return (await self.refusals(owner)).recall_off
         except StoreUnavailable:
             index = self._services.indexes.warm(owner)
-            if index is None:
+            if index is None or index.head is None:
                 raise
             return index.refusals.recall_off
 
@@ -260,22 +252,37 @@ class Sights:
         refusals = refusals_of(await self._services.store.consents(owner))
         if not (refusals and turns):
             return refusals
-        await self.of(Cue("", 1, (owner,)))
-        return self._services.indexes.of(owner).refusals
+        known, _ = await self._known(Cue("", 1, (owner,)), (owner,))
+        return known[0][1].refusals if known else refusals
+
+    async def _known(
+        self, cue: Cue, owners: Sequence[Scope], asked: Standing | None = None
+    ) -> tuple[list[tuple[Scope, OwnerIndex]], tuple[str, ...]]:
+        """Return the indexes of those of some owners who were ever written to, as fresh as the
+        store is, and what could not be reached.
+        """
+        indexes = self._services.indexes.of_all(owners)
+        standing = asked or self._standing(owners, indexes)
+        current, degraded = await self._refreshed(owners, indexes, standing)
+        degraded += await self.completed(cue, current)
+        known = _written(owners, current)
+        # While one is read others may come, of this owner or of one before.
+        while unheard := [each for each in known if each[1].unheard]:
+            for owner, index in unheard:
+                await self._read_turns(owner, index)
+        return known, degraded
 
     async def _read_turns(self, owner: Scope, index: OwnerIndex) -> None:
         """Let an index know which verbatim turns speak of what its owner refused, which is hidden
-        whether it was kept before or not; once, for what comes later is looked at when it comes.
+        whether it was kept before or not: each is read once.
         """
-        refusals = index.refusals
-        if not refusals or refusals.turns is not None:
+        unheard, rows, refusals = index.unheard, index.turns(), index.refusals
+        if unheard is None:
             return
-        frozen = index.freeze()
-        pairs = zip(frozen.segments, frozen.alive, strict=True)
-        turns = [turn for segment, alive in pairs for turn in turns_of(segment, alive)]
-        hidden = partial(_hidden, turns, owner, refusals)
-        found = await self._services.aside(hidden) if len(turns) > MANY_TURNS else hidden()
-        index.heed(replace(refusals, turns=found), refusals)
+        overheard = index.overheard = index.overheard or Overheard(owner)
+        hidden = partial(overheard.refused, rows, refusals)
+        is_long = overheard.unread(rows) > MANY_TURNS or len(rows) > MANY_READ
+        index.heed(await self._services.aside(hidden) if is_long else hidden(), unheard)
 
     async def _standing(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
@@ -343,8 +350,7 @@ def _sight_of(
 
 def _is_settled(index: OwnerIndex) -> bool:
     """Whether an index waits for nothing but news of its owner."""
-    refusals = index.refusals
-    return not (index.bare or index.stale or (refusals and refusals.turns is None))
+    return not (index.bare or index.stale or index.unheard)
 
 
 def owners_of(scopes: Sequence[Scope]) -> tuple[Scope, ...]:
@@ -356,19 +362,17 @@ def _is_of_now(cue: Cue) -> bool:
     return cue.known_at is None and cue.valid_at is None
 
 
-def _hidden(turns: Sequence[Memory], owner: Scope, refusals: Refusals) -> Mapping[str, About]:
-    """Return by what turns are refused that speak of something refused, by id."""
-    told = Spoken(turns, owner).refused(refusals)
-    return {turn.id: told[turn.content] for turn in turns if turn.content in told}
-
-
 def _not_refused(
     rows: Sequence[StoredRow], owner: Scope, refusals: Refusals
 ) -> Sequence[StoredRow]:
-    memories = [memory for memory in decode_all(rows) if not refusals.against(memory)]
-    hidden = _hidden([memory for memory in memories if is_turn(memory)], owner, refusals)
-    left = {memory.id for memory in memories if memory.id not in hidden}
-    return [row for row in rows if row.id in left]
+    memories = decode_all(rows)
+    # By what all of them state, those too that are hidden for what they state now.
+    spoken = Spoken(memories, owner).refused(refusals)
+    return [
+        row
+        for row, memory in zip(rows, memories, strict=True)
+        if not refusals.against(memory) and not (is_turn(memory) and memory.content in spoken)
+    ]
 
 
 def _taken_in(index: OwnerIndex, snapshot: Snapshot) -> None:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import NamedTuple
 
 from memstrata.capture.drafts import DraftRules, candidate_of, checked_candidate
-from memstrata.domain.change import Snapshot, TurnRequest
 from memstrata.domain.codec import decode
 from memstrata.domain.consent import NO_REFUSALS, Refusals, refusals_of
 from memstrata.domain.decision import (
@@ -245,16 +244,7 @@ class Writer:
         """Return the fingerprints of candidates that are tombstones of the principal's owner."""
         owner = self._principal.home.owner
         marks = {m for c in candidates if c.scope.owner == owner for m in marks_of(c)}
-        found: frozenset[bytes] = frozenset()
-
-        def look(snapshot: Snapshot) -> None:
-            nonlocal found
-            found = snapshot.tombstoned
-
-        head = self._services.indexes.of(owner).head
-        request = TurnRequest(since=head, tombstones=tuple(sorted(marks)))
-        await self._services.store.commit(owner, request, look)
-        return found
+        return await self._services.store.tombstoned(owner, sorted(marks)) if marks else frozenset()
 
     async def check_right(self, scope: Scope) -> None:
         """Raise :class:`ScopeDenied` unless the principal may write to a scope (SC-3)."""

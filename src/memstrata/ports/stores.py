@@ -177,6 +177,11 @@ class MemoryStore(Protocol):
     async def consents(self, owner: Scope) -> tuple[Consent, ...]:
         """Return the consents of an owner; order: what they are about, then name."""
 
+    async def tombstoned(self, owner: Scope, fingerprints: Sequence[bytes]) -> frozenset[bytes]:
+        """Return those of some fingerprints that are tombstones of an owner, as a snapshot under
+        the turn does; a reader waits for no turn.
+        """
+
     async def size(self, owner: Scope) -> Size:
         """Return how much an owner has; it looks at every row's length."""
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from memstrata.domain.change import StoredRow
 from memstrata.domain.scope import Scope
 from memstrata.retrieval.indexer import Indexer
-from memstrata.retrieval.owner_index import Frozen, OwnerIndex
-from memstrata.retrieval.segment import Segment
+from memstrata.retrieval.owner_index import OwnerIndex
+from memstrata.retrieval.segment import Frozen, Segment
 
 DEFAULT_BUDGET_BYTES = 256 * 1024 * 1024
 """Memory that warm indexes may hold together; chosen, about 100,000 memories."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from memstrata.retrieval.owner_index import Frozen
-from memstrata.retrieval.segment import RECALLED, Segment
+from memstrata.retrieval.segment import RECALLED, Frozen, Segment
 
 Enduring: TypeAlias = Sequence[tuple[Segment, int]]
 """Segments, each with the place of a row that endures."""

@@ -37,7 +37,8 @@ _LAYOUT = "entry 6"
 """Part of the recipe, raised with :data:`ENTRY`: entries of another layout are made anew."""
 MAX_COUNT = 2**16 - 1
 VERBATIM = 128
-"""Set in the byte of marks (:class:`~memstrata.language.questions.Mark`) for a verbatim turn."""
+"""Set in the byte of marks (:class:`~memstrata.language.questions.Mark`) for a verbatim turn that
+has a place; :func:`says_turn` tells of those too that have none."""
 
 ENTRY = struct.Struct("<12Q2qdiIHH4B")
 _FIELDS: tuple[tuple[str, str], ...] = (
@@ -121,6 +122,12 @@ def tag(*parts: str) -> int:
 def name_tag(name: str) -> int:
     """Return the tag of a name that many memories share."""
     return tag(name)
+
+
+_CATEGORY_AT = struct.calcsize("<6Q")
+_KIND_AT = ENTRY.size - struct.calcsize("<4B")
+_EPISODIC = code_of(KIND_CODES, Kind.EPISODIC)
+_TURNS = name_tag(TURN_CATEGORY).to_bytes(8, "little")
 
 
 def optional_tag(name: str | None) -> int:
@@ -221,6 +228,12 @@ def turn_of(memory: Memory) -> tuple[str, int] | None:
     if origin.session is None or origin.turn is None:
         return None
     return origin.session, origin.turn
+
+
+def says_turn(entry: bytes) -> bool:
+    """Whether an entry is that of a turn that is kept as it was said, with a place or without."""
+    kind, category = entry[_KIND_AT], entry[_CATEGORY_AT : _CATEGORY_AT + 8]
+    return kind == _EPISODIC and category == _TURNS
 
 
 def slot_of(triple: Triple) -> tuple[str, str]:

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from memstrata.domain.change import StoredRow
 from memstrata.domain.memory import Memory
 from memstrata.retrieval.entry import slot_of, slot_tag, tag
-from memstrata.retrieval.owner_index import Frozen
-from memstrata.retrieval.segment import RECALLED, Segment
+from memstrata.retrieval.segment import RECALLED, Frozen, Segment
 
 
 def standing(

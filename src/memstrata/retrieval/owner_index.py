@@ -1,36 +1,35 @@
 """One owner's standing memories, in process: columns to rank and maps to gate by (DESIGN D1).
 
-An index is built from a complete snapshot, follows the store by the rows that changed, and is
-the :class:`~memstrata.ports.OwnerView` that gates ask under the write turn. Columns and
-files are built when they are first asked for: a writer that never recalls pays for no columns, a
-reader for no files.
+An index is built from a complete snapshot, follows the store by the rows that changed, and is the
+:class:`~memstrata.ports.OwnerView` that gates ask under the write turn. Columns and files are built
+when they are asked for: a writer that never recalls pays for no columns, a reader for no files.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memstrata.domain.change import Committed, Head, Snapshot, StoredRow
 from memstrata.domain.checks import are_whole, is_whole
 from memstrata.domain.codec import check_states, decode, status_of
-from memstrata.domain.consent import NO_REFUSALS, Refusals, refusals_of
+from memstrata.domain.consent import NO_REFUSALS, About, Refusals, refusals_of
 from memstrata.domain.gates import Need, Shape
 from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.domain.scope import Scope
-from memstrata.retrieval.entry import scope_tag, slot_of
+from memstrata.retrieval.entry import says_turn, scope_tag, slot_of
 from memstrata.retrieval.filing import Filing
 from memstrata.retrieval.nearness import NearTexts
 from memstrata.retrieval.outside import OutsideTexts
 from memstrata.retrieval.refusing import admitted
-from memstrata.retrieval.segment import Segment
+from memstrata.retrieval.segment import Frozen, Segment
 
 # A small owner is built anew whenever it changed: 0.5 ms at 512 rows, a second segment would cost a
 # few queries as much. A larger one's tail is merged when it has outgrown its share: a merge of n
@@ -38,27 +37,11 @@ from memstrata.retrieval.segment import Segment
 SMALL_OWNER = 512
 BASE_BYTES = 2_000
 """An index without a row; measured, so that owners who never write are let go of too."""
-
 TAIL_SHARE = 0.125
 
 Remake = Callable[[Sequence[Memory]], Sequence[bytes]]
 """Makes the entries of memories by the current recipe, in their order; one without a vector says so
 by another recipe (:meth:`~memstrata.retrieval.indexer.Indexer.readable`)."""
-
-
-class Frozen(NamedTuple):
-    """What one query reads: unchanged while it runs.
-
-    Attributes:
-        segments: One or two, the older first.
-        alive: For each segment, which of its rows stand and were not refused; None for all.
-        selections: What readers selected of it and may select again; kept and bounded by
-            :func:`~memstrata.retrieval.pool.gather`, gone with the next change of the owner.
-    """
-
-    segments: tuple[Segment, ...]
-    alive: tuple[NDArray[np.bool_] | None, ...]
-    selections: dict[Hashable, Any]
 
 
 _ID, _ENTRY = map(itemgetter, map(StoredRow._fields.index, ("id", "entry")))
@@ -76,6 +59,9 @@ class OwnerIndex:
         queues: By scope and rule, what can be spared there first; kept by who holds the turn.
         refusals: What the owner does not want remembered. Such rows are filed, so that gates meet
             them, and are in no column. A change of it raises the epoch, so it comes with all rows.
+        unheard: Stands for turns of which nobody has told yet whether they speak of what the owner
+            refuses: another object with every change of them, None where all are told of.
+        overheard: What whoever tells has read of them; kept for as long as something is refused.
     """
 
     def __init__(self, *, recipe: int, dimensions: int, remake: Remake) -> None:
@@ -84,6 +70,7 @@ class OwnerIndex:
         self._dimensions = dimensions
         self._remake = remake
         self._lock = threading.RLock()
+        self.overheard: Any = None
         self._clear()
 
     def _clear(self) -> None:
@@ -91,6 +78,7 @@ class OwnerIndex:
         self.bare: set[str] = set()
         self.queues: dict[Hashable, Any] = {}
         self.refusals: Refusals = NO_REFUSALS
+        self.unheard: object | None = None
         self._rows: dict[str, StoredRow] = {}
         self._filing: Filing | None = None
         self._texts: NearTexts | None = None
@@ -110,8 +98,8 @@ class OwnerIndex:
     def nbytes(self) -> int:
         """Memory held, roughly, in bytes."""
         with self._lock:
-            columns = (self._main, self._tail, *self._following)
-            built = sum(each.nbytes for each in columns if each is not None)
+            columns = (self._main, self._tail, self.overheard, *self._following)
+            built: int = sum(each.nbytes for each in columns if each is not None)
             # A row not yet in columns: its blobs and its places in the maps, measured ~1.2 kB.
             return BASE_BYTES + built + 1200 * max(len(self._rows) - len(self._main or ()), 0)
 
@@ -126,6 +114,8 @@ class OwnerIndex:
                 self._clear()
                 self._load(snapshot.rows, checked=snapshot.checked)
                 self.refusals = refusals_of(snapshot.consents)
+                self.unheard = object() if self.refusals else None
+                self.overheard = self.overheard if self.refusals else None
             else:
                 self.apply(snapshot.head, snapshot.rows)
             self.head = snapshot.head
@@ -167,11 +157,17 @@ class OwnerIndex:
             self._frozen = None
             self.head = head
 
-    def heed(self, refusals: Refusals, of: Refusals) -> None:
-        """Take in which turns refusals hide, unless the owner has said something else since."""
+    def turns(self) -> list[StoredRow]:
+        """Return the rows of verbatim turns, refused though they be."""
         with self._lock:
-            if self.refusals is of:
-                self.refusals, self._frozen = refusals, None
+            return [row for row in self._rows.values() if says_turn(row.entry)]
+
+    def heed(self, turns: Mapping[str, About], unheard: object) -> None:
+        """Take in which turns refusals hide, unless others have come since these were unheard."""
+        with self._lock:
+            if self.unheard is unheard:
+                self.refusals, self.unheard = replace(self.refusals, turns=turns), None
+                self._frozen = None
 
     def _load(self, rows: Sequence[StoredRow], *, checked: bool) -> None:
         if not checked:
@@ -231,6 +227,7 @@ class OwnerIndex:
         self._rows[row.id] = row
         self._tail_rows[row.id] = row
         self._tail = None
+        self._note_unheard(row)
         if self._filing is not None:
             self._filing.add(row)
         for texts in self._following:
@@ -240,6 +237,7 @@ class OwnerIndex:
         row = self._rows.pop(id, None)
         if row is None:
             return
+        self._note_unheard(row)
         if self.stale or self.bare:
             self.stale.pop(id, None)
             self.bare.discard(id)
@@ -251,6 +249,10 @@ class OwnerIndex:
             self._dead.add(id)
         if self._tail_rows.pop(id, None) is not None:
             self._tail = None
+
+    def _note_unheard(self, row: StoredRow) -> None:
+        if self.refusals and says_turn(row.entry):
+            self.unheard = object()
 
     def awaiting(self, most: int) -> tuple[StoredRow, ...]:
         """Return some rows whose entries wait for their vectors, by id."""
@@ -311,8 +313,7 @@ class OwnerIndex:
         """Return the standing unkeyed memories of equal normalised text, by id."""
         with self._lock:
             found = [self._open(id, now) for id in self._filed.by_hash(place, content_hash)]
-        same = (m for m in found if m and (m.place, m.content_hash) == (place, content_hash))
-        return tuple(same)
+        return tuple(m for m in found if m and (m.place, m.content_hash) == (place, content_hash))
 
     def by_turn(self, place: Place, session: str, turn: int, now: datetime) -> Memory | None:
         """Return the verbatim turn with this number in a session."""
@@ -355,8 +356,7 @@ class OwnerIndex:
     ) -> tuple[Memory, ...]:
         """See :meth:`memstrata.ports.OwnerView.containing`."""
         with self._lock:
-            found = self._shelved.containing(shape)
-            return self._texts_of(found, place, kind, now)
+            return self._texts_of(self._shelved.containing(shape), place, kind, now)
 
     def _texts_of(
         self, ids: Iterable[str], place: Place, kind: Kind, now: datetime

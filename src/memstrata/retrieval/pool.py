@@ -27,8 +27,7 @@ from memstrata.retrieval.ageing import LATEST
 from memstrata.retrieval.enduring import Enduring, enduring
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.filtering import Columns, passing
-from memstrata.retrieval.owner_index import Frozen
-from memstrata.retrieval.segment import EVER_TRUE, RECALLED, Counts, Places, Segment
+from memstrata.retrieval.segment import EVER_TRUE, RECALLED, Counts, Frozen, Places, Segment
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -21,9 +21,9 @@ from memstrata.ports import TYPICAL_UNRELATED
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.filtering import Columns, holds, passing
 from memstrata.retrieval.fusion import Fusion, fuse
-from memstrata.retrieval.owner_index import Frozen
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, exclusions
 from memstrata.retrieval.scoring import Signals, certainty, down_weight, find
+from memstrata.retrieval.segment import Frozen
 
 LENT = ("neighbours", "linked", "asked")
 """Evidence by which a row is found though nothing of its text matches."""

@@ -7,10 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from memstrata.domain.codec import decode
 from memstrata.domain.consent import Refusals
-from memstrata.domain.memory import Memory
-from memstrata.retrieval.entry import VERBATIM, tag
+from memstrata.retrieval.entry import tag
 from memstrata.retrieval.segment import Segment
 
 
@@ -29,13 +27,6 @@ def admitted(segment: Segment, refusals: Refusals) -> NDArray[np.bool_] | None:
     if refusals.turns:
         told |= np.array([row.id in refusals.turns for row in segment.rows], np.bool_)
     return ~told if told.any() else None
-
-
-def turns_of(segment: Segment, alive: NDArray[np.bool_] | None) -> list[Memory]:
-    """Return the verbatim turns of a segment, where ``alive`` says so."""
-    are_turns = (segment.entry["marks"] & VERBATIM) > 0
-    places = np.flatnonzero(are_turns if alive is None else are_turns & alive)
-    return [decode(segment.rows[place]) for place in places.tolist()]
 
 
 def _tags(names: Iterable[str]) -> NDArray[np.uint64]:

@@ -5,9 +5,9 @@ A segment is never changed after it is built; rows that die are masked out by it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -257,6 +257,21 @@ class Segment:
             if not any(isinstance(value, (list, dict)) for value in memory.metadata.values()):
                 self._opened[place] = memory
         return memory
+
+
+class Frozen(NamedTuple):
+    """What one query reads: unchanged while it runs.
+
+    Attributes:
+        segments: One or two, the older first.
+        alive: For each segment, which of its rows stand and were not refused; None for all.
+        selections: What readers selected of it and may select again; kept and bounded by
+            :func:`~memstrata.retrieval.pool.gather`, gone with the next change of the owner.
+    """
+
+    segments: tuple[Segment, ...]
+    alive: tuple[NDArray[np.bool_] | None, ...]
+    selections: dict[Hashable, Any]
 
 
 def _earliest(times: NDArray[np.int64]) -> int:

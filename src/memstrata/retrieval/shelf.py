@@ -18,7 +18,7 @@ from memstrata.domain.value import to_us
 from memstrata.retrieval.cache import IndexCache
 from memstrata.retrieval.entry import index_text
 from memstrata.retrieval.indexer import TEXTS_AT_ONCE, Indexer
-from memstrata.retrieval.owner_index import Frozen
+from memstrata.retrieval.segment import Frozen
 
 _NOWHERE = bytes(16)
 

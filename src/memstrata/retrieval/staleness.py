@@ -17,7 +17,7 @@ from memstrata.domain.ageing import (
 )
 from memstrata.domain.codec import MINUTE_US, NEVER, STATUS_CODES, code_of
 from memstrata.domain.memory import Status
-from memstrata.retrieval.owner_index import Frozen
+from memstrata.retrieval.segment import Frozen
 
 _REVIEW = code_of(STATUS_CODES, Status.REVIEW)
 

@@ -210,6 +210,7 @@ def every_call(store: MemoryStore, owner: Scope) -> dict[str, Call]:
         "reviews": lambda: store.reviews(owner),
         "grants": lambda: store.grants(owner),
         "consents": lambda: store.consents(owner),
+        "tombstoned": lambda: store.tombstoned(owner, (b"t" * 32,)),
         "size": lambda: store.size(owner),
         "journal": lambda: store.journal({owner: ()}),
         "journaled": lambda: store.journaled(owner),

@@ -95,6 +95,20 @@ class CareContract(ContractBase):
         assert self.shown(store) == before
         assert self.seen_under_turn(store, tombstones=(b"t" * 32,)).tombstoned
 
+    def test_who_reads_is_told_of_tombstones_as_who_writes_is(self, store: MemoryStore) -> None:
+        kept, lifted, unknown = (name * 32 for name in (b"k", b"l", b"u"))
+        asked = (unknown, kept, lifted, kept)
+        assert drive(store, store.tombstoned(ALICE, asked)) == frozenset()
+        self.write(store, self.make.change(tombstones=(kept, lifted)))
+        assert drive(store, store.tombstoned(ALICE, asked)) == {kept, lifted}
+
+        self.write(store, self.make.change(revived=(lifted,)))
+
+        assert drive(store, store.tombstoned(ALICE, asked)) == {kept}
+        assert self.seen_under_turn(store, tombstones=asked).tombstoned == {kept}
+        assert drive(store, store.tombstoned(ALICE, ())) == frozenset()
+        assert drive(store, store.tombstoned(BOB, asked)) == frozenset()
+
     def test_two_owners_may_use_the_same_ids(self, store: MemoryStore) -> None:
         self.everything_of(store, ALICE, id="same")
         self.everything_of(store, BOB, id="same")

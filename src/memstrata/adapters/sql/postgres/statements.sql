@@ -405,6 +405,10 @@ LEFT JOIN memstrata.event_payloads AS p ON p.owner = %(owner)s AND p.seq = e.seq
 WHERE e.owner = %(owner)s AND e.seq > %(after)s
 ORDER BY e.seq LIMIT %(limit)s;
 
+-- name: tombstones_among
+SELECT t.tag FROM memstrata.tombstones AS t
+WHERE t.owner = %(owner)s AND t.tag = ANY (%(tags)s::bytea[]);
+
 -- name: add_tombstones
 INSERT INTO memstrata.tombstones (owner, tag)
 SELECT %(owner)s, t.tag FROM unnest(%(tags)s::bytea[]) AS t (tag) ON CONFLICT DO NOTHING;
