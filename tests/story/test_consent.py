@@ -466,6 +466,50 @@ def test_turns_that_were_kept_are_hidden_in_another_process_and_in_tasks(tmp_pat
         assert [hit.memory.content for hit in task.recall("Lisbon tram")] == ["The tram is late."]
 
 
+def summary(text: str, **told: object) -> Draft:
+    return Draft(text, kind="episodic", category="session_summary", confidence=0.9, **told)
+
+
+@pytest.mark.parametrize("is_corrected", [False, True])
+def test_summaries_that_tell_of_what_is_refused_are_hidden_and_go_with_it(
+    ana: MemoryManager, is_corrected: bool
+) -> None:
+    home = ana.remember("Lisbon", key="location").memory
+    outcomes = ana.remember_many(
+        [
+            summary("I live in Lisbon. The launch moved to Friday."),
+            summary("Her days in Lisbon are spent on the launch.", parents=(home.id,)),
+            summary("The tram is late on Mondays.", parents=(home.id,)),
+        ]
+    )
+    own, told, other = (outcome.memory.content for outcome in outcomes)
+    then = outcomes[-1].memory.known_from
+    if is_corrected:
+        ana.correct("location", "Porto")
+
+    ana.refuse("location")
+
+    assert seen(ana) == [other]
+    assert [hit.memory.content for hit in ana.recall("launch tram", known_at=then)] == [other]
+    assert "Lisbon" not in ana.digest("Lisbon launch", floor=0).text
+
+    ana.allow("location")
+    assert seen(ana) == sorted([own, told, other, "Porto" if is_corrected else "Lisbon"])
+
+    # Every version goes, and what was made of one, whatever it tells.
+    assert ana.refuse("location", remove=True).removed == 4 + is_corrected
+    ana.allow("location")
+    assert seen(ana) == []
+
+
+def test_a_summary_that_tells_of_what_is_refused_is_not_written(ana: MemoryManager) -> None:
+    ana.refuse("location")
+
+    outcomes = ana.remember_many([summary("I live in Lisbon."), summary("The tram is late.")])
+
+    assert [said(outcome) for outcome in outcomes] == [BY_KEY, ("created", outcomes[1].reasons[0])]
+
+
 def placeless(text: str) -> Draft:
     return Draft(text, kind="episodic", category="turn", confidence=1.0)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memstrata.domain.decision import Candidate
+from memstrata.domain.memory import Memory
 from memstrata.domain.turn import Role, Turn
 from memstrata.language.analyser import analyse
 from memstrata.language.polarity import parts
@@ -88,18 +89,18 @@ class Said:
         ]
 
 
-def claim_of(candidate: Candidate) -> Claim:
+def claim_of(stated: Candidate | Memory) -> Claim:
     """Return what is to be looked for."""
-    said = f"{candidate.content} {candidate.quote or ''}"
-    named = candidate.content if candidate.key is not None else ""
-    object_ = candidate.triple.object if candidate.triple is not None else named
+    said = f"{stated.content} {stated.quote or ''}"
+    named = stated.content if stated.key is not None else ""
+    object_ = stated.triple.object if stated.triple is not None else named
     tokens = frozenset(analyse(said)) - _WEAK
-    clauses = Said(candidate.quote or candidate.content).denials(tokens)
+    clauses = Said(stated.quote or stated.content).denials(tokens)
     return Claim(
         object=tuple(term for term in analyse(object_) if term not in _WEAK),
         tokens=tokens,
         is_denied=_mostly([denied for clause in clauses for denied in clause]),
-        speaker=candidate.speaker,
+        speaker=stated.speaker,
     )
 
 

@@ -94,15 +94,15 @@ class Refusals(Value):
         recall_off: Whether nothing of the owner's goes into a recall or a digest (MO-2). What is
             refused is refused either way, and this hides nothing from the owner's own inspection,
             so it does not make a value of refusals true.
-        turns: Ids of the verbatim turns that speak of what is refused, and by what it is; None
-            while nobody has read them for it.
+        tellings: Ids of the verbatim turns and the summaries that speak of what is refused, and by
+            what it is; None while nobody has read them for it.
     """
 
     keys: frozenset[str] = frozenset()
     categories: frozenset[str] = frozenset()
     spared: frozenset[str] = frozenset()
     recall_off: bool = False
-    turns: Mapping[str, About] | None = None
+    tellings: Mapping[str, About] | None = None
 
     def __bool__(self) -> bool:
         return bool(self.keys or self.categories)
@@ -115,7 +115,7 @@ class Refusals(Value):
             return None
         if said.category in self.categories:
             return About.CATEGORY
-        return self.turns.get(said.id) if self.turns and isinstance(said, Memory) else None
+        return self.tellings.get(said.id) if self.tellings and isinstance(said, Memory) else None
 
 
 NO_REFUSALS = Refusals()

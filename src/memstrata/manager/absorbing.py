@@ -29,7 +29,7 @@ from memstrata.manager.restored import check_memory
 from memstrata.manager.screening import blocked_in
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.manager.spoken import Spoken, is_turn
+from memstrata.manager.spoken import Spoken, is_telling
 from memstrata.manager.trails import Trail
 from memstrata.retrieval.entry import index_text
 from memstrata.retrieval.owner_index import OwnerIndex
@@ -290,7 +290,7 @@ class _Merge:
             return UNFIT
         if memory.scope.owner != self._of.owner:
             return UNFIT
-        is_unsaid = is_turn(memory) and memory.content in self._unsaid
+        is_unsaid = is_telling(memory) and memory.content in self._unsaid
         if is_unsaid or self._of.index.refusals.against(memory):
             return CONSENT
         marks = blocked_in(memory, self._policy)

@@ -30,7 +30,7 @@ from memstrata.manager.evidence import withdraw
 from memstrata.manager.forgetting import Forgetter
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.manager.spoken import Spoken, is_turn
+from memstrata.manager.spoken import Spoken, is_telling
 from memstrata.policy.guards import consent_refused
 
 MAX_NAME_BYTES = 512
@@ -120,7 +120,7 @@ class Consenter:
 
     async def _removed(self, consent: Consent) -> tuple[int, tuple[Event, ...]]:
         """Forget the chains of which any version is refused by this word, every agent's, and the
-        turns that were kept as they were said and speak of what it refuses.
+        turns that were kept as they were said, and the summaries, that speak of what it refuses.
 
         What other words refuse is hidden and stays: nobody asked for its removal.
         """
@@ -131,14 +131,15 @@ class Consenter:
             for each in said
             if each.allowed or (each.about, each.name) == (consent.about, consent.name)
         )
-        roots, turns = set(), list[Memory]()
+        roots, tellings = set(), list[Memory]()
         async for memory in self._memories():
             if refusals.against(memory):
                 roots.add(memory.root)
-            elif is_turn(memory):
-                turns.append(memory)
-        spoken = await self._services.aside(partial(Spoken(turns, self._owner).refused, refusals))
-        roots |= {memory.root for memory in turns if memory.content in spoken}
+            elif is_telling(memory):
+                tellings.append(memory)
+        # What was made of what goes, goes with it.
+        told = await self._services.aside(partial(Spoken(tellings, self._owner).refused, refusals))
+        roots |= {memory.root for memory in tellings if memory.content in told}
         if not roots:
             return 0, ()
         forgetter = Forgetter(self._services, self._principal)

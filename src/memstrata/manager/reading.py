@@ -27,7 +27,7 @@ from memstrata.manager.services import Services
 from memstrata.manager.session_rows import IN_SESSION
 from memstrata.manager.session_sights import SessionSights
 from memstrata.manager.sights import VECTOR, Asked, Sight, Sights, Standing, owners_of
-from memstrata.manager.spoken import is_turn
+from memstrata.manager.spoken import is_telling
 from memstrata.policy.guards import CONSENT_REFUSED
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.enduring import enduring
@@ -307,8 +307,8 @@ class Reader:
     async def agreed(self, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         """Return the memories that their owners do not refuse to have remembered, in order."""
         owners = {memory.scope.owner for memory in memories}
-        said = {memory.scope.owner for memory in memories if is_turn(memory)}
-        refusals = {o: await self.sights.refusals(o, turns=o in said) for o in owners}
+        said = {memory.scope.owner for memory in memories if is_telling(memory)}
+        refusals = {o: await self.sights.refusals(o, tellings=o in said) for o in owners}
         return tuple(m for m in memories if not refusals[m.scope.owner].against(m))
 
     async def _heard(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:

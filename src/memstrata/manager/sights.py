@@ -19,7 +19,7 @@ from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
 from memstrata.manager.completing import Completer
 from memstrata.manager.services import Services
-from memstrata.manager.spoken import Overheard, Spoken, is_turn
+from memstrata.manager.spoken import Overheard, Spoken, is_telling
 from memstrata.ports import Capability
 from memstrata.retrieval.owner_index import OwnerIndex
 from memstrata.retrieval.pool import Pool, gather, newest, unasked
@@ -29,8 +29,9 @@ MANY_READ = 1000
 """Rows out of which columns are built in about a millisecond, measured: 1 µs a row. More work than
 that leaves the event loop; to hand it to a thread costs 0.4 ms."""
 
-MANY_TURNS = 8
-"""Turns of which a few milliseconds tell what they speak of, measured: 0.4 ms a turn."""
+MANY_TELLINGS = 8
+"""Turns and summaries of which a few milliseconds tell what they speak of, measured: 0.4 ms a
+turn."""
 
 VECTOR = "vector"
 """What is degraded where the query, or any memory that was read, is without its vector."""
@@ -184,7 +185,7 @@ class Sights:
         for owner, time in known_at.items():
             rows: Sequence[StoredRow]
             rows = await store.as_of(owner, to_us(time), superseded=ever)
-            refusals = await self.refusals(owner, turns=True)
+            refusals = await self.refusals(owner, tellings=True)
             if refusals.recall_off:
                 off.add(owner)
             if refusals:
@@ -242,15 +243,16 @@ class Sights:
                 raise
             return index.refusals.recall_off
 
-    async def refusals(self, owner: Scope, *, turns: bool = False) -> Refusals:
+    async def refusals(self, owner: Scope, *, tellings: bool = False) -> Refusals:
         """Return what an owner does not want remembered, for reads that go past its index.
 
         Args:
             owner: Whose refusals.
-            turns: Whether to tell by them of verbatim turns as well; that takes the index.
+            tellings: Whether to tell by them of verbatim turns and summaries as well; that takes
+                the index.
         """
         refusals = refusals_of(await self._services.store.consents(owner))
-        if not (refusals and turns):
+        if not (refusals and tellings):
             return refusals
         known, _ = await self._known(Cue("", 1, (owner,)), (owner,))
         return known[0][1].refusals if known else refusals
@@ -269,20 +271,22 @@ class Sights:
         # While one is read others may come, of this owner or of one before.
         while unheard := [each for each in known if each[1].unheard]:
             for owner, index in unheard:
-                await self._read_turns(owner, index)
+                await self._read_tellings(owner, index)
         return known, degraded
 
-    async def _read_turns(self, owner: Scope, index: OwnerIndex) -> None:
-        """Let an index know which verbatim turns speak of what its owner refused, which is hidden
-        whether it was kept before or not: each is read once.
+    async def _read_tellings(self, owner: Scope, index: OwnerIndex) -> None:
+        """Let an index know which verbatim turns and summaries speak of what its owner refused,
+        which is hidden whether it was kept before or not: each is read once.
         """
-        unheard, rows, refusals = index.unheard, index.turns(), index.refusals
+        unheard, rows, refusals = index.unheard, index.tellings(), index.refusals
         if unheard is None:
             return
         overheard = index.overheard = index.overheard or Overheard(owner)
-        hidden = partial(overheard.refused, rows, refusals)
-        is_long = overheard.unread(rows) > MANY_TURNS or len(rows) > MANY_READ
-        index.heed(await self._services.aside(hidden) if is_long else hidden(), unheard)
+        is_long = overheard.unread(rows) > MANY_TELLINGS or len(rows) > MANY_READ
+        apart = self._services.aside if is_long else _at_once
+        made_of = await apart(partial(overheard.made_of, rows))
+        parents = decode_all(await self._services.store.get(owner, made_of)) if made_of else ()
+        index.heed(await apart(partial(overheard.refused, rows, refusals, parents)), unheard)
 
     async def _standing(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
@@ -358,6 +362,10 @@ def owners_of(scopes: Sequence[Scope]) -> tuple[Scope, ...]:
     return tuple(dict.fromkeys(scope.owner for scope in scopes))
 
 
+async def _at_once(work: Callable[[], T]) -> T:
+    return work()
+
+
 def _is_of_now(cue: Cue) -> bool:
     return cue.known_at is None and cue.valid_at is None
 
@@ -367,11 +375,12 @@ def _not_refused(
 ) -> Sequence[StoredRow]:
     memories = decode_all(rows)
     # By what all of them state, those too that are hidden for what they state now.
-    spoken = Spoken(memories, owner).refused(refusals)
+    parents = {memory.id: memory for memory in memories}
+    spoken = Spoken(memories, owner).refused(refusals, parents=parents)
     return [
         row
         for row, memory in zip(rows, memories, strict=True)
-        if not refusals.against(memory) and not (is_turn(memory) and memory.content in spoken)
+        if not refusals.against(memory) and not (is_telling(memory) and memory.content in spoken)
     ]
 
 

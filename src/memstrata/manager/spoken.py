@@ -2,7 +2,7 @@
 
 A turn has no key. What the rules read out of what its user says has one, and a category; and a turn
 that speaks of the same, whoever says it, goes with that. Turns that are kept as they were said are
-refused by it, and so are those of a session's log and of a summary
+refused by it, and so are summaries, what a session's log shows and what a new summary is made of
 (:mod:`memstrata.manager.unwanted`).
 """
 
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TypeAlias
 
 from memstrata.capture.pasted import without_digests
 from memstrata.capture.rules import examine
 from memstrata.consolidation.support import Claim, Said, claim_of, mentions
+from memstrata.domain.ageing import SUMMARY_CATEGORY
 from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import decode
 from memstrata.domain.consent import About, Refusals
@@ -28,6 +30,8 @@ TURN_BYTES = 2_000
 """Memory that a turn of twenty words takes once it was read, measured."""
 
 _Claims: TypeAlias = list[tuple[About, Claim]]
+
+NO_PARENTS: Mapping[str, Memory] = MappingProxyType({})
 
 
 def stated_in(
@@ -67,27 +71,39 @@ def speaks_of(said: Said, claims: Iterable[Claim]) -> bool:
     return any(mentions(claim, said) for claim in claims)
 
 
-def is_turn(told: Memory | Candidate) -> bool:
-    """Whether something is a turn that is kept as it was said (CO-10)."""
-    return told.kind is Kind.EPISODIC and told.category == TURN_CATEGORY
+def is_telling(told: Memory | Candidate) -> bool:
+    """Whether something tells, under no key, what was said: a turn that is kept as it was said
+    (CO-10), or a session's summary (CO-8).
+    """
+    return _is_summary(told) or (told.kind is Kind.EPISODIC and told.category == TURN_CATEGORY)
 
 
-class _SaidTurn:
-    """One verbatim turn, and what its user states in it.
+def _is_summary(told: Memory | Candidate) -> bool:
+    return told.category == SUMMARY_CATEGORY
+
+
+class _Telling:
+    """One verbatim turn, and what its user states in it; or a summary, and what it says that the
+    user stated.
 
     Attributes:
         run: What it belongs to with the turns of its session.
         turn: As it was said.
         said: Its text.
+        parents: Ids of the memories that it was made of.
     """
 
     def __init__(self, told: Memory | Candidate) -> None:
-        session = told.origin.session
+        is_summary = _is_summary(told)
+        session = None if is_summary else told.origin.session
         # Nothing tells what goes before a turn without a session, and so what it would repair.
         self.run = object() if session is None else (told.scope, session)
+        # Without a model a summary is in the words of who spoke.
+        is_users = is_summary or told.source is Source.USER_STATED
+        self.parents = told.parents if is_summary else ()
         self.turn = Turn(
             text=told.content,
-            role=Role.USER if told.source is Source.USER_STATED else Role.OTHER,
+            role=Role.USER if is_users else Role.OTHER,
             speaker=told.speaker,
             session=session,
             number=told.origin.turn,
@@ -107,7 +123,7 @@ class _SaidTurn:
 
 
 class _Stated:
-    def __init__(self, candidate: Candidate) -> None:
+    def __init__(self, candidate: Candidate | Memory) -> None:
         self.candidate = candidate
 
     @cached_property
@@ -116,19 +132,21 @@ class _Stated:
 
 
 class Spoken:
-    """What the verbatim turns among some memories, or candidates for them, speak of.
+    """What the verbatim turns and summaries among some memories, or candidates for them, speak of.
 
     Reading takes about half a millisecond a turn, and is done when it is first asked for.
     """
 
     def __init__(self, told: Sequence[Memory | Candidate], home: Scope) -> None:
-        self._turns = [each for each in told if is_turn(each)]
+        self._tellings = [each for each in told if is_telling(each)]
         self._home = home
 
     def __len__(self) -> int:
-        return len(self._turns)
+        return len(self._tellings)
 
-    def refused(self, *refusals: Refusals) -> Mapping[str, About]:
+    def refused(
+        self, *refusals: Refusals, parents: Mapping[str, Memory] = NO_PARENTS
+    ) -> Mapping[str, About]:
         """Return the texts of those that speak of something refused, and by what it is.
 
         What a turn speaks of is a matter of its text: places do not tell turns apart, for many
@@ -136,30 +154,37 @@ class Spoken:
 
         Args:
             refusals: Of everybody who may refuse them; the first that does is told of.
+            parents: What summaries were made of, by id: one in other words than the user's is
+                known by them.
         """
-        if not self._turns or not any(refusals):
+        if not self._tellings or not any(refusals):
             return {}
         claims = _refused_in(self._heard, self._home, refusals)
-        told = {each.turn.text: each.said for each in self._heard} if claims else {}
-        verdicts = ((text, _by_which(claims, said)) for text, said in told.items())
-        return {text: by for text, by in verdicts if by is not None}
+        stated = {id: _Stated(parent) for id, parent in parents.items()}
+        found = dict[str, About]()
+        for each in self._heard:
+            by = _by_which([*claims, *_inherited(each, stated, refusals)], each.said)
+            if by is not None:
+                found.setdefault(each.turn.text, by)
+        return found
 
     @cached_property
-    def _heard(self) -> list[_SaidTurn]:
-        return [_SaidTurn(each) for each in self._turns]
+    def _heard(self) -> list[_Telling]:
+        return [_Telling(each) for each in self._tellings]
 
 
 class Overheard:
-    """What the verbatim turns that stand of one owner speak of: each is read once, and one that
-    comes is compared with what those before it state.
+    """What the verbatim turns and summaries that stand of one owner speak of: each is read once,
+    and one that comes is compared with what those before it state.
 
-    Of turns that stand no more nothing is left once it is asked again.
+    Of those that stand no more nothing is left once it is asked again.
     """
 
     def __init__(self, home: Scope) -> None:
         self._home = home
-        self._heard: Mapping[str, _SaidTurn] = {}
+        self._heard: Mapping[str, _Telling] = {}
         self._compared: tuple[_Claims, Mapping[str, About | None]] = [], {}
+        self._parents: Mapping[str, _Stated | None] = {}
 
     @property
     def nbytes(self) -> int:
@@ -167,30 +192,51 @@ class Overheard:
         return TURN_BYTES * len(self._heard)
 
     def unread(self, rows: Iterable[StoredRow]) -> int:
-        """Return how many of some turns were not read yet."""
+        """Return how many of some of them were not read yet."""
         return sum(row.id not in self._heard for row in rows)
 
-    def refused(self, rows: Sequence[StoredRow], refusals: Refusals) -> Mapping[str, About]:
-        """Return the ids of those of all turns that speak of something refused, and by what it is.
+    def made_of(self, rows: Iterable[StoredRow]) -> list[str]:
+        """Return the ids of what some of them were made of, as far as that was not told yet."""
+        self._heard = heard = self._read(rows)
+        wanted = {id for each in heard.values() for id in each.parents}
+        return sorted(wanted - self._parents.keys())
+
+    def refused(
+        self, rows: Sequence[StoredRow], refusals: Refusals, parents: Iterable[Memory] = ()
+    ) -> Mapping[str, About]:
+        """Return the ids of those that speak of something refused, and by what it is.
 
         Args:
             rows: All of them that stand.
             refusals: Of their owner.
+            parents: What :meth:`made_of` wanted, as far as it is there.
         """
-        known, (compared, verdicts) = self._heard, self._compared
-        heard = {row.id: known.get(row.id) or _SaidTurn(decode(row)) for row in sorted(rows)}
+        compared, verdicts = self._compared
+        heard = self._read(rows)
+        wanted = {id for each in heard.values() for id in each.parents}
+        told = {parent.id: _Stated(parent) for parent in parents}
+        stated = {id: self._parents.get(id) or told.get(id) for id in wanted}
         claims = _refused_in(heard.values(), self._home, [refusals])
         before = verdicts if claims == compared else {}
         after = dict[str, About | None]()
         for id, each in heard.items():
             after[id] = before[id] if id in before else _by_which(claims, each.said)
-        self._heard, self._compared = heard, (claims, after)
-        return {id: by for id, by in after.items() if by is not None}
+        self._heard, self._compared, self._parents = heard, (claims, after), stated
+        found = {id: by for id, by in after.items() if by is not None}
+        for id, each in heard.items():
+            by = _by_which(_inherited(each, stated, [refusals]), each.said)
+            if by is not None:
+                found.setdefault(id, by)
+        return found
+
+    def _read(self, rows: Iterable[StoredRow]) -> dict[str, _Telling]:
+        known = self._heard
+        return {row.id: known.get(row.id) or _Telling(decode(row)) for row in sorted(rows)}
 
 
-def _refused_in(heard: Iterable[_SaidTurn], home: Scope, refusals: Sequence[Refusals]) -> _Claims:
+def _refused_in(heard: Iterable[_Telling], home: Scope, refusals: Sequence[Refusals]) -> _Claims:
     """Return what is stated in turns and refused, and by what it is."""
-    runs: dict[object, list[_SaidTurn]] = {}
+    runs: dict[object, list[_Telling]] = {}
     for each in heard:
         runs.setdefault(each.run, []).append(each)
     claims: _Claims = []
@@ -203,9 +249,18 @@ def _refused_in(heard: Iterable[_SaidTurn], home: Scope, refusals: Sequence[Refu
     return claims
 
 
+def _inherited(
+    telling: _Telling, stated: Mapping[str, _Stated | None], refusals: Sequence[Refusals]
+) -> _Claims:
+    """Return what is refused of what a summary was made of, and by what it is."""
+    parents = filter(None, map(stated.get, telling.parents))
+    against = ((_first(refusals, parent.candidate), parent) for parent in parents)
+    return [(by, parent.claim) for by, parent in against if by is not None]
+
+
 def _by_which(claims: _Claims, said: Said) -> About | None:
     return next((by for by, claim in claims if mentions(claim, said)), None)
 
 
-def _first(refusals: Iterable[Refusals], stated: Candidate) -> About | None:
+def _first(refusals: Iterable[Refusals], stated: Candidate | Memory) -> About | None:
     return next((by for each in refusals if (by := each.against(stated)) is not None), None)

@@ -57,7 +57,7 @@ from memstrata.manager.room import Room, full
 from memstrata.manager.screening import note_flags, scores_of
 from memstrata.manager.scribe import Scribe
 from memstrata.manager.services import Services
-from memstrata.manager.spoken import Spoken, is_turn
+from memstrata.manager.spoken import Spoken, is_telling
 from memstrata.manager.waiting import Release, held_as, kept_back, let_go
 from memstrata.manager.write_names import marks_of, may_pass, request_of, write_name
 from memstrata.policy.guards import (
@@ -299,7 +299,7 @@ class WriteTurn:
     def _refusal(self, said: Candidate | Memory) -> About | None:
         """Return by what the owner, or who writes, refused to have something remembered."""
         by = self.index.refusals.against(said) or self.told.against(said)
-        return self._unsaid.get(said.content) if by is None and is_turn(said) else by
+        return self._unsaid.get(said.content) if by is None and is_telling(said) else by
 
     def _binds(self, buried: frozenset[bytes]) -> bool:
         return bool(buried if self.standing is None else buried & self.standing)

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memstrata.domain.ageing import SUMMARY_CATEGORY
 from memstrata.domain.checks import with_check
 from memstrata.domain.codec import KIND_CODES, SENSITIVITY_CODES, code_of, encode_time
 from memstrata.domain.decision import TURN_CATEGORY, Candidate
@@ -38,7 +39,7 @@ _LAYOUT = "entry 6"
 MAX_COUNT = 2**16 - 1
 VERBATIM = 128
 """Set in the byte of marks (:class:`~memstrata.language.questions.Mark`) for a verbatim turn that
-has a place; :func:`says_turn` tells of those too that have none."""
+has a place; :func:`is_telling` tells of those too that have none."""
 
 ENTRY = struct.Struct("<12Q2qdiIHH4B")
 _FIELDS: tuple[tuple[str, str], ...] = (
@@ -128,6 +129,7 @@ _CATEGORY_AT = struct.calcsize("<6Q")
 _KIND_AT = ENTRY.size - struct.calcsize("<4B")
 _EPISODIC = code_of(KIND_CODES, Kind.EPISODIC)
 _TURNS = name_tag(TURN_CATEGORY).to_bytes(8, "little")
+_SUMMARIES = name_tag(SUMMARY_CATEGORY).to_bytes(8, "little")
 
 
 def optional_tag(name: str | None) -> int:
@@ -230,10 +232,12 @@ def turn_of(memory: Memory) -> tuple[str, int] | None:
     return origin.session, origin.turn
 
 
-def says_turn(entry: bytes) -> bool:
-    """Whether an entry is that of a turn that is kept as it was said, with a place or without."""
+def is_telling(entry: bytes) -> bool:
+    """Whether an entry is that of a turn that is kept as it was said, with a place or without, or
+    of a session's summary.
+    """
     kind, category = entry[_KIND_AT], entry[_CATEGORY_AT : _CATEGORY_AT + 8]
-    return kind == _EPISODIC and category == _TURNS
+    return (kind == _EPISODIC and category == _TURNS) or category == _SUMMARIES
 
 
 def slot_of(triple: Triple) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from memstrata.domain.consent import NO_REFUSALS, About, Refusals, refusals_of
 from memstrata.domain.gates import Need, Shape
 from memstrata.domain.memory import Kind, Memory, Place, Triple
 from memstrata.domain.scope import Scope
-from memstrata.retrieval.entry import says_turn, scope_tag, slot_of
+from memstrata.retrieval.entry import is_telling, scope_tag, slot_of
 from memstrata.retrieval.filing import Filing
 from memstrata.retrieval.nearness import NearTexts
 from memstrata.retrieval.outside import OutsideTexts
@@ -59,8 +59,8 @@ class OwnerIndex:
         queues: By scope and rule, what can be spared there first; kept by who holds the turn.
         refusals: What the owner does not want remembered. Such rows are filed, so that gates meet
             them, and are in no column. A change of it raises the epoch, so it comes with all rows.
-        unheard: Stands for turns of which nobody has told yet whether they speak of what the owner
-            refuses: another object with every change of them, None where all are told of.
+        unheard: Stands for turns and summaries of which nobody has told yet whether they speak of
+            what is refused: another object with every change of them, None where all are told of.
         overheard: What whoever tells has read of them; kept for as long as something is refused.
     """
 
@@ -157,16 +157,16 @@ class OwnerIndex:
             self._frozen = None
             self.head = head
 
-    def turns(self) -> list[StoredRow]:
-        """Return the rows of verbatim turns, refused though they be."""
+    def tellings(self) -> list[StoredRow]:
+        """Return the rows of verbatim turns and of summaries, refused though they be."""
         with self._lock:
-            return [row for row in self._rows.values() if says_turn(row.entry)]
+            return [row for row in self._rows.values() if is_telling(row.entry)]
 
-    def heed(self, turns: Mapping[str, About], unheard: object) -> None:
-        """Take in which turns refusals hide, unless others have come since these were unheard."""
+    def heed(self, tellings: Mapping[str, About], unheard: object) -> None:
+        """Take in which of them refusals hide, unless others have come since these were unheard."""
         with self._lock:
             if self.unheard is unheard:
-                self.refusals, self.unheard = replace(self.refusals, turns=turns), None
+                self.refusals, self.unheard = replace(self.refusals, tellings=tellings), None
                 self._frozen = None
 
     def _load(self, rows: Sequence[StoredRow], *, checked: bool) -> None:
@@ -251,7 +251,7 @@ class OwnerIndex:
             self._tail = None
 
     def _note_unheard(self, row: StoredRow) -> None:
-        if self.refusals and says_turn(row.entry):
+        if self.refusals and is_telling(row.entry):
             self.unheard = object()
 
     def awaiting(self, most: int) -> tuple[StoredRow, ...]:

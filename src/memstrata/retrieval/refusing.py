@@ -24,8 +24,8 @@ def admitted(segment: Segment, refusals: Refusals) -> NDArray[np.bool_] | None:
     keys, categories = segment.entry["key"], segment.entry["category"]
     told = np.isin(categories, _tags(refusals.categories)) & ~np.isin(keys, _tags(refusals.spared))
     told |= np.isin(keys, _tags(refusals.keys))
-    if refusals.turns:
-        told |= np.array([row.id in refusals.turns for row in segment.rows], np.bool_)
+    if refusals.tellings:
+        told |= np.array([row.id in refusals.tellings for row in segment.rows], np.bool_)
     return ~told if told.any() else None
 
 
