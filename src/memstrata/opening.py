@@ -131,6 +131,20 @@ def open_store(
     return _under_ring(partial(CodedSqliteStore.under, path=path, **how), settings, keys, path)
 
 
+def new_file(target: str | os.PathLike[str] | None, settings: Settings) -> Path | None:
+    """Return the file that :func:`open_store` would begin a store in; None if there is one, or if
+    the store is in no file.
+
+    Raises:
+        ConfigurationError: If the name is of no known kind.
+    """
+    named = _named(target, settings)
+    if named in _ALL_IN_MEMORY or (isinstance(named, str) and named.startswith(POSTGRES)):
+        return None
+    path = _path_of(named)
+    return None if path.exists() else path
+
+
 def open_sessions(store: MemoryStore) -> SessionStore:
     """Return the sessions that lie where an open store of memories does, over what it has open.
 

@@ -14,7 +14,7 @@ from memstrata.testing.store_contract import MemoryStoreContract, drive
 psycopg = pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters import postgres_pool
+from memstrata.adapters import postgres_line
 from memstrata.adapters.postgres_parts import TABLES as TABLES_THAT_MOVE
 from memstrata.adapters.postgres_schema import OPERATOR_SUFFIX, SQL
 from memstrata.adapters.store_postgres import PostgresStore
@@ -349,7 +349,7 @@ class TestMutations:
         mutated = {name: CLAUSE.sub("TRUE", text.decode()).encode() for name, text in SQL.items()}
         changed = [name for name in SQL if mutated[name] != SQL[name]]
         assert len(changed) > 30
-        monkeypatch.setattr(postgres_pool, "SQL", mutated)
+        monkeypatch.setattr(postgres_line, "SQL", mutated)
 
     def test_every_read_is_still_the_owners_own(self, peopled, careless):
         before = {}

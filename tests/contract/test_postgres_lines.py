@@ -94,6 +94,65 @@ def test_a_connection_goes_through_the_pool_from_time_to_time(store, monkeypatch
     assert (kept, len(put)) == (0, 1)
 
 
+@pytest.fixture
+def at_once(monkeypatch):
+    """However long the server takes here, it is waited for in place."""
+    monkeypatch.setattr(postgres_answers, "IN_PLACE_MS", 10_000)
+
+
+def test_what_comes_at_once_takes_no_timer(store, at_once, monkeypatch):
+    drive(store, store.heads((ALICE,)))
+    timed = []
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        with monkeypatch.context() as patched:
+            patched.setattr(loop, "call_at", lambda *given, **_: timed.append(given))
+            return await store.consents(ALICE)
+
+    assert drive(store, main()) == ()
+    assert timed == []
+
+
+@pytest.mark.parametrize(("after_s", "turns"), [(0.0, 3), (3600.0, 0)])
+def test_others_on_the_loop_have_their_turn_beside_answers_that_come_at_once(
+    store, at_once, monkeypatch, after_s, turns
+):
+    drive(store, store.heads((ALICE,)))
+    monkeypatch.setattr(postgres_answers, "AT_ONCE_S", 3600.0)
+    told = []
+
+    async def other():
+        while True:
+            told.append(1)
+            await asyncio.sleep(0)
+
+    async def main():
+        await store.consents(ALICE)  # Who has not had a turn yet has one now.
+        monkeypatch.setattr(postgres_answers, "AT_ONCE_S", after_s)
+        beside = asyncio.create_task(other())
+        for _ in range(3):
+            await store.consents(ALICE)
+        beside.cancel()
+
+    drive(store, main())
+    assert len(told) == turns
+
+
+def test_what_was_broken_off_is_not_the_next_ones_answer(store):
+    contract.stored(store)
+
+    async def main():
+        for _ in range(3):
+            call = store.heads((ALICE,))
+            call.send(None)
+            with pytest.raises(asyncio.CancelledError):
+                call.throw(asyncio.CancelledError())
+            assert len(await store.rows(ALICE)) == 1
+
+    drive(store, main())
+
+
 class TestNearness:
     def test_an_answer_that_comes_at_once_is_waited_for_in_place(self):
         nearness = Nearness()

@@ -1,12 +1,19 @@
-"""What was forgotten leaves the write-ahead log, whoever was reading at the time."""
+"""The write-ahead log: what was forgotten leaves it, and a thread copies it beside the writers."""
 
 import subprocess
 import sys
+import threading
 import time
+from contextlib import contextmanager, nullcontext
 
+import apsw
 import pytest
 
+from memstrata.adapters import sqlite_log
+from memstrata.adapters.sqlite_log import LogCopying
 from memstrata.adapters.store_sqlite import SqliteStore
+from memstrata.domain.errors import StoreUnavailable
+from memstrata.testing.contract_base import ALICE
 from memstrata.testing.store_contract import MemoryStoreContract, drive
 
 contract = MemoryStoreContract()
@@ -113,3 +120,168 @@ def test_a_reader_in_the_way_delays_a_close_but_does_not_stop_it(store, database
     reader.end("close")
 
     assert took < 5  # far below the 30 s that writers wait for each other
+
+
+class Lending:
+    """Lends a connection, and notes to which threads."""
+
+    def __init__(self, connection, error=None):
+        self.connection, self.error, self.threads = connection, error, []
+
+    @contextmanager
+    def __call__(self):
+        self.threads.append(threading.current_thread().name)
+        if self.error is not None:
+            raise self.error
+        yield self.connection
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """Few pages are worth copying."""
+    monkeypatch.setattr(sqlite_log, "DUE_PAGES", 20)
+    monkeypatch.setattr(sqlite_log, "LONGEST_PAGES", 80)
+
+
+@pytest.fixture
+def plain(tmp_path):
+    """Two connections to a database with a log, one to write and one to copy."""
+    connections = [apsw.Connection(str(tmp_path / "plain.db")) for _ in range(2)]
+    for connection in connections:
+        connection.pragma("journal_mode", "wal")
+    connections[0].execute("CREATE TABLE t (x)")
+    yield connections
+    for connection in connections:
+        connection.close()
+
+
+def pages_in_log(database):
+    """Return how many pages are in the log."""
+    connection = apsw.Connection(str(database))
+    connection.execute("SELECT count(*) FROM memories").fetchall()
+    pages, _ = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    connection.close()
+    return pages
+
+
+def grow(writer, copying, times):
+    for _ in range(times):
+        writer.execute("INSERT INTO t VALUES (zeroblob(4000))")
+        copying.go_on()
+
+
+def test_a_thread_copies_the_log_and_the_next_write_begins_it_anew(store, database, often):
+    before = 0
+    while before < 20:
+        contract.add(store, contract.make.memory())
+        before = pages_in_log(database)
+    store._copying.close()
+    contract.add(store, contract.make.memory())
+
+    assert pages_in_log(database) < 20
+
+
+def test_who_commits_does_not_copy(plain, often):
+    writer, other = plain
+    lending = Lending(other)
+    copying = LogCopying(writer, None, reading=lending, turn=nullcontext)
+    grow(writer, copying, 30)
+    copying.close()
+
+    assert len(lending.threads) >= 2
+    assert all(name.startswith("memstrata-log") for name in lending.threads)
+
+
+def test_what_could_not_be_copied_beside_the_writers_is_copied_under_the_turn(plain, often):
+    writer, other = plain
+    lending = Lending(other)
+    reader = apsw.Connection(writer.filename)
+    reader.execute("BEGIN; SELECT * FROM t").fetchall()
+
+    @contextmanager
+    def turn():
+        reader.close()
+        yield
+
+    copying = LogCopying(writer, None, reading=lending, turn=turn)
+    while not lending.threads:
+        grow(writer, copying, 1)
+    copying.close()
+    grow(writer, copying, 1)
+
+    assert len(lending.threads) == 2
+    assert writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0] < 20
+
+
+def test_a_reader_who_stays_keeps_the_log_growing_and_nothing_else(store, database, often):
+    contract.add(store, contract.make.memory())
+    reader = Reader(database)
+    kept = [contract.make.memory() for _ in range(40)]
+    for memory in kept:
+        contract.add(store, memory)
+    held = pages_in_log(database)
+    reader.end("close")
+    for _ in range(12):
+        contract.add(store, contract.make.memory())
+    store._copying.close()
+    contract.add(store, contract.make.memory())
+
+    assert held >= 80
+    assert pages_in_log(database) < 20
+    assert len(drive(store, store.get(ALICE, [memory.id for memory in kept]))) == len(kept)
+
+
+def test_what_cannot_be_copied_is_tried_again_when_as_much_more_has_come(plain, often):
+    writer, other = plain
+    lending = Lending(other, error=StoreUnavailable("plain.db", "the disk is away"))
+    copying = LogCopying(writer, None, reading=lending, turn=nullcontext)
+    while not lending.threads:
+        grow(writer, copying, 1)
+    copying._threads.submit(int).result()
+    first = len(lending.threads)
+    grow(writer, copying, 3)
+    copying._threads.submit(int).result()
+    soon = len(lending.threads)
+    lending.error = None
+    grow(writer, copying, 12)
+    copying.close()
+
+    assert (first, soon) == (1, 1)
+    assert len(lending.threads) > 1
+    assert writer.execute("SELECT count(*) FROM t").get > 15
+
+
+def test_where_no_thread_can_be_started_who_committed_copies_after_his_turn(
+    plain, often, monkeypatch
+):
+    writer, other = plain
+    lending = Lending(other)
+    copying = LogCopying(writer, None, reading=lending, turn=nullcontext)
+
+    def none_left(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor.submit", none_left)
+    grow(writer, copying, 30)
+    copying.close()
+
+    assert lending.threads
+    assert set(lending.threads) == {threading.current_thread().name}
+
+
+def test_a_log_that_nobody_copies_does_not_grow_for_ever(plain, often):
+    writer, other = plain
+    copying = LogCopying(writer, None, reading=Lending(other), turn=nullcontext)
+    copying.close()
+    grow(writer, copying, 300)
+
+    size, _ = writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    assert size <= 80
+
+
+def test_who_wants_the_file_for_himself_waits_for_the_thread(store, often):
+    keys = drive(store, store.keys())
+    for _ in range(20):
+        contract.add(store, contract.make.memory())
+        drive(store, store.begin_arrivals(keys))
+        drive(store, store.end_arrivals())

@@ -45,6 +45,16 @@ def test_a_fact_remembered_in_one_process_is_recalled_in_another(cli_process: Ru
     assert "why: bm25" in found.stdout
 
 
+def test_a_store_that_was_not_there_is_said_to_be_new(cli: Run, tmp_path: Path) -> None:
+    typed = cli("recall", "tea", store=tmp_path / "typo.db")
+    again = cli("recall", "tea", store=tmp_path / "typo.db")
+    nowhere = cli("--mode", "incognito", "recall", "tea")
+
+    assert (typed.returncode, typed.stdout) == (0, "nothing found\n")
+    assert f"nothing was at {tmp_path / 'typo.db'}" in typed.stderr
+    assert (again.stderr, nowhere.stderr) == ("", "")
+
+
 def test_the_life_of_a_fact_shows_in_every_verb(cli: Run) -> None:
     cli("remember", "blue", "--key", "color")
     corrected = cli("correct", "color", "green")

@@ -61,6 +61,29 @@ def test_what_waits_goes_on_when_it_is_awaited():
     assert told == ["asked", "meanwhile", "answered"]
 
 
+@pytest.mark.parametrize("fails", [False, True])
+def test_who_awaits_it_again_is_told_the_same(fails):
+    async def call():
+        await Pause()
+        if fails:
+            raise StoreUnavailable("here", "gone")
+        return 7
+
+    async def told(begun):
+        try:
+            return await begun
+        except StoreUnavailable as error:
+            return str(error)
+
+    async def main():
+        begun = Begun(call())
+        return [await told(begun), await told(begun)]
+
+    first, again = asyncio.run(main())
+    assert first == again
+    assert (first == 7) is not fails
+
+
 def test_what_waits_for_something_of_the_loop_waits_for_it():
     async def main():
         came = asyncio.get_running_loop().create_future()
@@ -172,6 +195,26 @@ class FarAway:
         await asyncio.sleep(0)
         self._told.append("answered")
         return await call
+
+
+def test_what_this_process_writes_while_a_recall_asks_is_found():
+    class Meanwhile(FarAway):
+        async def _slowly(self, call):
+            await asyncio.sleep(0)
+            await self.write
+            return await call
+
+    async def main():
+        async with memstrata.aopen(":memory:") as strata:
+            memory = strata.manager(user="ana")
+            await memory.remember("the boat lies in the harbour")
+            await memory.recall("which boat?")
+            store = Meanwhile(strata.services.store, [])
+            store.write = memory.remember("another boat lies on the beach")
+            far = AsyncStrata(replace(strata.services, store=store))
+            return await far.manager(user="ana").recall("which boat?")
+
+    assert len(asyncio.run(main()).hits) == 2
 
 
 def test_a_recall_that_fails_leaves_no_question_under_way():

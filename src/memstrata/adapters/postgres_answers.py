@@ -32,6 +32,10 @@ PIECE = 100
 """Rows of a long answer that are read at once. Chosen: some 100 kB, a tenth of the time that the
 server takes for an owner of 1,000 memories, so that reading hides behind it."""
 
+AT_ONCE_S = 0.005
+"""Longest time without a turn for others on the event loop, seconds, of answers that one after the
+other came in place. Chosen: a program that does nothing but recall gives one after some ten."""
+
 Waiting: TypeAlias = Generator[Wait, Ready | int, list[list[Row]]]
 """How the driver waits for a connection: it is told what for, and answers with what came."""
 
@@ -52,6 +56,7 @@ class Nearness:
     def __init__(self) -> None:
         self.lines = 0
         self._is_near = True
+        self._turned_at = 0.0
 
     @property
     def is_in_place(self) -> bool:
@@ -62,6 +67,14 @@ class Nearness:
         """Take note of how long the beginning of an answer took."""
         self._is_near = spent_s * 1000 < IN_PLACE_MS
 
+    def is_due(self) -> bool:
+        """Whether others on the loop have waited for long enough; if so they get a turn now."""
+        now = time.monotonic()
+        if now - self._turned_at < AT_ONCE_S:
+            return False
+        self._turned_at = now
+        return True
+
 
 class Answers:
     """Reads what a server says to statements that were sent.
@@ -69,13 +82,13 @@ class Answers:
     Args:
         pgconn: Their connection.
         nearness: Of the server.
+        more: Tells whether the connection has something to take in.
     """
 
-    def __init__(self, pgconn: PGconn, nearness: Nearness) -> None:
+    def __init__(self, pgconn: PGconn, nearness: Nearness, more: select.poll) -> None:
         self._pgconn = pgconn
         self._nearness = nearness
-        self._more = select.poll()
-        self._more.register(pgconn.socket, select.POLLIN)
+        self._more = more
         self._sent_at = time.monotonic()
         self._refused: PGresult | None = None
         # Once an answer has begun the next piece of it is under way: a way round the loop for each
@@ -122,7 +135,9 @@ class Answers:
         which may fail too.
         """
         while self._is_there:
-            result = yield from self._result()
+            if self._is_coming:
+                yield from self._arrival()
+            result = self._pgconn.get_result()
             if result is not None and result.status == ExecStatus.PIPELINE_SYNC:
                 return
             if result is not None:
@@ -132,11 +147,22 @@ class Answers:
     def _is_there(self) -> bool:
         return self._pgconn.status == ConnStatus.OK
 
+    @property
+    def _is_coming(self) -> bool:
+        """Whether the next result is still to be taken in, None behind the last included."""
+        return self._pgconn.status == ConnStatus.OK and bool(self._pgconn.is_busy())
+
     def _rows(self, take: Take) -> Generator[Wait, Ready | int, list[Row]]:
         """Return the rows of one statement; none where it calls what returns nothing."""
         rows: list[Row] = []
         reader: abc.Transformer | None = None
-        while (result := (yield from self._result())) is not None:
+        while True:
+            if self._is_coming:
+                yield from self._arrival()
+            result = self._pgconn.get_result()
+            if result is None:
+                # Behind the last of a statement or of a connection.
+                return rows
             if result.status not in _FINE:
                 self._refused = self._refused or result
             elif result.ntuples and result.ftype(0) != _NOTHING:
@@ -144,25 +170,23 @@ class Answers:
                 reader = reader or Transformer()
                 reader.set_pgresult(result, set_loaders=is_first)
                 rows += take(reader.load_rows(0, result.ntuples, tuple))
-        return rows
 
-    def _result(self) -> Generator[Wait, Ready | int, PGresult | None]:
-        """Return the next result, None behind the last of a statement or of a connection."""
-        while self._is_there and self._pgconn.is_busy():
-            yield from self._coming()
+    def _arrival(self) -> Generator[Wait, Ready | int, None]:
+        """Take in what comes until the next result is there."""
+        while self._is_coming:
+            is_in_place = self._has_begun or self._nearness.is_in_place
+            if is_in_place and self._more.poll(IN_PLACE_MS):
+                self._has_begun = True
+            else:
+                yield from self._on_the_loop()
             try:
                 self._pgconn.consume_input()
             except psycopg.OperationalError:
                 # If the server said why before it hung up, that is what is told.
                 if self._refused is None:
                     raise
-        return self._pgconn.get_result()
 
-    def _coming(self) -> Generator[Wait, Ready | int, None]:
-        """Wait until there is something to take in."""
-        if (self._has_begun or self._nearness.is_in_place) and self._more.poll(IN_PLACE_MS):
-            self._has_begun = True
-            return
+    def _on_the_loop(self) -> Generator[Wait, Ready | int, None]:
         # The driver also asks from time to time though nothing came.
         while not (yield Wait.R):
             continue

@@ -10,44 +10,34 @@ under.
 """
 
 import asyncio
-import select
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from itertools import starmap, zip_longest
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Any, TypeAlias
 
 import psycopg
-from psycopg.pq import TransactionStatus
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from memstrata.adapters.postgres_answers import Nearness
 from memstrata.adapters.postgres_answers import Row as Row
 from memstrata.adapters.postgres_answers import Take as Take
-from memstrata.adapters.postgres_errors import Translating
-from memstrata.adapters.postgres_schema import SQL, Address, shut_down
-from memstrata.adapters.postgres_wire import Sent, Wire
-from memstrata.domain.errors import StoreError, StoreUnavailable
+from memstrata.adapters.postgres_line import Line as Line
+from memstrata.adapters.postgres_line import MakeLine as MakeLine
+from memstrata.adapters.postgres_line import Statement as Statement
+from memstrata.adapters.postgres_schema import Address
+from memstrata.adapters.postgres_wire import Wire
+from memstrata.domain.errors import StoreUnavailable
 
 Connection: TypeAlias = psycopg.AsyncConnection[Row]
-
-Statement: TypeAlias = tuple[str, dict[str, Any] | None]
-"""Name of a statement and the values bound to it."""
 
 GRACE_S = 1.0
 """Seconds before ours at which the server's own time-outs end, so that it can tell of them; never
 more than a tenth of them. Chosen."""
 
-LAST_S = 0.05
-"""Seconds that a connection is given to roll back when its call has no more time."""
-
 KEEP_S = 60.0
 """Seconds after which a connection goes through the pool, which ends those that are old. Chosen:
 often enough for that, seldom enough to cost nothing."""
-
-_LONG = ("live_rows", "rows_as_of", "rows_page")
-_CODED = (*(f"coded_{name}" for name in _LONG), "codes", "coded_states")
-LONG = frozenset({*_LONG, *_CODED, "live_entries"})
-"""Statements whose rows are read while the server sends them: all of an owner's, or many."""
 
 
 def bind(
@@ -78,128 +68,6 @@ def _ms(seconds: float) -> int:
     return max(1, round(seconds * 1000))
 
 
-class Line:
-    """One connection for the length of one call.
-
-    Args:
-        connection: Held for the call.
-        location: Of the database.
-        opening: Token of the store.
-        ends_at: When the call has to have ended, by the loop's clock.
-        nearness: Of the server.
-
-    Attributes:
-        is_hung_up: Whether the server did not answer in time and was not waited for.
-    """
-
-    def __init__(
-        self,
-        connection: Connection,
-        location: str,
-        opening: str,
-        ends_at: float,
-        nearness: Nearness,
-    ) -> None:
-        self.is_hung_up = False
-        self._ends_at = ends_at
-        # What every transaction begins with names it: bind, bind_operator, heads and take_turn.
-        self._named = {"opening": opening}
-        self._connection = connection
-        self._location = location
-        self._translating = Translating(location)
-        self._wire = Wire(connection, nearness)
-
-    async def run(
-        self,
-        *statements: Statement,
-        timeout_s: float,
-        pausing: bool = False,
-        takes: Sequence[Take | None] = (),
-    ) -> list[list[Row]]:
-        """Send statements in one go and return the rows of each.
-
-        Args:
-            statements: In their order; the first that fails ends all.
-            timeout_s: Seconds after which the connection is given up.
-            pausing: Whether to give others a turn when they are sent, answered or not.
-            takes: Of the first so many statements, what takes in their rows.
-
-        Raises:
-            StoreError: As the server says, or if it says nothing in time.
-            ValueError: If a value does not fit.
-        """
-        with self._in_time(timeout_s), self._translating:
-            sent = starmap(self._sent, zip_longest(statements, takes))
-            return await self._wire.run(sent, pausing=pausing)
-
-    def send(self, *statements: Statement) -> None:
-        """Send statements and let the server begin. Their rows come first with the next
-        :meth:`run`; they are a transaction of their own unless they begin one that goes on.
-
-        Raises:
-            StoreError: If the connection is gone.
-            ValueError: If a value does not fit.
-        """
-        with self._translating:
-            self._wire.send(map(self._sent, statements))
-
-    def _sent(self, statement: Statement, take: Take | None = None) -> Sent:
-        name, bound = statement
-        if take is None and name in LONG:
-            take = list
-        return SQL[name], None if bound is None else self._named | bound, take
-
-    @contextmanager
-    def _in_time(self, timeout_s: float) -> Iterator[None]:
-        """Hang up on a server that lets a block wait for longer, and tell of it."""
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        ends_at = max(min(now + timeout_s, self._ends_at), now + LAST_S)
-        hang_up = loop.call_at(ends_at, self._hang_up)
-        try:
-            yield
-        except StoreUnavailable:
-            if self.is_hung_up:
-                raise StoreUnavailable(
-                    self._location, f"no answer within {ends_at - now:.3g} s"
-                ) from None
-            raise
-        finally:
-            hang_up.cancel()
-
-    async def give_up(self, timeout_s: float) -> None:
-        """Roll back what is open, if the connection still can; else it goes with it."""
-        try:
-            with self._translating:
-                self._wire.end()
-            if self._connection.info.transaction_status is not TransactionStatus.IDLE:
-                await self.run(("rollback", None), timeout_s=timeout_s)
-        except (StoreError, ValueError):
-            # What went wrong was told when it did.
-            await self._connection.close()
-
-    def _hang_up(self) -> None:
-        """Make whoever waits for an answer see the end of the connection, now."""
-        self.is_hung_up = True
-        shut_down(self._connection)
-
-
-MakeLine: TypeAlias = Callable[[Connection, str, str, float, Nearness], Line]
-
-
-def _is_alive(connection: Connection) -> bool:
-    """Whether an idle connection is still there, without asking the server.
-
-    An idle connection has nothing to say; one that the server ended has: its end.
-    """
-    waiting = select.poll()
-    try:
-        waiting.register(connection.fileno(), select.POLLIN)
-    except psycopg.Error:
-        return False
-    return not waiting.poll(0)
-
-
 class Pool:
     """The connections of one event loop, opened with the first call.
 
@@ -227,13 +95,12 @@ class Pool:
         self._nearness = Nearness()
         # One connection is not given back between two calls, unless somebody waits for it: the
         # way through the pool costs as much as sending a statement.
-        self._kept: Connection | None = None
+        self._kept: Wire | None = None
         self._kept_until = 0.0
         self._waiting = 0
         self._is_closing = False
 
-    @asynccontextmanager
-    async def line(self, timeout_s: float | None = None) -> AsyncIterator[Line]:
+    def line(self, timeout_s: float | None = None) -> AbstractAsyncContextManager[Line]:
         """Hold a connection; what is open at the end of the block is rolled back.
 
         Args:
@@ -243,24 +110,54 @@ class Pool:
         Raises:
             StoreUnavailable: If none comes in time.
         """
+        return _Held(self, self.timeout_s if timeout_s is None else timeout_s)
+
+    def at_hand(self, limit_s: float) -> Line | None:
+        """Take the connection that was kept, for a call that may last for so many seconds; None if
+        there is none, or it has ended.
+        """
+        kept = self._kept
+        if kept is None or not kept.is_quiet:
+            return None
+        self._check_loop()
+        self._kept = None
+        return self._line_of(kept, asyncio.get_running_loop().time() + limit_s)
+
+    async def take(self, limit_s: float) -> Line:
+        """Take a connection for a call that may last for so many seconds; see :meth:`line`."""
         pool = await self._opened()
-        limit_s = self.timeout_s if timeout_s is None else timeout_s
         ends_at = asyncio.get_running_loop().time() + limit_s
-        connection = await self._taken(pool, min(self.timeout_s, limit_s))
-        line = self.make_line(connection, self.location, self.opening, ends_at, self._nearness)
+        return self._line_of(await self._taken(pool, min(self.timeout_s, limit_s)), ends_at)
+
+    def _line_of(self, wire: Wire, ends_at: float) -> Line:
         self._nearness.lines += 1
+        return self.make_line(wire, self.location, self.opening, ends_at)
+
+    def is_kept(self, line: Line) -> bool:
+        """Keep the connection of a call that is done for the next one, if nobody wants it and there
+        is none; else it is to be given back.
+        """
+        is_free = self._kept is None and not self._waiting and not self._is_closing
+        if not (is_free and line.is_done) or time.monotonic() > self._kept_until:
+            return False
+        self._nearness.lines -= 1
+        self._kept = line.wire
+        return True
+
+    async def give_back(self, line: Line) -> None:
+        """Put the connection of a call back into the pool, which ends those that are old."""
+        pool = await self._opened()
+        self._nearness.lines -= 1
+        self._kept_until = time.monotonic() + KEEP_S
         try:
-            yield line
-        finally:
-            self._nearness.lines -= 1
-            try:
+            if not line.is_done:
                 await line.give_up(self.timeout_s)
-            finally:
-                await self._give_back(pool, connection)
-                if line.is_hung_up:
-                    # The others were opened over the same way and may lead nowhere too.
-                    await self._let_go(pool)
-                    await pool.drain()
+        finally:
+            await pool.putconn(line.wire.connection)
+            if line.is_hung_up:
+                # The others were opened over the same way and may lead nowhere too.
+                await self._let_go(pool)
+                await pool.drain()
 
     async def ask(self, readable: Sequence[str], *statements: Statement) -> list[list[Row]]:
         """Run reads about some owners in one round trip, and return the rows of each."""
@@ -360,13 +257,11 @@ class Pool:
                 self.location, "in use on another event loop; open a memstrata on each"
             )
 
-    async def _taken(self, pool: AsyncConnectionPool[Connection], limit_s: float) -> Connection:
+    async def _taken(self, pool: AsyncConnectionPool[Connection], limit_s: float) -> Wire:
         kept, self._kept = self._kept, None
-        if kept is not None:
-            if _is_alive(kept):
-                return kept
-            await kept.close()
-            await pool.putconn(kept)
+        if kept is not None:  # It has ended: it was not at hand.
+            await kept.connection.close()
+            await pool.putconn(kept.connection)
         deadline = asyncio.get_running_loop().time() + limit_s
         self._waiting += 1
         try:
@@ -376,7 +271,7 @@ class Pool:
 
     async def _from_pool(
         self, pool: AsyncConnectionPool[Connection], deadline: float, limit_s: float
-    ) -> Connection:
+    ) -> Wire:
         loop = asyncio.get_running_loop()
         failures = pool.get_stats().get("connections_errors", 0)
         while True:
@@ -394,27 +289,44 @@ class Pool:
                 ) from None
             except PoolClosed:
                 raise StoreUnavailable(self.location, "the store is closed") from None
-            if _is_alive(connection):
-                return connection
+            wire = self._wire_of(connection)
+            if wire is not None:
+                return wire
             await connection.close()
             await pool.putconn(connection)
 
-    async def _give_back(
-        self, pool: AsyncConnectionPool[Connection], connection: Connection
-    ) -> None:
-        """Keep a connection for the next call, if nobody wants it and there is none; else put it
-        back into the pool.
-        """
-        now = asyncio.get_running_loop().time()
-        is_kept = self._kept is None and not self._waiting and not self._is_closing
-        if not is_kept or connection.closed or now > self._kept_until:
-            self._kept_until = now + KEEP_S
-            await pool.putconn(connection)
-        else:
-            self._kept = connection
+    def _wire_of(self, connection: Connection) -> Wire | None:
+        """Return the wire of a connection, None if that has ended."""
+        try:
+            wire = Wire(connection, self._nearness)
+        except psycopg.Error:
+            return None
+        return wire if wire.is_quiet else None
 
     async def _let_go(self, pool: AsyncConnectionPool[Connection]) -> None:
         """Put the connection that was kept into the pool."""
         kept, self._kept = self._kept, None
         if kept is not None:
-            await pool.putconn(kept)
+            await pool.putconn(kept.connection)
+
+
+class _Held:
+    """Async context manager that holds a connection of a pool for a call."""
+
+    def __init__(self, pool: Pool, limit_s: float) -> None:
+        self._pool = pool
+        self._limit_s = limit_s
+
+    async def __aenter__(self) -> Line:
+        pool, limit_s = self._pool, self._limit_s
+        self._line = pool.at_hand(limit_s) or await pool.take(limit_s)
+        return self._line
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._pool.is_kept(self._line):
+            await self._pool.give_back(self._line)

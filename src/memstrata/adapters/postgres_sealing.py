@@ -14,13 +14,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import psycopg
-from psycopg.pq import TransactionStatus
 
-from memstrata.adapters.postgres_answers import Nearness
 from memstrata.adapters.postgres_cells import READS, WRITES, Reading, Writing
 from memstrata.adapters.postgres_opening import Opening
-from memstrata.adapters.postgres_pool import Connection, Line, MakeLine, Row, Statement, Take
+from memstrata.adapters.postgres_pool import Line, MakeLine, Row, Statement, Take
 from memstrata.adapters.postgres_schema import SQL, read_secrets
+from memstrata.adapters.postgres_wire import Wire
 from memstrata.adapters.sqlite_sealing import Sealing as SealingOfAFile
 from memstrata.adapters.store_cells import CODED, NAME, Cells, owner_in
 from memstrata.adapters.store_owners import KNOWN_OWNERS, TAG_KEY_BYTES, Secrets
@@ -52,27 +51,25 @@ class SealedLine(Line):
     ``KeyDestroyed`` if its owner was erased since, ``KeyUnavailable`` if a key is not to be had.
 
     Args:
-        connection: As of a line, like the next four.
+        wire: As of a line, like the next three.
         location: See there.
         opening: See there.
         ends_at: See there.
-        nearness: See there.
         cells: By which.
         seen: By owner, the incarnation under which the vault was last asked; shared by all lines.
     """
 
     def __init__(
         self,
-        connection: Connection,
+        wire: Wire,
         location: str,
         opening: str,
         ends_at: float,
-        nearness: Nearness,
         *,
         cells: Cells,
         seen: dict[bytes, bytes],
     ) -> None:
-        super().__init__(connection, location, opening, ends_at, nearness)
+        super().__init__(wire, location, opening, ends_at)
         self._cells = cells
         self._seen = seen
         self._stands: tuple[bytes, bytes] | None = None
@@ -115,8 +112,7 @@ class SealedLine(Line):
 
     @property
     def _is_idle(self) -> bool:
-        is_idle = self._connection.info.transaction_status is TransactionStatus.IDLE
-        return is_idle and not self._unanswered
+        return self.wire.is_idle and not self._unanswered
 
     async def _looking(self, statements: Iterable[Statement], timeout_s: float) -> list[list[Row]]:
         found: list[list[Row]] = []

@@ -5,16 +5,18 @@ the driver's own libpq handle is given the statements as they are, and the drive
 make the values and the rows. It is the extended protocol and its pipeline all the same.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+import select
+from collections.abc import Callable, Generator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import psycopg
 from psycopg.abc import Buffer
 from psycopg.adapt import PyFormat, Transformer
-from psycopg.pq import ConnStatus, Format, PipelineStatus
+from psycopg.pq import ConnStatus, Format, PipelineStatus, TransactionStatus
+from psycopg.waiting import Ready, Wait
 
-from memstrata.adapters.postgres_answers import Answers, Nearness, Row, Take
+from memstrata.adapters.postgres_answers import Answers, Nearness, Row, Take, Waiting
 from memstrata.adapters.postgres_values import KINDS, Kind
 from memstrata.adapters.sql import in_order
 
@@ -61,52 +63,106 @@ class _Pause:
         yield
 
 
+def _going_on(reading: Waiting, waits_for: Wait) -> Waiting:
+    """Go on with what has been taken up to where it waits."""
+    while True:
+        came: Ready | int = yield waits_for
+        try:
+            waits_for = reading.send(came)
+        except StopIteration as done:
+            found: list[list[Row]] = done.value
+            return found
+
+
 class Wire:
-    """The wire of one connection, for as long as nobody else uses it.
+    """The wire of one connection; one call at a time is on it.
 
     Args:
         connection: In autocommit mode.
         nearness: Of the server.
+
+    Attributes:
+        connection: The same.
+
+    Raises:
+        psycopg.Error: If the connection has ended.
     """
 
     def __init__(self, connection: psycopg.AsyncConnection[Row], nearness: Nearness) -> None:
-        self._connection = connection
+        self.connection = connection
         self._nearness = nearness
         self._pgconn = connection.pgconn
+        self._more = select.poll()
+        self._more.register(self._pgconn.socket, select.POLLIN)
         # What was sent and not answered: for each group that ends with a sync, what takes in the
         # rows of its statements.
         self._sent: list[Sequence[Take | None]] = []
 
-    async def run(self, statements: Iterable[Sent], *, pausing: bool = False) -> list[list[Row]]:
+    @property
+    def is_quiet(self) -> bool:
+        """Whether an idle connection is still there, without asking the server.
+
+        An idle connection has nothing to say; one that the server ended has: its end.
+        """
+        return self._pgconn.status == ConnStatus.OK and not self._more.poll(0)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no transaction is open."""
+        return self._pgconn.transaction_status == TransactionStatus.IDLE
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all that was sent was answered, and no transaction is open."""
+        return not self._sent and self.is_idle
+
+    async def run(
+        self, asked: Sequence[Sent], *, pausing: bool = False, waiting: Callable[[], None]
+    ) -> list[list[Row]]:
         """Send statements in one go and return the rows of each.
 
         The server takes them as one transaction, unless they begin or end one.
 
+        Args:
+            asked: In their order.
+            pausing: Whether to give others a turn when they are sent, answered or not.
+            waiting: Called once the loop has to wait for the answer.
+
         Raises:
             psycopg.Error: What the first that failed said; those after it did not run.
         """
-        asked = list(statements)
         is_piped = len(asked) > 1 or bool(self._sent)
         self._send(asked, is_piped=is_piped)
         if pausing:
             self._pgconn.flush()
             await _Pause()
-        answers = Answers(self._pgconn, self._nearness)
-        found = await self._connection.wait(answers.read(self._sent, piped=is_piped))
-        self._sent = []
+        answers = Answers(self._pgconn, self._nearness, self._more)
+        reading = answers.read(self._sent, piped=is_piped)
+        came_at_once = False
+        try:
+            waits_for = next(reading)
+        except StopIteration as done:
+            found: list[list[Row]] = done.value
+            came_at_once = True
+        else:
+            waiting()
+            found = await self.connection.wait(_going_on(reading, waits_for))
         # Where the connection ended, or was cut off in between, this is left to ``end``.
         if is_piped and self._pgconn.status == ConnStatus.OK:
             self._pgconn.exit_pipeline_mode()
+        self._sent = []
         answers.check()
+        if came_at_once and self._nearness.is_due():
+            await _Pause()
         return found
 
-    def send(self, statements: Iterable[Sent]) -> None:
+    def send(self, asked: Sequence[Sent]) -> None:
         """Send statements; their rows come before those of the next :meth:`run`.
 
         Raises:
             psycopg.Error: If they cannot be sent.
         """
-        self._send(list(statements), is_piped=True)
+        self._send(asked, is_piped=True)
         # What the system does not take now goes with the next.
         self._pgconn.flush()
 
@@ -127,6 +183,7 @@ class Wire:
         Raises:
             psycopg.Error: If answers to that call are still to come.
         """
+        self._sent = []
         if self._pgconn.pipeline_status != PipelineStatus.OFF:
             self._pgconn.exit_pipeline_mode()
 
@@ -149,7 +206,7 @@ class Wire:
         types: list[int] = []
         formats: list[Format] = []
         # Of the connection: it says how bytes are quoted.
-        converter = Transformer(self._connection)
+        converter = Transformer(self.connection)
         for name, kind in zip(form.names, form.kinds, strict=True):
             value = bound[name]
             if kind is None:

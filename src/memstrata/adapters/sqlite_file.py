@@ -7,6 +7,7 @@ and ``-shm`` while it is open, and ``-turn``; nothing is written anywhere else.
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -17,7 +18,7 @@ import apsw
 
 from memstrata.adapters.sqlite_errors import Translating
 from memstrata.adapters.sqlite_heads import Heads, watched
-from memstrata.adapters.sqlite_log import empty_log, is_written
+from memstrata.adapters.sqlite_log import LogCopying, empty_log, is_written
 from memstrata.adapters.sqlite_opening import Opening
 from memstrata.adapters.sqlite_schema import (
     SQL,
@@ -124,6 +125,7 @@ class SqliteFile:
         inline: bool,
         opening: Opening,
         heads: Heads,
+        descriptor: int | None,
     ) -> None:
         """For :meth:`open`."""
         inline_too = {Capability.INLINE} if inline else set()
@@ -146,6 +148,12 @@ class SqliteFile:
         self._pid = os.getpid()
         self._closed = False
         self._log_holds_forgotten = False
+        self._copying = LogCopying(
+            writer,
+            descriptor,
+            reading=lambda: self._reading(is_transaction=False),
+            turn=lambda: turns.turn(busy_timeout_s),
+        )
 
     @classmethod
     def open(
@@ -210,9 +218,12 @@ class SqliteFile:
                     if has_log:
                         empty_log(writer, busy_timeout_s)
                     heads = Heads(watched(file, turns))
+                    # On Windows only who writes a file can have it brought to the disk.
+                    descriptor = None if sys.platform == "win32" else turns.descriptor(file)
                 undo.pop_all()
         how: dict[str, Any] = {"busy_timeout_s": busy_timeout_s, "inline": inline, "heads": heads}
-        return cls(file, writer, turns, secrets, opening=opening, **how)
+        how |= {"opening": opening, "descriptor": descriptor}
+        return cls(file, writer, turns, secrets, **how)
 
     async def close(self) -> None:
         """Wait for the write that is under way, then close; in a forked child it does nothing."""
@@ -300,6 +311,7 @@ class SqliteFile:
                     with self._translating_writer:
                         self._writer.execute("ROLLBACK")
             self._empty_log()
+        self._copying.go_on()
 
     def _empty_log(self) -> None:
         """Empty the log if it holds what was forgotten; call it under the turn.
@@ -312,6 +324,7 @@ class SqliteFile:
             self._log_holds_forgotten = not emptied
 
     def _close(self) -> None:
+        self._copying.close()
         with self._turns.turn(self._busy_timeout_s), self._translating_writer:
             if self._closed:
                 return

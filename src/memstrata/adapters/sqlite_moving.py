@@ -104,22 +104,23 @@ class SqliteMoves(SqliteFile):
         Each holds a lock on a file with a write-ahead log for as long as it lives, and that log
         can be given up only by who is alone.
         """
-        while self._idle_readers:
-            self._idle_readers.pop().close()
-        self._writer.set_busy_timeout(_KNOCK_MS)
-        try:
-            self._writer.pragma("journal_mode", "delete")
-        except apsw.BusyError as error:
-            raise StoreUnavailable(
-                self.location, "is open elsewhere; close whatever uses it, then move again"
-            ) from error
-        finally:
-            self._writer.pragma("journal_mode", "wal")
-            self._writer.set_busy_timeout(int(self._busy_timeout_s * 1000))
-        # The log and its index begin anew with whatever is read next.
-        self._writer.pragma("schema_version")
-        self._heads = Heads(watched(self._path, self._turns))
-        yield self._writer
+        with self._copying.passing:
+            while self._idle_readers:
+                self._idle_readers.pop().close()
+            self._writer.set_busy_timeout(_KNOCK_MS)
+            try:
+                self._writer.pragma("journal_mode", "delete")
+            except apsw.BusyError as error:
+                raise StoreUnavailable(
+                    self.location, "is open elsewhere; close whatever uses it, then move again"
+                ) from error
+            finally:
+                self._writer.pragma("journal_mode", "wal")
+                self._writer.set_busy_timeout(int(self._busy_timeout_s * 1000))
+            # The log and its index begin anew with whatever is read next.
+            self._writer.pragma("schema_version")
+            self._heads = Heads(watched(self._path, self._turns))
+            yield self._writer
 
     def _check_empty(self, connection: apsw.Connection) -> None:
         if connection.execute(_INHABITANTS).fetchone() is not None:

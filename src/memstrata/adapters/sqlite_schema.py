@@ -34,12 +34,6 @@ APPLICATION_ID = 0x6D737472
 # slower (measured).
 PAGE_BYTES = 8192
 
-# Pages in the log before they are copied into the database. Chosen: 4 MiB, as SQLite has it, so
-# that the fsyncs of a checkpoint are shared by some fifty commits. Longer logs make no faster
-# writes: while a log still grows, each fsync waits for the file system's journal too. Nor does
-# a thread that copies meanwhile: what is written during the copy keeps the log growing.
-CHECKPOINT_PAGES = 500
-
 # What the writer keeps of the file. Each write touches a page of eight tables: with SQLite's 2 MB
 # the pages of a hundred owners did not fit, and a write took 0.2 ms longer (measured).
 CACHE_KIB = 16 * 1024
@@ -121,7 +115,6 @@ def open_writer(
         _set(connection, "journal_mode", "wal")
         _set(connection, "synchronous", synchronous, _SYNCHRONOUS[synchronous])
         _set(connection, "secure_delete", 1)
-        _set(connection, "wal_autocheckpoint", CHECKPOINT_PAGES)
         connection.pragma("cache_size", -CACHE_KIB)
         _migrate(connection, str(path))
         undo.pop_all()

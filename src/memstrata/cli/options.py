@@ -38,6 +38,8 @@ ON_NOTHING: dict[str, tuple[str, ...]] = {
 """The commands that have a meaning where nothing is stored before or after (incognito), each with
 the parameters with which it has none. Any other that opens a store is about what is stored."""
 
+_STORELESS = ("incognito", "guest")
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -59,12 +61,21 @@ class Options:
     ) -> AbstractContextManager[Strata]:
         """Open the store for a command; None reads the settings from the environment.
 
+        A store that was not there is begun, and standard error says so: a name that was mistyped
+        looks like a memory that has forgotten everything.
+
         Raises:
             ConfigurationError: See :meth:`require_store`.
         """
+        from memstrata.opening import new_file
+
         settings = memstrata.Settings() if settings is None else settings
         self.require_store(context, settings)
-        return memstrata.open(self.store, mode=self.mode, remote=self.remote, settings=settings)
+        begun = None if self._mode(settings) in _STORELESS else new_file(self.store, settings)
+        strata = memstrata.open(self.store, mode=self.mode, remote=self.remote, settings=settings)
+        if begun is not None:
+            typer.echo(f"memstrata: nothing was at {begun}; began a new store there", err=True)
+        return strata
 
     def require_store(self, context: typer.Context, settings: Settings | None = None) -> None:
         """Refuse a command that is about what is stored where nothing is: it would succeed on an
@@ -73,10 +84,8 @@ class Options:
         Raises:
             ConfigurationError: If the mode is incognito, by option or setting.
         """
-        mode = self.mode
-        if mode is None:
-            mode = (memstrata.Settings() if settings is None else settings).mode
-        if mode not in ("incognito", "guest"):
+        mode = self._mode(memstrata.Settings() if settings is None else settings)
+        if mode not in _STORELESS:
             return
         verb = context.command_path.removeprefix(context.find_root().command_path).strip()
         if verb in ON_NOTHING and not any(context.params[name] for name in ON_NOTHING[verb]):
@@ -86,6 +95,9 @@ class Options:
             f"this {verb} is about what is stored, and in mode {mode} (by {told_by}) nothing is; "
             "say --mode local before the verb to have it done to the store"
         )
+
+    def _mode(self, settings: Settings) -> str:
+        return settings.mode if self.mode is None else self.mode
 
     def manager(self, strata: Strata) -> MemoryManager:
         """Return the verbs of the principal that the options name."""

@@ -12,7 +12,8 @@ T = TypeVar("T")
 
 
 class Begun(Generic[T]):
-    """A call of a store that runs up to where it has to wait. Await it once, whatever happens.
+    """A call of a store that runs up to where it has to wait. Await it, whatever happens; who does
+    so again is told the same.
 
     A store in this process has ended its call by then. One over a network has sent its question
     and pauses for whoever asked it so.
@@ -27,10 +28,10 @@ class Begun(Generic[T]):
         self._waits_for: Any = None
         self._result: T
         self._error: StoreError | None = None
-        self.has_ended = False
-        self._is_awaited = False
+        self.has_ended, self._is_known, self._is_awaited = False, True, False
         try:
             self._waits_for = call.send(None)
+            self._is_known = False
         except StopIteration as stop:
             self._result, self.has_ended = stop.value, True
         except StoreError as error:
@@ -39,12 +40,15 @@ class Begun(Generic[T]):
     def __await__(self) -> Generator[Any, Any, T]:
         """Go on with the call and return its result, or raise what it raises."""
         self._is_awaited = True
+        if not self._is_known:
+            try:
+                self._result = yield from _Rest(self._call, self._waits_for)
+            except StoreError as error:
+                self._error = error
+            self._is_known = True
         if self._error is not None:
             raise self._error
-        if self.has_ended:
-            return self._result
-        result: T = yield from _Rest(self._call, self._waits_for)
-        return result
+        return self._result
 
     async def dismiss(self) -> None:
         """Wait for the call's end and let go of what it comes to, unless somebody has waited."""

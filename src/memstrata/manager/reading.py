@@ -26,7 +26,7 @@ from memstrata.manager.reranking import candidates, has_slow_model, rank_again
 from memstrata.manager.services import Services
 from memstrata.manager.session_rows import IN_SESSION
 from memstrata.manager.session_sights import SessionSights
-from memstrata.manager.sights import VECTOR, Sight, Sights, Standing, owners_of
+from memstrata.manager.sights import VECTOR, Asked, Sight, Sights, Standing, owners_of
 from memstrata.manager.spoken import is_turn
 from memstrata.policy.guards import CONSENT_REFUSED
 from memstrata.policy.rules import Policy
@@ -116,29 +116,31 @@ class Reader:
         try:
             # While a store over a network says where the owners stand.
             query, lost = await self.asked(cue.query)
-            if asked is not None and not asked.has_ended:
-                guess = self._guess(cue, query, lost)
-            sight = await self.audible(cue, asked)
+            if asked is not None and not asked.standing.has_ended:
+                guess = self._guess(cue, asked, query, lost)
+            if asked and guess and await self.sights.came_true(asked, guess[0]):
+                return guess[1]
+            sight = await self.audible(cue, asked and asked.standing)
         except BaseException:
             # What was begun is waited for once, whatever happens: it holds a connection.
             if asked is not None:
-                await asked.dismiss()
+                await asked.standing.dismiss()
             raise
-        if guess is not None and guess[0].shows_same(sight):
-            return guess[1]
         found = await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
         if cue.layers != MEMORY:
             self.note_passages([hit.memory for hit in found.hits])
         return found
 
-    def _guess(self, cue: Cue, query: Query, lost: Sequence[str]) -> tuple[Sight, Recall] | None:
+    def _guess(
+        self, cue: Cue, asked: Asked, query: Query, lost: Sequence[str]
+    ) -> tuple[Sight, Recall] | None:
         """Return what a recall reads and finds if nobody has written, as is usual; None where that
         is not all there is to wait for, or takes more than a moment.
         """
         reader, session = self._principal.home.owner, self._principal.session
-        if cue.layers != MEMORY or session is not None or reader not in owners_of(cue.scopes):
+        if cue.layers != MEMORY or session is not None or reader not in asked.owners:
             return None
-        sight = self.sights.expected(cue)
+        sight = self.sights.expected(asked)
         if sight is None or sight.off or self._takes_long(sight):
             return None
         return sight, self.recalled(sight, cue, query, lost)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from operator import is_
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from memstrata.domain.change import Head, Snapshot, StoredRow
@@ -72,15 +71,6 @@ class Sight(NamedTuple):
         """All that is ranked: those of the owners, then those of documents."""
         return [*self.frozen, *self.documents] if self.documents else self.frozen
 
-    def shows_same(self, other: Sight) -> bool:
-        """Whether another shows the same columns, whenever each was."""
-        untimed = self._replace(frozen=(), now=other.now, clock=other.clock)
-        return (
-            len(self.frozen) == len(other.frozen)
-            and all(map(is_, self.frozen, other.frozen))
-            and untimed == other._replace(frozen=())
-        )
-
     def seen(self, cue: Cue, pool: Pool) -> tuple[Seen, ...]:
         """Return how far the changes of each owner were seen, by what the reader may see of them
         alone: where the owner stands would tell of a sibling's writes (SC-4).
@@ -97,6 +87,20 @@ class Sight(NamedTuple):
         return tuple(Seen(owner, from_us(time)) for owner, time in times if time is not None)
 
 
+class Asked(NamedTuple):
+    """A question under way: where the owners of a cue stand.
+
+    Attributes:
+        owners: Whose scopes it names.
+        indexes: Of each, as it was in memory when the question was begun.
+        standing: The answer.
+    """
+
+    owners: Sequence[Scope]
+    indexes: Sequence[OwnerIndex]
+    standing: Begun[Sequence[Head | Snapshot | None]]
+
+
 class Sights:
     """Brings the indexes that a read needs up to the store; writes nothing."""
 
@@ -109,7 +113,7 @@ class Sights:
         """The clock's time."""
         return from_us(self._services.clock.now_us())
 
-    def begun(self, cue: Cue) -> Begun[Sequence[Head | Snapshot | None]] | None:
+    def begun(self, cue: Cue) -> Asked | None:
         """Begin to ask where the owners of a cue stand, if it is about what stands now and the
         answer may take its time.
         """
@@ -117,7 +121,8 @@ class Sights:
         if Capability.INLINE in store.capabilities or not _is_of_now(cue):
             return None
         owners = owners_of(cue.scopes)
-        return Begun(self._standing(owners, self._services.indexes.of_all(owners)))
+        indexes = self._services.indexes.of_all(owners)
+        return Asked(owners, indexes, Begun(self._standing(owners, indexes)))
 
     async def of(self, cue: Cue, asked: Standing | None = None) -> Sight:
         """Return what a cue reads: the columns of its owners at the clocks that it names.
@@ -128,23 +133,37 @@ class Sights:
         """
         owners, now = owners_of(cue.scopes), self.now
         if _is_of_now(cue):
-            return _sight_of(*await self._known(cue, owners, asked), now)
+            known, degraded = await self._known(cue, owners, asked)
+            return _sight_of(known, now, degraded)
         if cue.known_at is not None:
             return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
         stood = zip(owners, await self._services.store.heads(owners), strict=True)
         return await self.past(cue, {o: from_us(head.known_at) for o, head in stood if head}, now)
 
-    def expected(self, cue: Cue) -> Sight | None:
-        """Return what a cue about what stands now reads if nobody has written since its owners were
+    def expected(self, asked: Asked) -> Sight | None:
+        """Return what is read of owners who are asked about if nobody has written since they were
         read last; None if more than that is to be waited for.
         """
-        owners = owners_of(cue.scopes)
-        indexes = self._services.indexes.of_all(owners)
+        owners, indexes, _ = asked
         if not indexes or indexes[0].head is None or not all(map(_is_settled, indexes)):
             return None
-        pairs = zip(owners, indexes, strict=True)
-        known = [(owner, index) for owner, index in pairs if index.head is not None]
-        return _sight_of(known, (), self.now)
+        return _sight_of(_written(owners, indexes), self.now)
+
+    async def came_true(self, asked: Asked, sight: Sight) -> bool:
+        """Whether what was :meth:`expected` is what is read now, by the answer."""
+        try:
+            found = await asked.standing
+        except StoreUnavailable:
+            return False  # Whoever goes on to read hears of it as well.
+        warm = self._services.indexes.warm
+        for owner, index, head in zip(asked.owners, asked.indexes, found, strict=True):
+            if head != index.head or index is not warm(owner) or not _is_settled(index):
+                return False
+        # A write of this process may have gone into an index meanwhile.
+        known = _written(asked.owners, asked.indexes)
+        return len(known) == len(sight.frozen) and all(
+            index.freeze() is frozen for (_, index), frozen in zip(known, sight.frozen, strict=True)
+        )
 
     async def completed(self, cue: Cue, indexes: Sequence[OwnerIndex]) -> tuple[str, ...]:
         """Let entries have the vectors that they wait for; name what is missing afterwards."""
@@ -246,8 +265,7 @@ class Sights:
         standing = asked or self._standing(owners, indexes)
         current, degraded = await self._refreshed(owners, indexes, standing)
         degraded += await self.completed(cue, current)
-        pairs = zip(owners, current, strict=True)
-        known = [(owner, index) for owner, index in pairs if index.head is not None]
+        known = _written(owners, current)
         # While one is read others may come, of this owner or of one before.
         while unheard := [each for each in known if each[1].unheard]:
             for owner, index in unheard:
@@ -312,8 +330,16 @@ class Sights:
         return await self._services.aside(work) if len(rows) > MANY_READ else work()
 
 
+def _written(
+    owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
+) -> list[tuple[Scope, OwnerIndex]]:
+    """Return the owners who have been written to, each with its index."""
+    pairs = zip(owners, indexes, strict=True)
+    return [(owner, index) for owner, index in pairs if index.head is not None]
+
+
 def _sight_of(
-    known: Sequence[tuple[Scope, OwnerIndex]], degraded: tuple[str, ...], now: datetime
+    known: Sequence[tuple[Scope, OwnerIndex]], now: datetime, degraded: tuple[str, ...] = ()
 ) -> Sight:
     """Return what stands now of owners who have been written to."""
     frozen = [index.freeze() for _, index in known]
