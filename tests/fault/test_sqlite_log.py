@@ -170,6 +170,72 @@ def grow(writer, copying, times):
         copying.go_on()
 
 
+class HeldFile(apsw.VFSFile):
+    """A file that whoever writes to it tells of, and then waits until he may."""
+
+    def __init__(self, name, flags, disk):
+        super().__init__("", name, flags)
+        self.disk = disk
+
+    def xWrite(self, data, offset):  # noqa: N802 - SQLite's name
+        self.disk.writing.set()
+        assert self.disk.may_write.wait(20)
+        return super().xWrite(data, offset)
+
+
+class HeldDisk(apsw.VFS):
+    def __init__(self):
+        super().__init__("memstrata-held", "")
+        self.writing, self.may_write = threading.Event(), threading.Event()
+
+    def xOpen(self, name, flags):  # noqa: N802 - likewise
+        return HeldFile(name, flags, self)
+
+
+@pytest.fixture
+def held(store, database):
+    """A connection that copies as far as it is let, and its disk."""
+    disk = HeldDisk()
+    connection = apsw.Connection(str(database), vfs="memstrata-held")
+    connection.execute("SELECT count(*) FROM memories").fetchall()
+    yield connection, disk
+    connection.close()
+    disk.unregister()
+
+
+@pytest.mark.parametrize("by_thread", [True, False], ids=["the thread", "another process"])
+def test_what_is_forgotten_while_the_log_is_copied_leaves_it_all_the_same(
+    store, database, held, by_thread, monkeypatch
+):
+    connection, disk = held
+    # Another process is not waited for as long as a busy machine may take to let it go on.
+    monkeypatch.setattr(sqlite_log, "_WAIT_MS", 10 if by_thread else 20_000)
+    samples, secret = contract.make, "the word is xyzzy"
+    memory = samples.memory(secret)
+    contract.add(store, memory)
+    copying = threading.Thread(target=connection.wal_checkpoint)
+    if by_thread:
+        monkeypatch.setattr(store._copying, "_reading", Lending(connection))
+        monkeypatch.setattr(sqlite_log, "DUE_PAGES", 1)
+        contract.add(store, samples.memory())
+    else:
+        copying.start()
+    assert disk.writing.wait(20)
+
+    change = samples.change(forgotten=(memory.id,))
+    forgetting = threading.Thread(target=contract.write, args=(store, change))
+    forgetting.start()
+    forgetting.join(0.2)  # It has tried by then.
+    disk.may_write.set()
+    forgetting.join()
+    in_log = secret.encode() in database.with_name("m.db-wal").read_bytes()
+    store._copying.close()
+    if not by_thread:
+        copying.join()
+
+    assert not in_log
+
+
 def test_a_thread_copies_the_log_and_the_next_write_begins_it_anew(store, database, often):
     before = 0
     while before < 20:

@@ -320,8 +320,12 @@ class SqliteFile:
         tries again, or who closes, or who opens the file the next time.
         """
         if self._log_holds_forgotten:
-            emptied = empty_log(self._writer, self._busy_timeout_s)
-            self._log_holds_forgotten = not emptied
+            self._log_holds_forgotten = not self._emptied_log()
+
+    def _emptied_log(self) -> bool:
+        """Empty the log, under the turn, when who copies it is done; False if that has to wait."""
+        with self._copying.passing:
+            return empty_log(self._writer, self._busy_timeout_s)
 
     def _close(self) -> None:
         self._copying.close()

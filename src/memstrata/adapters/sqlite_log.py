@@ -7,6 +7,7 @@ SQLite empties a log by itself only when the last connection of all programs clo
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
@@ -18,6 +19,9 @@ from memstrata.domain.errors import StoreError
 
 # Milliseconds to wait for readers; what does not succeed is tried again later.
 _WAIT_MS = 100
+
+# Seconds between two looks whether another process still copies.
+_LOOK_S = 1e-3
 
 DUE_PAGES = 1000
 """Pages in the log, of 8 KiB, that are worth copying: those of some eighty commits. A page that
@@ -146,12 +150,27 @@ def empty_log(writer: apsw.Connection, busy_timeout_s: float) -> bool:
         writer: Of the database, without a transaction.
         busy_timeout_s: The time-out that the connection has otherwise.
     """
+    ends_at = time.monotonic() + _WAIT_MS / 1000
     writer.set_busy_timeout(_WAIT_MS)
     try:
-        writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        while not _cut(writer):
+            if time.monotonic() >= ends_at:
+                return False
+            time.sleep(_LOOK_S)
     except apsw.Error:
-        # A reader still needs the log, or there is no room.
+        # There is no room.
         return False
     finally:
         writer.set_busy_timeout(int(busy_timeout_s * 1000))
+    return True
+
+
+def _cut(writer: apsw.Connection) -> bool:
+    """Empty the log; False if a reader still needs it, whom SQLite has waited for, or if another
+    process copies it, for which SQLite does not wait.
+    """
+    try:
+        writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except apsw.BusyError:
+        return False
     return True

@@ -8,7 +8,6 @@ from memstrata.adapters.residue import Needles
 from memstrata.adapters.sqlite_backups import SqliteBackups
 from memstrata.adapters.sqlite_change import write_change, write_journal, write_renewed
 from memstrata.adapters.sqlite_erasure import Files, fetch_told, has_residue, purged
-from memstrata.adapters.sqlite_log import empty_log
 from memstrata.adapters.sqlite_schema import SQL
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import check_edges, is_storable, owner_digest
@@ -354,7 +353,7 @@ class SqliteStore(SqliteBackups):
             self._check_usable()
             if rewriting:
                 self._writer.execute("VACUUM")
-            is_empty = empty_log(self._writer, self._busy_timeout_s)
+            is_empty = self._emptied_log()
             self._log_holds_forgotten = not is_empty
             return Files(self._path, self._turns), is_empty
 
