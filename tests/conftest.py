@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from typer.testing import CliRunner
 
@@ -23,8 +24,10 @@ from memstrata.wiring import assemble
 
 # The same examples on every run: what a commit did is told from what luck did. Another search is
 # ``pytest --hypothesis-profile=search``.
-hypothesis_settings.register_profile("fixed", derandomize=True)
-hypothesis_settings.register_profile("search", max_examples=500, print_blob=True)
+# None fails for want of time: how busy the machine is says nothing of the product.
+_UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+hypothesis_settings.register_profile("fixed", derandomize=True, **_UNTIMED)
+hypothesis_settings.register_profile("search", max_examples=500, print_blob=True, **_UNTIMED)
 hypothesis_settings.load_profile("fixed")
 
 NO_SKIPS = "NO_SKIPS"

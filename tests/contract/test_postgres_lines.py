@@ -98,6 +98,7 @@ def test_a_connection_goes_through_the_pool_from_time_to_time(store, monkeypatch
 def at_once(monkeypatch):
     """However long the server takes here, it is waited for in place."""
     monkeypatch.setattr(postgres_answers, "IN_PLACE_MS", 10_000)
+    monkeypatch.setattr(postgres_answers, "IN_PIECES_S", 10.0)
 
 
 def test_what_comes_at_once_takes_no_timer(store, at_once, monkeypatch):

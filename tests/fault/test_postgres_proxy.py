@@ -9,11 +9,13 @@ import time
 
 import pytest
 
+from memstrata.domain.change import TurnRequest
 from memstrata.domain.errors import StoreError, StoreUnavailable
 from memstrata.settings import Settings
 from memstrata.testing import ALICE
 from memstrata.testing.contract_base import every_call
 from memstrata.testing.fault_proxy import FaultProxy, Faults
+from memstrata.testing.samples import Samples
 from memstrata.wiring import assemble
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
@@ -134,6 +136,27 @@ def test_every_verb_ends_in_time_and_works_again(proxy, url, fault):
             )
 
     asyncio.run(story())
+
+
+def test_a_long_answer_that_never_stops_coming_ends_in_time(proxy, url):
+    async def story():
+        store = PostgresStore.open(url, timeout_s=DEADLINE_S, busy_timeout_s=DEADLINE_S)
+        make = Samples()
+        change = make.change(*(make.memory("word " * 200) for _ in range(400)))
+        await store.commit(ALICE, TurnRequest(), lambda _: change)
+        ends = []
+        for _ in range(ROUNDS):
+            await recovered(lambda: store.snapshot(ALICE))
+            proxy.inject(Faults(slice_bytes=1, slice_pause_s=0))
+            ends.append(await told(lambda: store.snapshot(ALICE)))
+            proxy.heal()
+        await store.close()
+        return ends
+
+    ends = asyncio.run(story())
+
+    assert all(isinstance(error, StoreUnavailable) for error, _ in ends), ends
+    assert min(took for _, took in ends) <= DEADLINE_S + ALLOWANCE_S
 
 
 @pytest.mark.parametrize("fault", BEARABLE, ids=str)

@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
@@ -86,7 +86,8 @@ class LogCopying:
                 self._threads = ThreadPoolExecutor(1, "memstrata-log")
             threads = self._threads
         try:
-            threads.submit(self._copy)
+            # Asked for its result, it has what nobody foresaw logged.
+            threads.submit(self._copy).add_done_callback(Future.result)
         except RuntimeError:
             # No thread can be started: the interpreter ends, or the system has no more.
             self._copy()
