@@ -142,3 +142,21 @@ def test_a_date_in_the_question_is_covered_by_what_was_said_that_day(
     memory.recall("Which painting on 3 March 2019?")
 
     assert covers[0] == 1.0 > covers[1]
+
+
+def test_of_few_rows_words_that_any_request_may_hold_are_hardly_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    covers: list[float] = []
+
+    def watching(pool: Pool, signals: Signals, total: Floats) -> Measures:
+        covers.append(measure(pool, signals, total).cover)
+        return measure(pool, signals, total)
+
+    monkeypatch.setattr(calibration, "measure", watching)
+    memory = recalling([memstrata.Draft("I prefer aisle seats")])
+
+    memory.recall("could you please recommend a seat")
+    memory.recall("accordion lessons and a seat")
+
+    assert covers[0] > 0.6 > 0.4 > covers[1]

@@ -8,7 +8,6 @@ and how far the best row is ahead of others.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,6 +19,7 @@ from memstrata.retrieval.cues import dated, name_terms
 from memstrata.retrieval.pool import Floats, Ints, Pool
 from memstrata.retrieval.scoring import Signals
 from memstrata.retrieval.talk import surroundings
+from memstrata.retrieval.typical import ahead_of_typical, greatest_rarity, others_of, rarities
 
 TYPICAL_COSINE = 0.45
 """Stands for the cosine where no vector takes part; about the mean over both kinds."""
@@ -28,8 +28,6 @@ MOST_AGAINST = 700.0
 MOST_TOGETHER = 2.0
 """More than any but one question in fifty has; text in Chinese, of which every pair of characters
 is a term, had so much that the relevance of all its best rows was 1."""
-OTHERS = 10
-"""How far the best row is ahead is told by the tenth, or the last of fewer."""
 
 
 class Measures(NamedTuple):
@@ -42,6 +40,8 @@ class Measures(NamedTuple):
             at most :data:`MOST_TOGETHER`.
         vector: Cosine of the best row.
         ahead: By what share of its evidence the best row is ahead of the others, at most 1.
+
+    Rarity and the others are those of few rows as :mod:`memstrata.retrieval.typical` sees them.
     """
 
     cover: float
@@ -56,7 +56,8 @@ class Calibration:
 
     Fitted to development questions and to foreign ones, asked of a conversation that they are not
     about, and to short facts of one user: ``python benchmarks/abstention.py --data DIR`` prints
-    the coefficients and what the floor keeps and empties.
+    the coefficients and what the floor keeps and empties, of one row to a whole conversation. Those
+    that it prints since small owners take part in the fit keep and empty as much, but for noise.
 
     Attributes:
         constant: Log-odds where nothing is found.
@@ -85,24 +86,26 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> Measures:
     Names of speakers are left out of what is covered: in a conversation they are found anyway. A
     date is covered by turns of that date.
     """
-    names, rarity = name_terms(pool), signals.matches.idf
+    names, rarity = name_terms(pool), rarities(pool, signals)
+    of_all = rarity
     if not names.isdisjoint(signals.terms):
         terms = zip(signals.terms, rarity, strict=True)
         rarity = [0.0 if term in names else idf for term, idf in terms]
     everything = sum(rarity)
-    best, place = float(np.maximum.reduce(total)), max(len(pool) - OTHERS, 0)
+    best, place = float(np.maximum.reduce(total)), max(len(pool) - others_of(pool), 0)
     parted = total.copy()
     parted.partition(place)
     # All that tie, so that nothing depends on the order of rows.
     first = (total == best).nonzero()[0]
-    near, rarest = surroundings(pool, first), math.log1p((len(pool) + 0.5) / 0.5)
+    near, rarest = surroundings(pool, first), greatest_rarity(pool)
     rows = _found_near(pool, signals, near)
     covered = sum([rarity[term] for term in sorted(_covered(pool, signals, near, rows))])
+    ahead = (best - parted.item(place)) / max(best, 1.0)
     return Measures(
         covered / everything if everything else 0.0,
         min(_together(signals, rows, rarity) / rarest, MOST_TOGETHER),
         max(signals.dense[first].tolist()) if signals.has_dense else TYPICAL_COSINE,
-        min((best - parted.item(place)) / max(best, 1.0), 1.0),
+        min(ahead_of_typical(pool, signals, first, of_all, ahead), 1.0),
     )
 
 

@@ -12,7 +12,7 @@ from memstrata.domain.value import plain
 from memstrata.retrieval.fusion import Fusion
 from memstrata.retrieval.indexer import Indexer
 
-RANKER = "ranker 7"
+RANKER = "ranker 8"
 """Version of the ranking; raised when the same rows and settings may rank otherwise. A replay
 compares what it finds with what was shown besides, so that a forgotten raise does no harm."""
 
