@@ -46,5 +46,7 @@ def _step(title: str, said: str, store: str, verb: tuple[str, ...]) -> bool:
         text=True,
         encoding="utf-8",
     )
-    typer.echo("\n".join(f"   {line}" for line in (done.stdout + done.stderr).splitlines()))
+    # That the store is new needs no telling here.
+    shown = done.stdout if done.returncode == 0 else done.stdout + done.stderr
+    typer.echo("\n".join(f"   {line}" for line in shown.splitlines()))
     return done.returncode == 0
