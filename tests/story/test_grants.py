@@ -218,3 +218,46 @@ def agree(strata: Strata, org: str, user: str, held: set[str]) -> None:
             may = there == org and f"read_user:{other}" in held
             assert allowed(lambda scope=scope: manager.list(scopes=[scope])) is may
             assert write(scope) is False
+
+
+def contents(manager: MemoryManager, query: str, scopes: list[str] | None) -> list[str]:
+    return sorted(hit.memory.content for hit in manager.recall(query, scopes=scopes))
+
+
+def test_the_nearest_scope_wins_in_whatever_order_scopes_are_named(world: World) -> None:
+    world.strata.admin(by="root").grant("bob", "org_write")
+    bob = world.strata.manager(user="bob")
+    bob.remember("UTC everywhere", key="timezone", scope="org")
+    bob.remember("CET, please", key="timezone")
+    org, own = bob.principal.home.lineage[1].path, bob.principal.home.path
+
+    for scopes in (None, [org, own], [own, org]):
+        assert contents(bob, "timezone", scopes) == ["CET, please"]
+    assert contents(bob, "timezone", [org]) == ["UTC everywhere"]
+
+
+def test_what_another_user_has_under_a_key_neither_hides_mine_nor_is_hidden_by_it(
+    world: World,
+) -> None:
+    world.strata.admin(by="root").grant("bob", "read_user:ana")
+    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    ana.remember("Lisbon", key="location")
+    bob.remember("Berlin", key="location")
+    hers, own = ana.principal.home.path, bob.principal.home.path
+
+    for scopes in ([hers, own], [own, hers]):
+        assert contents(bob, "location", scopes) == ["Berlin", "Lisbon"]
+        assert bob.recall("where do I live?", scopes=scopes)[0].memory.content == "Berlin"
+
+
+def test_what_is_asked_of_oneself_no_other_users_memory_answers(world: World) -> None:
+    world.strata.admin(by="root").grant("bob", "read_user:ana")
+    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    ana.remember("Lisbon", key="location")
+    bob.remember("I like tea")
+    hers, own = ana.principal.home.path, bob.principal.home.path
+
+    for scopes in ([hers, own], [own, hers]):
+        assert not bob.recall("where do I live?", scopes=scopes, floor=0.5)
+    # Who reads hers alone asks in her name.
+    assert bob.recall("where do I live?", scopes=[hers], floor=0.5)[0].memory.content == "Lisbon"

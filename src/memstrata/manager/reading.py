@@ -83,21 +83,21 @@ class Reader:
         return from_us(self._services.clock.now_us())
 
     async def readable(self, named: Sequence[Scope]) -> tuple[Scope, ...]:
-        """Return the named scopes, each once: the principal's own or their ancestors, or those of a
-        user it was granted to read (SC-2, SC-5).
+        """Return the named scopes, each once: the principal's own and their ancestors, nearest
+        first, then those of users it was granted to read, in their order (SC-2, SC-5).
 
         Raises:
             ScopeDenied: If a named scope is neither.
         """
-        for scope in named:
-            if scope not in self.lineage and not await self._granted(scope):
+        others = [scope for scope in dict.fromkeys(named) if scope not in self.lineage]
+        for scope in others:
+            if not await self._granted(scope):
                 raise ScopeDenied(
                     scope.path,
                     "read",
-                    "a principal reads its own scope and its ancestors; "
-                    "another user's takes the read_user grant",
+                    "a principal reads its own scope, its ancestors and what read_user grants",
                 )
-        return tuple(dict.fromkeys(named))
+        return (*filter(named.__contains__, self.lineage), *others)
 
     async def _granted(self, scope: Scope) -> bool:
         home = self._principal.home

@@ -84,8 +84,9 @@ def asked(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Float
     """Return 1 for rows under a key that a question asks for, -1 for those under one that it asks
     for of somebody else, else 0; None where there are neither.
 
-    What is asked of oneself only one's own memories answer, and one's tasks'; and those answer
-    nothing that is asked of others, unless they name anybody.
+    What is asked of oneself only one's own memories answer, and one's tasks', none of a friend's
+    that are read beside them; and those answer nothing that is asked of others, unless they name
+    anybody.
 
     Args:
         pool: Visible rows.
@@ -98,7 +99,7 @@ def asked(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Float
     if not len(tags):
         return None
     common = _held(tags, slots, keys.replies)
-    own = [slot for slot in _held(tags, slots, keys.own) if pool.memory(slot).scope.user]
+    own = [slot for slot in _held(tags, slots, keys.own) if _is_asker(pool, slot)]
     theirs = [
         slot
         for slot in _held(tags, slots, of_others.keys)
@@ -112,6 +113,11 @@ def asked(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Float
     found[theirs] = -1.0
     found[common + own] = 1.0
     return found
+
+
+def _is_asker(pool: Pool, slot: int) -> bool:
+    user = pool.memory(slot).scope.user
+    return user is not None and user == pool.asker
 
 
 def _knows(pool: Pool, name: str) -> bool:

@@ -84,8 +84,9 @@ class Pool:
         has_turns: Whether there may be verbatim turns among them.
         ages_at: Earliest time from which any of them may count less, µs.
         decays: Whether any of them may lose confidence with time.
-        nearest: Tag of a key to the place, among the cue's scopes, of the nearest that holds it;
+        nearest: Tag of a key to the place, in the cue's line, of the nearest scope that holds it;
             empty where one scope is read.
+        asker: The user who says "I", None if there is none.
 
     The same pool serves many queries, possibly at once: whatever a query makes is its own.
     """
@@ -98,6 +99,7 @@ class Pool:
         self.entry = _gather([segment.entry[places] for segment, places in taken])
         self.state = _gather([segment.state[places] for segment, places in taken])
         self.nearest: Mapping[int, int] = {}
+        self.asker: str | None = None
         self.ages_at = min((part.segment.ages_at for part in parts), default=LATEST)
         self.decays = any(part.segment.decays for part in parts)
         self.has_turns = any(part.segment.has_turns for part in parts)
@@ -271,6 +273,7 @@ def _enduring_slots(pool: Pool) -> frozenset[int]:
 
 def _selected(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     pool = _gathered(frozen, cue, now)
+    pool.asker = next((scope.user for scope in cue.line), None)
     if len(cue.scopes) > 1:
         asked = cue.kinds or cue.filter
         holders = _gathered(frozen, unasked(cue), now) if asked else pool
@@ -310,11 +313,12 @@ def _nearest(pool: Pool, cue: Cue) -> dict[int, int]:
     keyed = np.flatnonzero(pool.entry["key"])
     if not len(keyed):
         return {}
-    nearness = {scope_tag(scope): place for place, scope in enumerate(cue.scopes)}
+    levels = {scope_tag(scope): place for place, scope in enumerate(cue.line)}
     keys = pool.entry["key"][keyed].tolist()
     nearest: dict[int, int] = {}
     for key, scope in zip(keys, pool.entry["scope"][keyed].tolist(), strict=True):
-        nearest[key] = min(nearness[scope], nearest.get(key, len(nearness)))
+        level = levels.get(scope, len(levels))
+        nearest[key] = min(level, nearest.get(key, level))
     return nearest
 
 

@@ -242,10 +242,10 @@ def _shadowed(pool: Pool, cue: Cue) -> Bools:
     if not len(pool):
         return shadowed
     keyed = np.flatnonzero(pool.entry["key"])
-    nearness = {scope_tag(scope): place for place, scope in enumerate(cue.scopes)}
-    keys = pool.entry["key"][keyed].tolist()
-    levels = [nearness[scope] for scope in pool.entry["scope"][keyed].tolist()]
-    shadowed[keyed] = [level > pool.nearest[key] for key, level in zip(keys, levels, strict=True)]
+    levels = {scope_tag(scope): place for place, scope in enumerate(cue.line)}
+    rows = zip(pool.entry["key"][keyed].tolist(), pool.entry["scope"][keyed].tolist(), strict=True)
+    # What another user has is on no level of who asks.
+    shadowed[keyed] = [levels.get(scope, -1) > pool.nearest[key] for key, scope in rows]
     return shadowed
 
 
