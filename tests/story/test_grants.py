@@ -261,3 +261,18 @@ def test_what_is_asked_of_oneself_no_other_users_memory_answers(world: World) ->
         assert not bob.recall("where do I live?", scopes=scopes, floor=0.5)
     # Who reads hers alone asks in her name.
     assert bob.recall("where do I live?", scopes=[hers], floor=0.5)[0].memory.content == "Lisbon"
+
+
+def test_a_digest_says_whose_a_memory_of_another_user_is(world: World) -> None:
+    world.strata.admin(by="root").grant("bob", "read_user:ana")
+    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    ana.remember("Lisbon", key="location")
+    bob.remember("Berlin", key="location")
+    both = [bob.principal.home.path, ana.principal.home.path]
+
+    shown = bob.digest("location", scopes=both, floor=0)
+    hers, own = sorted(shown.text.splitlines()[3:-1], key=lambda line: "Berlin" in line)
+
+    assert hers.endswith('; of "ana")')
+    assert "of " not in own
+    assert bob.replay(shown.receipt).text == shown.text

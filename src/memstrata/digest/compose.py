@@ -13,6 +13,7 @@ from memstrata.domain.knowledge import WITHHELD
 from memstrata.domain.memory import Kind, Memory
 from memstrata.domain.recall import Hit
 from memstrata.domain.receipt import Dropped
+from memstrata.domain.scope import Scope
 
 Count = Callable[[str], int]
 """How many tokens a text costs."""
@@ -37,7 +38,14 @@ class Composed:
     dropped: tuple[Dropped, ...]
 
 
-def compose(hits: Sequence[Hit], rules: DigestRules, now: datetime, count: Count) -> Composed:
+def compose(
+    hits: Sequence[Hit],
+    rules: DigestRules,
+    now: datetime,
+    count: Count,
+    *,
+    reader: Scope | None = None,
+) -> Composed:
     """Take hits one after the other, each if there is room for it, cut if need be.
 
     Those that were chosen, composed again by the same rules, give the same text: what is left out
@@ -48,8 +56,9 @@ def compose(hits: Sequence[Hit], rules: DigestRules, now: datetime, count: Count
         rules: Budgets and conditions.
         now: The clock, for warnings.
         count: Tokens of a text.
+        reader: Home of who reads: of another user's memories it is said whose they are.
     """
-    draft = _Draft(rules, count)
+    draft = _Draft(rules, count, reader)
     chosen: list[Hit] = []
     dropped: list[Dropped] = []
     said: set[tuple[str | None, str]] = set()
@@ -92,9 +101,10 @@ def section_of(memory: Memory) -> Section:
 class _Draft:
     """A digest as far as it is filled; within all budgets at any time."""
 
-    def __init__(self, rules: DigestRules, count: Count) -> None:
+    def __init__(self, rules: DigestRules, count: Count, reader: Scope | None) -> None:
         self._rules = rules
         self._count = count
+        self._reader = reader
         self._parts: dict[Section, list[DigestItem]] = {section: [] for section in _ORDER}
 
     @property
@@ -113,7 +123,7 @@ class _Draft:
             return f"items:{section}"
         if len(self.items) >= total.items:
             return "items:total"
-        line, refusal = self._longest(written(hit.memory, now), section)
+        line, refusal = self._longest(written(hit.memory, now, self._reader), section)
         if line is None:
             return refusal
         item = DigestItem(hit.memory, section, hit.score, line.text, line.truncated)

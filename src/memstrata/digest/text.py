@@ -20,11 +20,12 @@ from memstrata.domain.decision import TURN_CATEGORY
 from memstrata.domain.digest import CLOSE, NOTE, OPEN, TITLE
 from memstrata.domain.knowledge import citation
 from memstrata.domain.memory import Kind, Memory, Triple
+from memstrata.domain.scope import Scope
 from memstrata.domain.trust import Trust
 from memstrata.language.visible import folded, is_hidden
 from memstrata.language.visible import visible as visible
 
-FORMAT = "digest 2"
+FORMAT = "digest 3"
 """Version of the rendering; raised with any change of a byte, receipts name it."""
 
 EMPTY = f"{TITLE}\n(empty: nothing that is remembered bears on this)"
@@ -60,8 +61,14 @@ def page(lines: Sequence[str]) -> str:
     return _FRAME % "\n".join(lines) if lines else EMPTY
 
 
-def written(memory: Memory, now: datetime) -> Written:
-    """Return a memory made ready to be written as long as there is room."""
+def written(memory: Memory, now: datetime, reader: Scope | None = None) -> Written:
+    """Return a memory made ready to be written as long as there is room.
+
+    Args:
+        memory: What is told.
+        now: The clock, for warnings.
+        reader: Who reads: of another user's memory the line says whose it is.
+    """
     evidence = memory.content
     name = quoted if memory.trust is Trust.EXTERNAL else named
     if memory.is_passage:
@@ -74,7 +81,9 @@ def written(memory: Memory, now: datetime) -> Written:
         lead = f"{name(memory.speaker)}: " if memory.speaker else ""
     else:
         lead = f"{name(memory.key)} = " if memory.key else ""
-    return Written(f"- [{named(memory.category)}] {lead}", evidence, _attribution(memory, now))
+    return Written(
+        f"- [{named(memory.category)}] {lead}", evidence, _attribution(memory, now, reader)
+    )
 
 
 class Written:
@@ -180,12 +189,15 @@ def _stated(triple: Triple, name: Callable[[str | None], str]) -> str:
     return f"{subject} {predicate} {name(triple.object)}"
 
 
-def _attribution(memory: Memory, now: datetime) -> str:
+def _attribution(memory: Memory, now: datetime, reader: Scope | None) -> str:
     said = memory.valid_from or memory.created_at
     source = f"{memory.source.value} {said.date().isoformat()} {memory.confidence:.2f}"
     # Whom it came from last does not tell where it came from.
     trust = () if memory.trust is memory.source.trust else (f"trust {memory.trust.value}",)
     told = (memory.id, source, *trust, *memory.warnings(now))
+    whose = memory.scope.user
+    if reader is not None and whose not in (None, reader.user):
+        told += (f"of {quoted(whose)}",)
     if memory.is_passage:
         told += (f"from {quoted(citation(memory), MAX_CITATION_CHARS)}",)
     return f" ({'; '.join(told)})"

@@ -159,7 +159,8 @@ class Digester:
         ranked, lost = rank_again(self._services, ranked, cue, lost, sight.degraded)
         hits = self._candidates(ranked, cue, rules, trigger)
         count = self._services.tokens.count
-        composed = compose(hits, rules, sight.clock, count) if rules.enabled else _OFF
+        home = self._reader.lineage[0]
+        composed = compose(hits, rules, sight.clock, count, reader=home) if rules.enabled else _OFF
         looked_at = {hit.memory.id for hit in hits}
         dropped = [each for each in below if each.id not in looked_at]
         receipt = self._reader.receipt(

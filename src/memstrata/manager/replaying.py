@@ -65,7 +65,8 @@ class Replayer:
             is_same = (made.receipt.ranking, made.receipt.page) == (receipt.ranking, page)
             if is_same and _is_whole(receipt, made.receipt):
                 return replace(made, receipt=receipt, made=Made.RANKED)
-        composed = compose(shown, page.rules, sight.clock, self._services.tokens.count)
+        count, home = self._services.tokens.count, self._reader.lineage[0]
+        composed = compose(shown, page.rules, sight.clock, count, reader=home)
         return Digest(composed.text, composed.items, receipt, Made.RENDERED)
 
     async def recall(self, receipt: Receipt) -> Recall:
