@@ -125,9 +125,9 @@ def test_a_row_close_behind_the_best_is_nearly_as_relevant_and_an_average_one_is
     assert odds[3] == Calibration().nothing
 
 
-def test_a_date_in_the_question_is_covered_by_what_was_said_that_day(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def covers(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """By how much each recall finds its question covered."""
     covers: list[float] = []
 
     def watching(pool: Pool, signals: Signals, total: Floats) -> Measures:
@@ -135,6 +135,12 @@ def test_a_date_in_the_question_is_covered_by_what_was_said_that_day(
         return measure(pool, signals, total)
 
     monkeypatch.setattr(calibration, "measure", watching)
+    return covers
+
+
+def test_a_date_in_the_question_is_covered_by_what_was_said_that_day(
+    covers: list[float],
+) -> None:
     said = [f"We talked about painting number {number}." for number in range(12)]
     memory = recalling(turns(said, apart=True))
 
@@ -145,15 +151,8 @@ def test_a_date_in_the_question_is_covered_by_what_was_said_that_day(
 
 
 def test_of_few_rows_words_that_any_request_may_hold_are_hardly_missed(
-    monkeypatch: pytest.MonkeyPatch,
+    covers: list[float],
 ) -> None:
-    covers: list[float] = []
-
-    def watching(pool: Pool, signals: Signals, total: Floats) -> Measures:
-        covers.append(measure(pool, signals, total).cover)
-        return measure(pool, signals, total)
-
-    monkeypatch.setattr(calibration, "measure", watching)
     memory = recalling([memstrata.Draft("I prefer aisle seats")])
 
     memory.recall("could you please recommend a seat")

@@ -255,6 +255,7 @@ class Turnstile:
                     while (ticket := self._line.draw()) is None:
                         self._sleep(SHORTEST_SLEEP_S, deadline)
             except BaseException:
+                # Ctrl-C too: everybody behind a place that nobody leaves would wait for ever.
                 self._threads.leave(place)
                 raise
             return place, ticket

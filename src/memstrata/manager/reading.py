@@ -122,7 +122,7 @@ class Reader:
                 return guess[1]
             sight = await self.audible(cue, asked and asked.standing)
         except BaseException:
-            # What was begun is waited for once, whatever happens: it holds a connection.
+            # What was begun holds a connection: it is waited for, a call that was cancelled too.
             if asked is not None:
                 await asked.standing.dismiss()
             raise
