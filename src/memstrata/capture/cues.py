@@ -28,6 +28,10 @@ ABBREVIATIONS = frozenset(
         "sr",
     }
 )
+# Months of languages in which a day is written with a point before them.
+MONTHS_OF_DAYS = lexicon.words(
+    "januar jänner februar märz april mai juni juli august september oktober november dezember"
+)
 BULLET = r"(?:[-*•–]\s+|\(?\d{1,2}[.)]\s+|#+\s*)"
 # Patterns and the group that is masked; what begins inside is not the speaker's own statement.
 CODE = r"(?s)```.*?(?:```|$)|'''.*?(?:'''|$)"
@@ -227,6 +231,13 @@ CONTROL = (
     r"|don't remember my\b|(?:this|that|what i).{0,40}\boff the record\b|off the record\b"
     r"|forget (?:that )?(?:i|what i)(?: just)?(?: ever)? (?:said|told|mentioned)\b)"
 )
+# "Translate this: …" in other languages.
+_WORK_ON = (
+    r"(?:übersetz|korrigier|verbesser|fasse? .{0,40}zusammen|formulier|überprüf|lektorier|traduc"
+    r"|tradu[iz]|corrig|corríg|corr[ei]gg|resum|résum|riassum|reformul|riformul|riscriv|reescrib|reescrev|réécri"
+    r"|revis|vertaal|verbeter|corrigeer|herschrijf|vat .{0,40}samen|перевед|исправ|перепиш|проверь"
+    r"|翻译|翻譯|修改|润色|改写|总结|校对|翻訳|校正|要約|添削)"
+)
 MATERIAL = (
     r"(?:(?:can|could|would|will) you |i (?:want|need) you to |please |help me )*"
     r"(?:translate|proofread|rewrite|re-write|rephrase|paraphrase|summari[sz]e|edit|improve|polish"
@@ -238,8 +249,9 @@ MATERIAL = (
     r"|template|dialogue|post)\b[^.]{0,80}:\s*$"
 )
 INLINE_MATERIAL = (
-    r"(?:(?:please|hi|hello|hey|ok|now|so|then|can you|could you|would you|will you|help me"
-    r"|i want you"
+    r"(?:(?:bitte|por favor|per favore|s'il te pla[iî]t|alsjeblieft|пожалуйста|请|請|帮我)[, ]*)?"
+    rf"{_WORK_ON}[^:：\n]{{0,160}}[:：]|(?:(?:please|hi|hello|hey|ok|now|so|then|can you"
+    r"|could you|would you|will you|help me|i want you"
     r" to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase|paraphrase"
     r"|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten|expand|continue"
     r"|reply to|respond to|critique|evaluate|review|explain|complete|convert"

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from memstrata.capture import clauses, lexicon, values
-from memstrata.capture.clauses import Clause, Reading, Repair
+from memstrata.capture.clause import Clause, Reading, Repair
 from memstrata.capture.companions import companions
 from memstrata.capture.findings import Finding, Findings, affirmed, has, starts
 from memstrata.capture.instructions import instruction
 from memstrata.capture.sentences import plain_text
 from memstrata.capture.statements import statement
 from memstrata.capture.support import gaps
+from memstrata.capture.tongues.tongue import Tongue
+from memstrata.capture.tongues.values import spelled
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.memory import Kind
 from memstrata.domain.scope import Scope
@@ -186,6 +188,9 @@ def _same(one: Candidate, other: Candidate) -> bool:
 
 
 def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Finding]:
+    if clause.tongue is not None:
+        yield from _findings_in(clause.tongue, clause, last)
+        return
     found: Findings = ()
     if clause.instruction and not _is_continued(clause, turn):
         found = instruction(clause)
@@ -196,6 +201,29 @@ def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Fi
     named = companions(clause, turn.text[clause.end : clause.end + 12]) if clause.asserted else ()
     yield from found
     yield from (one for one in named if one.key is None or one.key not in {f.key for f in found})
+
+
+def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Findings:
+    """Return what a clause of another language than English gives."""
+    found: Findings = ()
+    if clause.instruction:
+        found = tongue.instruction(clause)
+    if not found and clause.statement:
+        found = tongue.statement(clause) or _repaired_in(tongue, clause, last)
+    if not found and clause.remember and clause.statement and len(clause.text) >= tongue.least_note:
+        found = (Finding(category="fact"),)
+    return found
+
+
+def _repaired_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Findings:
+    if last is None or last.key is None or clause.repair is Repair.NONE:
+        return ()
+    match = patterns.compile(spelled(tongue.cues.it_is), ignore_case=True).fullmatch(clause.text)
+    shape = tongue.words.shape(last.key) if match else None
+    value = shape(match.group("v") or "") if match and shape else None
+    if value is None or len(value) < len(clause.text) / 3:
+        return ()
+    return (Finding(category=last.category, key=last.key, value=value, corrects=True),)
 
 
 def _is_continued(clause: Clause, turn: Turn) -> bool:

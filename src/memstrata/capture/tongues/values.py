@@ -1,0 +1,206 @@
+"""From what was said in a language to the form that is stored, by the words of that language.
+
+As in :mod:`memstrata.capture.values`, whose shapes are used where no word matters: doubt is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from memstrata.capture import lexicon, values
+from memstrata.language import patterns
+
+MOST_JOB_WORDS = 5
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words by which values are read; all in lower case.
+
+    Attributes:
+        ends: Where a value ends because the sentence goes on to something else.
+        vague: How an object begins that means something only here: "it", "this", "the second".
+        contrasts: How one value is put in another's place ("not A but B"); group ``v`` affirms.
+        cased: Whether names have capitals; without, names and places are runs of letters.
+        declined: Whether names of places and jobs change their form in a sentence: what was said
+            is kept then, as "Москве" alone is the name of nothing.
+        no_names: Capitalised words that are no names of people.
+        no_places: What one lives "in" that is no place.
+        articles: What may stand before a job.
+        occupations: Jobs: the first or the last word of what is said to be one.
+        languages: Names of languages, to English ones.
+        diets: To the forms of :data:`memstrata.capture.lexicon.DIETS`.
+        manners: Words of style, tone and format, to key and value: ``tone formal``.
+        fillers: Words between those that say nothing: "very", "please".
+        units: To ``metric`` and ``imperial``.
+        channels: To the forms of :data:`memstrata.capture.lexicon.CHANNELS`.
+        relations: People of whom there is one, to keys.
+        companions: People and animals of whom there may be several.
+        favourites: What one has a favourite of, to the English word of its key.
+        attributes: What follows "my", to keys; also what people want forgotten.
+        months: A pattern of a month's name.
+        occasional: What says of a habit or taste that it is of one occasion, or over.
+    """
+
+    ends: str
+    vague: str
+    no_names: frozenset[str]
+    no_places: frozenset[str]
+    articles: frozenset[str]
+    occupations: frozenset[str]
+    languages: Mapping[str, str]
+    diets: Mapping[str, str]
+    manners: Mapping[str, str]
+    fillers: frozenset[str]
+    units: Mapping[str, str]
+    channels: Mapping[str, str]
+    relations: Mapping[str, str]
+    companions: frozenset[str]
+    favourites: Mapping[str, str]
+    attributes: Mapping[str, str]
+    months: str
+    occasional: str
+    contrasts: tuple[str, ...] = ()
+    cased: bool = True
+    declined: bool = False
+
+    def cut(self, text: str) -> str:
+        """Return a text up to where the sentence goes on to something else."""
+        match = patterns.compile(spelled(self.ends), ignore_case=True).search(text)
+        head = text[: match.span()[0]] if match else text
+        return head.strip(" \"'.,;:!?*_。，！？、")
+
+    def affirmed(self, text: str) -> tuple[str, bool]:
+        """Return what is put in the place of something else, and whether that is so."""
+        for pattern in self.contrasts:
+            match = patterns.compile(spelled(pattern), ignore_case=True).fullmatch(text)
+            if match:
+                return match.group("v") or "", True
+        return text, False
+
+    def name(self, text: str) -> str | None:
+        """Return a person's name."""
+        if not self.cased:
+            return self._run(self.cut(text), self.no_names, most=6)
+        found = values.name(text)
+        words = found.split() if found else []
+        while words and words[-1].lower() in self.no_names:
+            words.pop()
+        return " ".join(words) if words and words[0].lower() not in self.no_names else None
+
+    def place(self, text: str) -> str | None:
+        """Return a place."""
+        if not self.cased:
+            return self._run(self.cut(text), self.no_places, most=12)
+        found = values.place(text)
+        words = found.split() if found else []
+        while words and words[-1].lower().strip(",") in self.no_places | self.no_names:
+            words.pop()
+        if not words or words[0].lower().strip(",") in self.no_places:
+            return None
+        return " ".join(words).rstrip(",")
+
+    def _run(self, said: str, refused: frozenset[str], *, most: int) -> str | None:
+        whole = patterns.compile(r"[\p{L}\p{M}·・ー-]+(?: [\p{L}\p{M}-]+){0,2}").fullmatch(said)
+        fits = whole is not None and len(said) <= (most if not said.isascii() else 30)
+        return said if fits and not any(word in said for word in refused) else None
+
+    def job(self, text: str) -> str | None:
+        """Return a job as said, without article."""
+        words = self.cut(text).split()
+        while words and words[0].lower() in self.articles:
+            words = words[1:]
+        if not 0 < len(words) <= MOST_JOB_WORDS:
+            return None
+        ends = {words[0].lower(), words[-1].lower()}
+        known = not ends.isdisjoint(self.occupations)
+        if not self.cased:
+            known = any(words[-1].endswith(job) for job in self.occupations)
+        return " ".join(words) if known else None
+
+    def employer(self, text: str) -> str | None:
+        """Return a company's name."""
+        if not self.cased:
+            return self._run(self.cut(text), self.no_places, most=12)
+        words = text.split()
+        while words and words[0].lower() in self.articles:
+            words = words[1:]
+        found = values.employer(" ".join(words))
+        return found if found and found.split()[0].lower() not in self.no_names else None
+
+    def birthday(self, text: str) -> str | None:
+        """Return a date as said; it must name a month or look like a date."""
+        said = " ".join(self.cut(text).split())
+        dated = rf"(?i)(?:{self.months}).*\d|\d.*(?:{self.months})|\d{{1,4}}[-/.]\d{{1,2}}"
+        fits = 0 < len(said) <= values.MAX_PHRASE_CHARS
+        return said if fits and patterns.compile(dated).search(said) else None
+
+    def phrase(self, text: str) -> str | None:
+        """Return a short noun phrase as said, or None if nothing short is left."""
+        said = " ".join(self.cut(text).split())
+        return (
+            said if 0 < len(said) <= values.MAX_PHRASE_CHARS and not self.is_vague(said) else None
+        )
+
+    def is_vague(self, text: str) -> bool:
+        """Whether an object means something only at this place of this conversation."""
+        return patterns.compile(spelled(self.vague), ignore_case=True).match(text) is not None
+
+    def is_occasional(self, text: str) -> bool:
+        """Whether what is said of a habit or taste is of one occasion, or over."""
+        pattern = patterns.compile(spelled(self.occasional), ignore_case=True)
+        return pattern.search(text) is not None
+
+    def of(self, table: Mapping[str, str]) -> Callable[[str], str | None]:
+        """Return a function that looks the first words of a text up."""
+        return lambda text: self._known(table, text)
+
+    def _known(self, table: Mapping[str, str], text: str) -> str | None:
+        said = self.cut(text).lower()
+        if not self.cased:
+            return table.get(said)
+        words = said.split()
+        while words and words[0] in self.articles:
+            words = words[1:]
+        for count in range(min(3, len(words)), 0, -1):
+            if (known := table.get(" ".join(words[:count]))) is not None:
+                return known
+        return None
+
+    def shape(self, key: str) -> Callable[[str], str | None] | None:
+        """Return what reads a value of a key, or None for a key that no value is read of."""
+        own: Mapping[str, Callable[[str], str | None]] = {
+            lexicon.USER_NAME: self.name,
+            lexicon.PREFERRED_NAME: self.name,
+            lexicon.HOME_LOCATION: self.place,
+            lexicon.ORIGIN_PLACE: self.place,
+            lexicon.OCCUPATION: self.job,
+            lexicon.EMPLOYER: self.employer,
+            lexicon.BIRTHDAY: self.birthday,
+            lexicon.LANGUAGE: self.of(self.languages),
+            "native_language": self.of(self.languages),
+            lexicon.DIET: self.of(self.diets),
+            lexicon.UNITS: self.of(self.units),
+            lexicon.UPDATE_CHANNEL: self.of(self.channels),
+            lexicon.AGE: age,
+        }
+        if key in lexicon.ONE_RELATION.values():
+            return self.name
+        if key.startswith("favorite_"):
+            return self.phrase
+        return own.get(key, values.SHAPES.get(key))
+
+
+def age(text: str) -> str | None:
+    """Return whole years from 5 to 120."""
+    match = patterns.compile(r"\D{0,3}(\d{1,3})(?:\D|$)").match(text.strip())
+    years = int(match.group(1) or 0) if match else 0
+    return str(years) if 5 <= years <= 120 else None
+
+
+def spelled(pattern: str) -> str:
+    """Return a pattern with the beginnings and ends of words as the engine knows them."""
+    return pattern.replace(r"\<", r"(?:^|[^\p{L}\p{N}\p{M}])").replace(
+        r"\>", r"(?:[^\p{L}\p{N}\p{M}]|$)"
+    )

@@ -1,0 +1,44 @@
+"""The keys that questions of any language ask for, by what is asked; and what a language's are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+HOME = "location home_location city home residence home_city address home_address lives_in"
+ORIGIN = "hometown origin_place birthplace place_of_birth origin"
+NAME = "name full_name user_name first_name"
+CALLED = "nickname preferred_name name"
+JOB = "occupation job profession job_title role"
+EMPLOYER = "employer company workplace"
+AGE = "age birthday"
+BIRTHDAY = "birthday date_of_birth birth_date"
+DIET = "diet dietary_restrictions dietary_preferences"
+LANGUAGE = "language preferred_language language_preference response_language"
+STYLE = "response_style response_length response_format tone formality"
+CHANNEL = "update_channel contact_method preferred_channel notification_channel"
+WIFE = "wife_name spouse_name partner_name"
+HUSBAND = "husband_name spouse_name partner_name"
+COLOR = "favorite_color color_preference"
+FOOD = "favorite_food"
+EMAIL = "email email_address"
+PHONE = "phone phone_number mobile_number"
+ZONE = "timezone time_zone"
+MANAGER = "manager_name manager boss"
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a language asks for what stands under a key; all in small letters, without punctuation.
+
+    Attributes:
+        questions: Keys, and the questions that ask for them, parted by ``|``.
+        who: Words of the speaker: a question without any asks for no key.
+        empty: Words that say nothing about what is asked for.
+        openings: What a question may be wrapped in: "do you know", parted by ``|``.
+    """
+
+    questions: Mapping[str, str]
+    who: frozenset[str]
+    empty: frozenset[str] = frozenset()
+    openings: str = ""

@@ -1,0 +1,96 @@
+"""What users say in other languages than English is read, and asked for (LM-2, RE-2).
+
+What is to be found stands beside this module, a file for each language.
+"""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from memstrata.capture import tongues
+from memstrata.capture.clauses import MEMORY_CONTROL
+from memstrata.capture.rules import examine
+from memstrata.capture.tongues.loading import load, told_by
+from memstrata.capture.tongues.values import spelled
+from memstrata.domain.decision import Candidate
+from memstrata.domain.scope import Scope
+from memstrata.domain.turn import Role, Turn
+from memstrata.language import patterns
+from memstrata.language.questions import read_question
+
+ANA = Scope("acme", "ana")
+SAID = {
+    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
+    for path in sorted((Path(__file__).parent / "tongues").glob("*.toml"))
+}
+GIVEN = [(name, *row) for name, told in SAID.items() for row in told["given"]]
+NOTHING = [(name, text) for name, told in SAID.items() for text in told["nothing"]]
+ASKED = [(name, *row) for name, told in SAID.items() for row in told["asked"]]
+NOT_ASKED = [(name, text) for name, told in SAID.items() for text in told["not_asked"]]
+
+
+def told(one: Candidate, text: str) -> str:
+    start, end = one.metadata["span"]
+    assert one.quote == text[start:end]
+    assert not one.marks or one.marks == ("turn_scoped",)
+    if one.retracts:
+        return f"-{one.retracts}"
+    return f"{one.key}={one.content}" if one.key else f"{one.category}:"
+
+
+def test_each_language_that_can_be_told_is_written_down_and_tried() -> None:
+    assert set(told_by()) == set(SAID)
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), [(n, t, e) for n, t, *e in GIVEN])
+def test_what_somebody_says_of_themselves_is_found(
+    name: str, text: str, expected: list[str]
+) -> None:
+    spoken = tongues.of(text)
+    assert spoken is not None
+    assert spoken.name == name
+    found = examine(Turn(role=Role.USER, text=text), ANA).candidates
+    assert [told(one, text) for one in found] == expected
+
+
+@pytest.mark.parametrize(("name", "text"), NOTHING)
+def test_what_is_no_lasting_statement_of_the_speaker_gives_nothing(name: str, text: str) -> None:
+    assert examine(Turn(role=Role.USER, text=text), ANA).candidates == ()
+
+
+@pytest.mark.parametrize(("name", "text", "key"), ASKED)
+def test_a_question_asks_for_the_key(name: str, text: str, key: str) -> None:
+    assert key in read_question(text).keys.own
+
+
+@pytest.mark.parametrize(("name", "text"), NOT_ASKED)
+def test_a_question_about_something_else_asks_for_none(name: str, text: str) -> None:
+    assert read_question(text).keys.own == ()
+
+
+@pytest.mark.parametrize("name", sorted(told_by()))
+def test_every_phrase_of_a_language_can_be_looked_for(name: str) -> None:
+    tongue = load(name)
+    for pattern in (pattern for phrases in (tongue.says, tongue.asks) for _, pattern in phrases):
+        patterns.compile(spelled(pattern), ignore_case=True)
+    assert tongue.statements.rules
+    assert tongue.instructions.rules
+
+
+def test_english_with_a_foreign_word_is_english() -> None:
+    text = "I live in Oslo and I love the song Ich will"
+    assert tongues.of(text) is None
+    (home, *_) = examine(Turn(role=Role.USER, text=text), ANA).candidates
+    assert (home.key, home.content) == ("location", "Oslo")
+
+
+def test_who_speaks_two_languages_is_read_in_both() -> None:
+    text = "I live in Oslo. Meine Frau heißt Olga."
+    found = examine(Turn(role=Role.USER, text=text), ANA).candidates
+    assert {one.key: one.content for one in found} == {"location": "Oslo", "wife_name": "Olga"}
+
+
+def test_who_asks_in_german_not_to_be_remembered_is_not() -> None:
+    turn = Turn(role=Role.USER, text="Merk dir das nicht. I live in Oslo.")
+    assert examine(turn, ANA).diagnostics == (MEMORY_CONTROL,)
