@@ -2,8 +2,9 @@ r"""Languages as they are written down: a TOML file each, beside this module, re
 
 Of a pattern that goes over several lines, white space around line breaks does not count; what
 counts there is written ``\s`` or ``\x20``. ``{{ADV}}`` in it stands for the part of that name in
-``[parts]``, or for any of the words of a table in ``[words]``: ``{{DIETS}}``. Lists of words are written as texts; tables have what words stand for,
-and the words: ``wife_name = ["frau", "ehefrau"]``. ``told_by.toml`` has by what each is told.
+``[parts]``, or for any of the words of a table in ``[words]``: ``{{DIETS}}``. Lists of words are
+written as texts; tables have what words stand for, and the words:
+``wife_name = ["frau", "ehefrau"]``. ``told_by.toml`` has by what each is told.
 """
 
 from __future__ import annotations
