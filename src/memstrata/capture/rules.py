@@ -210,7 +210,7 @@ def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Find
         found = tongue.instruction(clause)
     if not found and clause.statement:
         found = tongue.statement(clause) or _repaired_in(tongue, clause, last)
-    if not found and clause.remember and clause.statement and len(clause.text) >= tongue.least_note:
+    if not found and clause.remember and clause.asserted and len(clause.text) >= tongue.least_note:
         found = (Finding(category="fact"),)
     return found
 

@@ -101,8 +101,8 @@ GUARDS = (
     ),
     (
         rf"^(?:por favor\s+)?(?:nunca\s+(?:más\s+)?|no\s+)(?:me\s+)?(?:recomiendes|sugieras"
-        rf"|propongas|ofrezcas|menciones)\s+(?:más\s+|nunca\s+)*{_ES_ART}(?P<thing>.+?)(?:\s+nunca más"
-        r"|\s+otra vez)?$"
+        rf"|propongas|ofrezcas|menciones)\s+(?:más\s+|nunca\s+)*{_ES_ART}(?P<thing>.+?)"
+        r"(?:\s+nunca más|\s+otra vez)?$"
     ),
     (
         rf"^(?:por favor\s+)?(?:nunca\s+(?:mais\s+)?|não\s+)(?:me\s+)?(?:sugira|sugiras|recomende"
@@ -146,8 +146,8 @@ FAVOURABLE = (
 )
 UNFAVOURABLE = (
     "kein keine keinen keiner keines nicht hasse verabscheue meide vermeide empfiehl no odio"
-    " detesto aborrezco evito nunca não odeio aime déteste hais évite pas plus jamais non mai niet"
-    " geen haat verafschuw vermijd nooit не ненавижу никогда 不 讨厌 討厭 别 別 嫌い 苦手 ない"
+    " detesto aborrezco evito nunca não odeio aime déteste hais évite pas plus jamais non mai"
+    " niet geen haat verafschuw vermijd nooit не ненавижу никогда 不 讨厌 討厭 别 別 嫌い 苦手 ない"
 )
 """Words of which one is in whatever is for something, or against it."""
 

@@ -126,7 +126,8 @@ def _clause(
         asserted=flow.asserted,
         durable=flow.durable,
         passing=flow.passing and not flow.durable,
-        remember=flow.remember and not asked,
+        # What follows the noted statement is noted too if it is about the speaker.
+        remember=flow.remember and not asked and (lead.remember or own),
         condition=flow.condition,
         repair=flow.repair,
         tongue=tongue,

@@ -1,8 +1,8 @@
 """What a phrase may mean, in whatever language: one function for each meaning that data can name.
 
-A phrase's groups are ``v`` for a value, ``object`` for what somebody likes, does or will not have,
-``r`` for a relation, ``n`` for what one has a favourite of, ``s`` for words of style, ``a`` for an
-attribute, and ``w`` for what is to be forgotten.
+A phrase's groups are ``v`` for a value, ``e`` for an employer beside a job, ``object`` for what
+somebody likes, does or will not have, ``r`` for a relation, ``n`` for what one has a favourite of,
+``s`` for words of style, ``a`` for an attribute, and ``w`` for what is to be forgotten.
 """
 
 from __future__ import annotations
@@ -86,6 +86,14 @@ def _keyed(words: Words, key: str, match: patterns.Match) -> Findings:
 def _attribute(words: Words, _: Clause, match: patterns.Match) -> Findings:
     key = words.attributes.get(" ".join(_said(match, "a").lower().split()))
     return _keyed(words, key, match) if key else ()
+
+
+def _job_at(words: Words, _: Clause, match: patterns.Match) -> Findings:
+    job, employer = words.job(_said(match, "v")), words.employer(_said(match, "e"))
+    if job is None:
+        return ()
+    found = keyed(lexicon.OCCUPATION, job) + keyed(lexicon.EMPLOYER, employer)
+    return tuple(replace(each, value=None) for each in found) if words.declined else found
 
 
 def _no_diet(words: Words, _: Clause, match: patterns.Match) -> Findings:
@@ -221,6 +229,7 @@ MEANINGS: Mapping[str, Meaning] = MappingProxyType(
         "home": _of_key(lexicon.HOME_LOCATION),
         "origin": _of_key(lexicon.ORIGIN_PLACE),
         "job": _of_key(lexicon.OCCUPATION),
+        "job_at": _job_at,
         "employer": _of_key(lexicon.EMPLOYER),
         "age": _of_key(lexicon.AGE),
         "birthday": _of_key(lexicon.BIRTHDAY),
@@ -237,6 +246,7 @@ MEANINGS: Mapping[str, Meaning] = MappingProxyType(
         "habit": _free("fact", explicit=False),
         "allergy": _free("entity_fact", importance=Importance.HIGH),
         "body": _free("entity_fact"),
+        "kin": _free("entity_fact"),
         "speaks": _speaks,
         "unwanted": _free("guard"),
         "language": _language,

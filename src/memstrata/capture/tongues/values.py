@@ -12,6 +12,8 @@ from memstrata.capture import lexicon, values
 from memstrata.language import patterns
 
 MOST_JOB_WORDS = 5
+LEAST_JOB = 5
+"""Letters of a job that a longer word may end in; chosen: "Koch" ends "Enoch" too."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,10 @@ class Words:
         favourites: What one has a favourite of, to the English word of its key.
         attributes: What follows "my", to keys; also what people want forgotten.
         months: A pattern of a month's name.
+        definite: How an object begins that is one certain thing: "the design". It means something
+            only here, unless it begins as ``generic`` says: "the sea". Empty where a language says
+            so of things in general as well.
+        generic: See ``definite``.
         occasional: What says of a habit or taste that it is of one occasion, or over.
     """
 
@@ -62,6 +68,8 @@ class Words:
     months: str
     occasional: str
     contrasts: tuple[str, ...] = ()
+    definite: str = ""
+    generic: str = ""
     cased: bool = True
     declined: bool = False
 
@@ -113,11 +121,15 @@ class Words:
             words = words[1:]
         if not 0 < len(words) <= MOST_JOB_WORDS:
             return None
-        ends = {words[0].lower(), words[-1].lower()}
-        known = not ends.isdisjoint(self.occupations)
-        if not self.cased:
-            known = any(words[-1].endswith(job) for job in self.occupations)
+        known = any(map(self._is_job, {words[0].lower(), words[-1].lower()}))
         return " ".join(words) if known else None
+
+    def _is_job(self, word: str) -> bool:
+        """Whether a word is a job, or ends in one: "Krankenpfleger"."""
+        if word in self.occupations:
+            return True
+        least = LEAST_JOB if self.cased else 1
+        return any(len(job) >= least and word.endswith(job) for job in self.occupations)
 
     def employer(self, text: str) -> str | None:
         """Return a company's name."""
@@ -139,13 +151,16 @@ class Words:
     def phrase(self, text: str) -> str | None:
         """Return a short noun phrase as said, or None if nothing short is left."""
         said = " ".join(self.cut(text).split())
-        return (
-            said if 0 < len(said) <= values.MAX_PHRASE_CHARS and not self.is_vague(said) else None
-        )
+        # A title may begin like anything: "Das Boot".
+        told = not self.is_vague(said) or (" " in said and said[0].isupper())
+        return said if 0 < len(said) <= values.MAX_PHRASE_CHARS and told else None
 
     def is_vague(self, text: str) -> bool:
         """Whether an object means something only at this place of this conversation."""
-        return patterns.compile(spelled(self.vague), ignore_case=True).match(text) is not None
+        if _starts(self.vague, text):
+            return True
+        certain = bool(self.definite) and _starts(self.definite, text)
+        return certain and not (self.generic and _starts(self.generic, text))
 
     def is_occasional(self, text: str) -> bool:
         """Whether what is said of a habit or taste is of one occasion, or over."""
@@ -190,6 +205,10 @@ class Words:
         if key.startswith("favorite_"):
             return self.phrase
         return own.get(key, values.SHAPES.get(key))
+
+
+def _starts(pattern: str, text: str) -> bool:
+    return patterns.compile(spelled(pattern), ignore_case=True).match(text) is not None
 
 
 def age(text: str) -> str | None:

@@ -9,6 +9,7 @@ module of its own here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from memstrata.language.asked_tongues.asking import Asking
 from memstrata.language.asked_tongues.german import GERMAN
@@ -30,11 +31,16 @@ def asked_elsewhere(words: Sequence[str]) -> tuple[str, ...]:
     """
     if not 0 < len(words) <= MOST_WORDS:
         return ()
-    for asking, filed, openings in _FILED:
-        if not asking.who.isdisjoint(words):
-            said = _unwrapped(tuple(words), openings)
-            if keys := filed.get(frozenset(said) - asking.empty):
-                return keys
+    for each in _FILED:
+        asking = each.asking
+        if asking.who.isdisjoint(words):
+            continue
+        said = frozenset(_unwrapped(tuple(words), each.openings)) - asking.empty
+        if keys := each.questions.get(said):
+            return keys
+        named = said - asking.who - asking.frames
+        if named != said and (keys := each.nouns.get(named)):
+            return keys
     return ()
 
 
@@ -46,11 +52,22 @@ def _unwrapped(words: tuple[str, ...], openings: Sequence[tuple[str, ...]]) -> t
     return words
 
 
-def _questions(asking: Asking) -> Mapping[frozenset[str], tuple[str, ...]]:
+class _Filed(NamedTuple):
+    """A language's questions by their words, with what they may be wrapped in."""
+
+    asking: Asking
+    questions: Mapping[frozenset[str], tuple[str, ...]]
+    nouns: Mapping[frozenset[str], tuple[str, ...]]
+    openings: tuple[tuple[str, ...], ...]
+
+
+def _by_words(
+    told: Mapping[str, str], empty: frozenset[str]
+) -> Mapping[frozenset[str], tuple[str, ...]]:
     found: dict[frozenset[str], tuple[str, ...]] = {}
-    for keys, asked in asking.questions.items():
+    for keys, asked in told.items():
         for question in asked.split("|"):
-            said = frozenset(question.split()) - asking.empty
+            said = frozenset(question.split()) - empty
             found[said] = tuple(dict.fromkeys([*found.get(said, ()), *keys.split()]))
     return found
 
@@ -60,4 +77,12 @@ def _openings(asking: Asking) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(wraps, key=len, reverse=True))
 
 
-_FILED = tuple((asking, _questions(asking), _openings(asking)) for asking in ASKINGS)
+_FILED = tuple(
+    _Filed(
+        asking,
+        _by_words(asking.questions, asking.empty),
+        _by_words(asking.nouns, asking.empty),
+        _openings(asking),
+    )
+    for asking in ASKINGS
+)

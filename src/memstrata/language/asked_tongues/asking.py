@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 HOME = "location home_location city home residence home_city address home_address lives_in"
 ORIGIN = "hometown origin_place birthplace place_of_birth origin"
@@ -36,9 +36,14 @@ class Asking:
         who: Words of the speaker: a question without any asks for no key.
         empty: Words that say nothing about what is asked for.
         openings: What a question may be wrapped in: "do you know", parted by ``|``.
+        nouns: Keys, and the nouns that name what stands under them, parted by ``|``.
+        frames: Words that a question for such a noun, with a word of the speaker's beside it, may
+            have besides: "which … have you stored of mine?".
     """
 
     questions: Mapping[str, str]
     who: frozenset[str]
     empty: frozenset[str] = frozenset()
     openings: str = ""
+    nouns: Mapping[str, str] = field(default_factory=dict)
+    frames: frozenset[str] = frozenset()

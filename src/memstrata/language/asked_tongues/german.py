@@ -62,13 +62,40 @@ _QUESTIONS = {
     MANAGER: "wie heißt mein chef|wie heißt meine chefin|wer ist mein chef|wer ist meine chefin",
 }
 
+# In the cases in which they are asked for.
+_NOUNS = {
+    HOME: "wohnort|adresse|anschrift|wohnsitz",
+    ORIGIN: "heimatstadt|heimat|geburtsort|herkunft",
+    NAME: "name|namen|vornamen|vorname",
+    CALLED: "spitzname|spitznamen",
+    JOB: "beruf|job|tätigkeit",
+    EMPLOYER: "arbeitgeber|firma|arbeitsplatz",
+    AGE: "alter",
+    BIRTHDAY: "geburtstag|geburtsdatum",
+    DIET: "ernährung|ernährungsweise",
+    WIFE: "name frau|namen frau|frau heißt",
+    HUSBAND: "name mannes|namen mannes|mann heißt",
+    COLOR: "lieblingsfarbe",
+    FOOD: "lieblingsessen|lieblingsgericht|leibgericht",
+    EMAIL: "e mail|e mail adresse|email|email adresse|mailadresse|emailadresse",
+    PHONE: "telefonnummer|handynummer|nummer|mobilnummer",
+    ZONE: "zeitzone",
+    MANAGER: "chef|chefin|vorgesetzter|vorgesetzte|chefs",
+}
+
 GERMAN = Asking(
     questions=_QUESTIONS,
-    who=frozenset("ich mich mein meine meiner".split()),
+    who=frozenset("ich mich mir mein meine meiner meinen meines meinem".split()),
     empty=frozenset(
         "denn eigentlich gerade jetzt nochmal noch mal bitte aktuell derzeit momentan überhaupt"
         " hallo hey und".split()
     ),
     openings="weißt du|weißt du noch|kannst du mir sagen|sag mir|sag mir mal|erinnerst du dich"
     "|erinnerst du dich daran|hast du dir gemerkt",
+    nouns=_NOUNS,
+    frames=frozenset(
+        "was wie welche welchen welches welcher wer wo ist sind lautet lauten hast hattest du dir"
+        " von über gespeichert notiert gemerkt weißt kennst kennen noch an dich erinnerst heißt steht"
+        " da bei der die das den eigene eigenen eigentlich genau nenn nenne sag mir meins".split()
+    ),
 )
