@@ -6,7 +6,8 @@ DIR has a file for each language, as ``tests/unit/tongues`` has: sentences with 
 remembered of them, sentences of which nothing is, questions with a key that they ask for, and
 questions that ask for none. Those in ``benchmarks/tongues`` were written by who had not seen the
 rules. Every other row of them, the *tuned* half, was looked at afterwards, and rules were changed
-for what is general in it; the others, *fresh*, were not. Those of the tests were written with the rules.
+for what is general in it; the others, *fresh*, were not looked at. Those of the tests were written
+with the rules.
 """
 
 from __future__ import annotations

@@ -94,8 +94,8 @@ GERMAN = Asking(
     "|erinnerst du dich daran|hast du dir gemerkt",
     nouns=_NOUNS,
     frames=frozenset(
-        "was wie welche welchen welches welcher wer wo ist sind lautet lauten hast hattest du dir"
-        " von über gespeichert notiert gemerkt weißt kennst kennen noch an dich erinnerst heißt steht"
+        "was wie welche welchen welches welcher wer wo ist sind lautet lauten hast hattest du"
+        " dir von über gespeichert notiert gemerkt weißt kennst kennen noch an dich erinnerst heißt steht"
         " da bei der die das den eigene eigenen eigentlich genau nenn nenne sag mir meins".split()
     ),
 )
