@@ -23,8 +23,9 @@ single write      One `remember` of a new text: policy, gates, ranking entry, au
                   psycopg's own, BEGIN, one INSERT, COMMIT, of as many random bytes as the write's
                   rows hold (values only, no headers or indexes) into one table with one index.
                   `rows` is the same bytes as they lie: a transaction of psycopg's own that
-                  leaves the rows of a write, one plain INSERT each and an UPDATE of the owner's, in tables of the
-                  same columns without keys, indexes, policies or checks; all in one pipeline.
+                  leaves the rows of a write, one plain INSERT each and an UPDATE of the owner's,
+                  in tables of the same columns without keys, indexes, policies or checks; all in
+                  one pipeline.
 
 Beside the blocking face stands psycopg's blocking connection, beside the async face its async one.
 """

@@ -12,7 +12,6 @@ from memstrata.capture import tongues
 from memstrata.capture.clauses import MEMORY_CONTROL
 from memstrata.capture.rules import examine
 from memstrata.capture.tongues.loading import load, told_by
-from memstrata.capture.tongues.values import spelled
 from memstrata.domain.decision import Candidate
 from memstrata.domain.scope import Scope
 from memstrata.domain.turn import Role, Turn
@@ -73,7 +72,7 @@ def test_a_question_about_something_else_asks_for_none(name: str, text: str) -> 
 def test_every_phrase_of_a_language_can_be_looked_for(name: str) -> None:
     tongue = load(name)
     for pattern in (pattern for phrases in (tongue.says, tongue.asks) for _, pattern in phrases):
-        patterns.compile(spelled(pattern), ignore_case=True)
+        patterns.compile(pattern, ignore_case=True)
     assert tongue.statements.rules
     assert tongue.instructions.rules
 

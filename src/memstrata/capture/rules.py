@@ -21,7 +21,6 @@ from memstrata.capture.sentences import plain_text
 from memstrata.capture.statements import statement
 from memstrata.capture.support import gaps
 from memstrata.capture.tongues.tongue import Tongue
-from memstrata.capture.tongues.values import spelled
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.memory import Kind
 from memstrata.domain.scope import Scope
@@ -218,7 +217,7 @@ def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Find
 def _repaired_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Findings:
     if last is None or last.key is None or clause.repair is Repair.NONE:
         return ()
-    match = patterns.compile(spelled(tongue.cues.it_is), ignore_case=True).fullmatch(clause.text)
+    match = patterns.compile(tongue.cues.it_is, ignore_case=True).fullmatch(clause.text)
     shape = tongue.words.shape(last.key) if match else None
     value = shape(match.group("v") or "") if match and shape else None
     if value is None or len(value) < len(clause.text) / 3:

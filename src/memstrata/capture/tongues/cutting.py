@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from memstrata.capture.clause import Clause, Repair
 from memstrata.capture.sentences import at_start, find, is_question, length_of, trimmed
 from memstrata.capture.tongues.tongue import Tongue
-from memstrata.capture.tongues.values import spelled
 from memstrata.language import patterns
 
 MAX_CLAUSES_OF_SENTENCE = 12
@@ -154,7 +153,7 @@ def _enter(text: str, tongue: Tongue, flow: _Flow) -> None:
 def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:
     """Return the pieces of a sentence, which may be clauses."""
     cuts: list[tuple[int, int]] = []
-    for match in patterns.compile(spelled(tongue.cues.joint), ignore_case=True).finditer(sentence):
+    for match in patterns.compile(tongue.cues.joint, ignore_case=True).finditer(sentence):
         start, end = match.span()
         if start and _is_head(sentence[end : end + 120], tongue):
             cuts.append((start, end))
@@ -179,7 +178,7 @@ def _peel(text: str, tongue: Tongue, *, only: tuple[str, ...] = ()) -> _Lead:
     lead = _Lead()
     for _ in range(MAX_LEAD_INS):
         rest = text[lead.length :]
-        found = ((name, length_of(spelled(cue), rest)) for name, cue in tongue.cues.lead_ins)
+        found = ((name, length_of(cue, rest)) for name, cue in tongue.cues.lead_ins)
         name, length = next(
             ((name, n) for name, n in found if n and (not only or name in only)), ("", 0)
         )
@@ -208,8 +207,8 @@ def _note(lead: _Lead, name: str) -> None:
 
 
 def _starts(pattern: str, text: str) -> bool:
-    return at_start(spelled(pattern), text) is not None
+    return at_start(pattern, text) is not None
 
 
 def _has(pattern: str, text: str) -> bool:
-    return find(spelled(pattern), text) is not None
+    return find(pattern, text) is not None

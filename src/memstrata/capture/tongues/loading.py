@@ -93,7 +93,14 @@ def _joined(pattern: str, parts: Mapping[str, str]) -> str:
         whole = whole.replace(f"{{{{{name}}}}}", part)
     if "{{" in whole:
         raise ValueError(f"no part of that name: {whole}")
-    return whole
+    return _spelled(whole)
+
+
+def _spelled(pattern: str) -> str:
+    """Return a pattern with the beginnings and ends of words as the engine knows them."""
+    return pattern.replace(r"\<", r"(?:^|[^\p{L}\p{N}\p{M}])").replace(
+        r"\>", r"(?:[^\p{L}\p{N}\p{M}]|$)"
+    )
 
 
 def _turned(table: Mapping[str, list[str]]) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from memstrata.capture import lexicon
 from memstrata.capture.clause import Clause
 from memstrata.capture.findings import Build, Finding, Findings, Rule, Table, keyed
-from memstrata.capture.tongues.values import Words, spelled
+from memstrata.capture.tongues.values import Words
 from memstrata.domain.memory import Importance, Kind
 from memstrata.language import patterns
 
@@ -39,7 +39,7 @@ def table(
     """
     return Table(
         tuple(
-            Rule(meaning, spelled(pattern), _build(meaning, words, statements))
+            Rule(meaning, pattern, _build(meaning, words, statements))
             for meaning, pattern in phrases
         )
     )

@@ -75,14 +75,14 @@ class Words:
 
     def cut(self, text: str) -> str:
         """Return a text up to where the sentence goes on to something else."""
-        match = patterns.compile(spelled(self.ends), ignore_case=True).search(text)
+        match = patterns.compile(self.ends, ignore_case=True).search(text)
         head = text[: match.span()[0]] if match else text
         return head.strip(" \"'.,;:!?*_。，！？、")
 
     def affirmed(self, text: str) -> tuple[str, bool]:
         """Return what is put in the place of something else, and whether that is so."""
         for pattern in self.contrasts:
-            match = patterns.compile(spelled(pattern), ignore_case=True).fullmatch(text)
+            match = patterns.compile(pattern, ignore_case=True).fullmatch(text)
             if match:
                 return match.group("v") or "", True
         return text, False
@@ -164,7 +164,7 @@ class Words:
 
     def is_occasional(self, text: str) -> bool:
         """Whether what is said of a habit or taste is of one occasion, or over."""
-        pattern = patterns.compile(spelled(self.occasional), ignore_case=True)
+        pattern = patterns.compile(self.occasional, ignore_case=True)
         return pattern.search(text) is not None
 
     def of(self, table: Mapping[str, str]) -> Callable[[str], str | None]:
@@ -208,7 +208,7 @@ class Words:
 
 
 def _starts(pattern: str, text: str) -> bool:
-    return patterns.compile(spelled(pattern), ignore_case=True).match(text) is not None
+    return patterns.compile(pattern, ignore_case=True).match(text) is not None
 
 
 def age(text: str) -> str | None:
@@ -216,10 +216,3 @@ def age(text: str) -> str | None:
     match = patterns.compile(r"\D{0,3}(\d{1,3})(?:\D|$)").match(text.strip())
     years = int(match.group(1) or 0) if match else 0
     return str(years) if 5 <= years <= 120 else None
-
-
-def spelled(pattern: str) -> str:
-    """Return a pattern with the beginnings and ends of words as the engine knows them."""
-    return pattern.replace(r"\<", r"(?:^|[^\p{L}\p{N}\p{M}])").replace(
-        r"\>", r"(?:[^\p{L}\p{N}\p{M}]|$)"
-    )

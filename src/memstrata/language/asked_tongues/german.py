@@ -95,7 +95,8 @@ GERMAN = Asking(
     nouns=_NOUNS,
     frames=frozenset(
         "was wie welche welchen welches welcher wer wo ist sind lautet lauten hast hattest du"
-        " dir von über gespeichert notiert gemerkt weißt kennst kennen noch an dich erinnerst heißt steht"
-        " da bei der die das den eigene eigenen eigentlich genau nenn nenne sag mir meins".split()
+        " dir von über gespeichert notiert gemerkt weißt kennst kennen noch an dich erinnerst"
+        " heißt steht da bei der die das den eigene eigenen eigentlich genau nenn nenne sag mir"
+        " meins".split()
     ),
 )
