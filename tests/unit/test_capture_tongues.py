@@ -7,10 +7,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from capture_utterances import CONTROLLED, PASSING, RETRACTIONS, SHOULD, SHOULD_NOT
 
 from memstrata.capture import tongues
 from memstrata.capture.clauses import MEMORY_CONTROL
 from memstrata.capture.rules import examine
+from memstrata.capture.sentences import plain_text, sentences
 from memstrata.capture.tongues.loading import load, told_by
 from memstrata.domain.decision import Candidate
 from memstrata.domain.scope import Scope
@@ -93,3 +95,48 @@ def test_who_speaks_two_languages_is_read_in_both() -> None:
 def test_who_asks_in_german_not_to_be_remembered_is_not() -> None:
     turn = Turn(role=Role.USER, text="Merk dir das nicht. I live in Oslo.")
     assert examine(turn, ANA).diagnostics == (MEMORY_CONTROL,)
+
+
+SAID_IN_ENGLISH = [
+    *(says.text for says in SHOULD),
+    *SHOULD_NOT,
+    *CONTROLLED,
+    *PASSING,
+    *(text for text, *_ in RETRACTIONS),
+]
+
+
+@pytest.mark.parametrize("text", SAID_IN_ENGLISH)
+def test_what_is_said_in_english_is_read_as_english(text: str) -> None:
+    plain = plain_text(text)
+    spoken = [tongues.of(plain[start:end]) for start, end in sentences(plain, [])]
+    assert spoken == [None] * len(spoken)
+
+
+def test_a_rule_of_some_occasions_keeps_its_condition_and_sets_no_key() -> None:
+    text = "Als ik in het Frans schrijf, antwoord dan in het Frans."
+    (rule,) = examine(Turn(role=Role.USER, text=text), ANA).candidates
+    assert (rule.key, rule.category, rule.content) == (None, "constraint", text.rstrip("."))
+
+
+def test_what_follows_a_name_and_a_colon_is_the_line_of_its_bearer() -> None:
+    said = {
+        text: examine(Turn(role=Role.USER, text=text), ANA).candidates
+        for text in ("Tom: ik woon in Rome.", "Over mij: ik woon in Rome.", "Аня: я живу в Риме.")
+    }
+    assert [bool(found) for found in said.values()] == [False, True, False]
+
+
+def test_a_value_in_another_case_is_kept_as_it_was_said() -> None:
+    text = "Я живу в Москве. Нет, в Казани. Зови меня Сашей."
+    found = examine(Turn(role=Role.USER, text=text), ANA).candidates
+    assert [(one.key, one.content) for one in found] == [
+        ("location", "Я живу в Москве"),
+        ("location", "в Казани"),
+        ("nickname", "Зови меня Сашей"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["Я живу в Києві.", "Ја живим у Београду.", "I live in Москва"])
+def test_what_has_letters_that_russian_has_not_is_not_read_as_russian(text: str) -> None:
+    assert tongues.of(text) is None

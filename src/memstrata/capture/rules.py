@@ -211,7 +211,13 @@ def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Find
         found = tongue.statement(clause) or _repaired_in(tongue, clause, last)
     if not found and clause.remember and clause.asserted and len(clause.text) >= tongue.least_note:
         found = (Finding(category="fact"),)
+    if clause.condition:
+        # "When I write in French, answer in French" is a rule, and no wish for French.
+        found = tuple(_RULE if one.key else one for one in found)
     return found
+
+
+_RULE = Finding(category="constraint", kind=Kind.PROCEDURAL)
 
 
 def _repaired_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Findings:
@@ -222,7 +228,8 @@ def _repaired_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Find
     value = shape(match.group("v") or "") if match and shape else None
     if value is None or len(value) < len(clause.text) / 3:
         return ()
-    return (Finding(category=last.category, key=last.key, value=value, corrects=True),)
+    said = None if tongue.words.keeps_said(last.key, value) else value
+    return (Finding(category=last.category, key=last.key, value=said, corrects=True),)
 
 
 def _is_continued(clause: Clause, turn: Turn) -> bool:

@@ -47,6 +47,8 @@ class _Flow:
     remember: bool = False
     condition: bool = False
     own: bool = True
+    told: bool = False
+    before: str = ""
     limit: int | None = None
 
 
@@ -82,27 +84,47 @@ def clauses_of(sentence: str, offset: int, tongue: Tongue, repair: Repair) -> li
         asserted=not _has(cues.unreal, sentence),
     )
     pieces = _pieces(sentence, tongue)
+    ends = [0, *(stop for _, stop in pieces)]
     made = (
-        _clause(sentence, start, stop, offset, tongue, flow, last=place == len(pieces) - 1)
+        _clause(
+            sentence[start:stop],
+            sentence[ends[place] : start],
+            start,
+            offset,
+            tongue,
+            flow,
+            last=place == len(pieces) - 1,
+        )
         for place, (start, stop) in enumerate(pieces)
     )
     return [clause for clause in made if clause.text]
 
 
 def _clause(
-    sentence: str,
+    piece: str,
+    joint: str,
     start: int,
-    stop: int,
     offset: int,
     tongue: Tongue,
     flow: _Flow,
     *,
     last: bool,
 ) -> Clause:
+    """Read a piece of a sentence.
+
+    Args:
+        piece: The piece.
+        joint: What stands between the piece before it and this one.
+        start: Where it begins in the sentence.
+        offset: Where the sentence begins in the turn.
+        tongue: The language it is in.
+        flow: What the earlier clauses mean for this one.
+        last: Whether it is the last one.
+    """
     cues = tongue.cues
-    lead = _peel(sentence[start:stop], tongue)
+    lead = _peel(piece, tongue)
     body = start + lead.length
-    text = trimmed(sentence[body:stop])
+    text = trimmed(piece[lead.length :])
     flow.durable = flow.durable or lead.durable
     flow.passing = flow.passing or lead.passing
     flow.remember = flow.remember or lead.remember
@@ -112,16 +134,29 @@ def _clause(
         flow.repair = lead.repair
     if not text:
         return Clause("", body + offset, body + offset, body + offset)
+    if joint.lstrip().startswith(":") and _is_name(flow.before, tongue):
+        # "Tom: I live in Rome" is Tom's line.
+        flow.asserted = False
+    flow.before = text
     _enter(text, tongue, flow)
-    asked = flow.question and last
+    if flow.condition and flow.limit is None:
+        flow.limit = body
+    # "Can you remember that I am vegan?" is no question about it.
+    noted = lead.request and lead.remember
+    asked = flow.question and last and not noted
     own = flow.own or not cues.own
+    shared = flow.told and not lead.length and _starts(cues.shared, joint)
+    flow.told = shared or (bool(cues.own) and _starts(cues.own, text))
     clause = Clause(
         text,
         body + offset,
         body + len(text) + offset,
         (body if flow.limit is None else flow.limit) + offset,
-        statement=flow.statements and flow.asserted and own and not (asked or lead.request),
-        instruction=flow.asserted and (lead.request or not asked),
+        statement=flow.statements
+        and flow.asserted
+        and own
+        and not (asked or (lead.request and not noted)),
+        instruction=flow.asserted and (lead.request or not asked) and not shared,
         asserted=flow.asserted,
         durable=flow.durable,
         passing=flow.passing and not flow.durable,
@@ -133,6 +168,11 @@ def _clause(
     )
     flow.repair = Repair.NONE
     return clause
+
+
+def _is_name(text: str, tongue: Tongue) -> bool:
+    words = text.lower().split()
+    return 0 < len(words) <= 3 and words[0] in tongue.words.given_names
 
 
 def _enter(text: str, tongue: Tongue, flow: _Flow) -> None:
@@ -155,7 +195,8 @@ def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:
     cuts: list[tuple[int, int]] = []
     for match in patterns.compile(tongue.cues.joint, ignore_case=True).finditer(sentence):
         start, end = match.span()
-        if start and _is_head(sentence[end : end + 120], tongue):
+        # Without the sentence's end, as clauses are read.
+        if start and _is_head(trimmed(sentence[end : end + 120]), tongue):
             cuts.append((start, end))
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break

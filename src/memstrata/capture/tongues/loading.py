@@ -19,7 +19,9 @@ from memstrata.capture.tongues.tongue import Cues, Tongue
 from memstrata.capture.tongues.values import Words
 from memstrata.language import patterns
 
-_LISTS = frozenset("no_names no_places articles fillers companions occupations".split())
+_LISTS = frozenset(
+    "no_names no_places articles fillers companions occupations given_names towns".split()
+)
 _TABLES = frozenset(
     "languages diets manners units channels relations favourites attributes".split()
 )

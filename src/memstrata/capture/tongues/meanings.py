@@ -63,11 +63,6 @@ def _of_key(key: str) -> Meaning:
     return means
 
 
-_DECLINED = frozenset(
-    {lexicon.HOME_LOCATION, lexicon.ORIGIN_PLACE, lexicon.OCCUPATION, lexicon.EMPLOYER}
-)
-
-
 def _keyed(words: Words, key: str, match: patterns.Match) -> Findings:
     said = _said(match, "v")
     value, corrects = words.affirmed(said)
@@ -78,8 +73,8 @@ def _keyed(words: Words, key: str, match: patterns.Match) -> Findings:
         text = match.group() or ""
         start = text.find(value, max(text.find(said), 0))
         found = tuple(replace(each, span=(start, start + len(value))) for each in found)
-    if words.declined and key in _DECLINED:
-        return tuple(replace(each, value=None) for each in found)
+    if words.keeps_said(key, value):
+        return tuple(replace(each, value=None, span=None) for each in found)
     return found
 
 
@@ -101,8 +96,19 @@ def _no_diet(words: Words, _: Clause, match: patterns.Match) -> Findings:
 
 
 def _relation(words: Words, _: Clause, match: patterns.Match) -> Findings:
+    return _related(words, match, words.name(_said(match, "v")))
+
+
+def _relation_given(words: Words, _: Clause, match: patterns.Match) -> Findings:
+    return _related(words, match, words.given_name(_said(match, "v")))
+
+
+def _given_name(words: Words, _: Clause, match: patterns.Match) -> Findings:
+    return keyed(lexicon.USER_NAME, words.given_name(_said(match, "v")))
+
+
+def _related(words: Words, match: patterns.Match, name: str | None) -> Findings:
     who = " ".join(_said(match, "r").lower().split())
-    name = words.name(_said(match, "v"))
     if name is None:
         return ()
     if key := words.relations.get(who):
@@ -225,6 +231,7 @@ def _forget_that(
 MEANINGS: Mapping[str, Meaning] = MappingProxyType(
     {
         "name": _of_key(lexicon.USER_NAME),
+        "given_name": _given_name,
         "nickname": _of_key(lexicon.PREFERRED_NAME),
         "home": _of_key(lexicon.HOME_LOCATION),
         "origin": _of_key(lexicon.ORIGIN_PLACE),
@@ -240,6 +247,7 @@ MEANINGS: Mapping[str, Meaning] = MappingProxyType(
         "mother_tongue": _of_key("native_language"),
         "attribute": _attribute,
         "relation": _relation,
+        "relation_given": _relation_given,
         "favourite": _favourite,
         "taste": _free("preference"),
         "refusal": _free("preference"),

@@ -31,6 +31,8 @@ class Cues:
             ``durable`` ("from now on"), ``passing`` ("for now"), ``request`` ("could you"),
             ``filler`` (greetings, "by the way", "and"). Each takes the white space behind it along.
         joint: Where one clause may end and the next begin; it does if that begins like one.
+        shared: A joint over which a verb has the subject of the clause before, where the speaker's
+            verbs look like those of a command: "ik woon in Gent en gebruik altijd …".
         others: How a clause begins that is not about the speaker: "he", "my sister", "you".
         own: How a clause begins that says itself that it is about the speaker. Empty where verbs
             say so, and no subject is needed.
@@ -54,6 +56,7 @@ class Cues:
     reports: str
     control: str
     own: str = ""
+    shared: str = NEVER
     limits: str = NEVER
     unreal: str = NEVER
     durable: str = NEVER

@@ -15,6 +15,16 @@ MOST_JOB_WORDS = 5
 LEAST_JOB = 5
 """Letters of a job that a longer word may end in; chosen: "Koch" ends "Enoch" too."""
 
+_DECLINED = frozenset(
+    {
+        lexicon.PREFERRED_NAME,
+        lexicon.HOME_LOCATION,
+        lexicon.ORIGIN_PLACE,
+        lexicon.OCCUPATION,
+        lexicon.EMPLOYER,
+    }
+)
+
 
 @dataclass(frozen=True)
 class Words:
@@ -24,9 +34,12 @@ class Words:
         ends: Where a value ends because the sentence goes on to something else.
         vague: How an object begins that means something only here: "it", "this", "the second".
         contrasts: How one value is put in another's place ("not A but B"); group ``v`` affirms.
+        given_names: Names of people that are believed in small letters, and where what is said
+            may be something else than a name.
+        towns: Places that are, ``_`` for a space.
         cased: Whether names have capitals; without, names and places are runs of letters.
-        declined: Whether names of places and jobs change their form in a sentence: what was said
-            is kept then, as "Москве" alone is the name of nothing.
+        declined: Whether names of places, jobs and people called change their form in a sentence:
+            what was said is kept then, as "Москве" alone is the name of nothing.
         no_names: Capitalised words that are no names of people.
         no_places: What one lives "in" that is no place.
         articles: What may stand before a job.
@@ -70,6 +83,8 @@ class Words:
     contrasts: tuple[str, ...] = ()
     definite: str = ""
     generic: str = ""
+    given_names: frozenset[str] = frozenset()
+    towns: frozenset[str] = frozenset()
     cased: bool = True
     declined: bool = False
 
@@ -91,23 +106,35 @@ class Words:
         """Return a person's name."""
         if not self.cased:
             return self._run(self.cut(text), self.no_names, most=6)
-        found = values.name(text)
+        found = values.name(text) or self._typed(text, self.given_names)
         words = found.split() if found else []
         while words and words[-1].lower() in self.no_names:
             words.pop()
         return " ".join(words) if words and words[0].lower() not in self.no_names else None
 
+    def given_name(self, text: str) -> str | None:
+        """Return a person's name that begins with a well-known one: "I am Tom" may be no name."""
+        name = self.name(text)
+        return name if name and name.split()[0].lower() in self.given_names else None
+
     def place(self, text: str) -> str | None:
         """Return a place."""
         if not self.cased:
             return self._run(self.cut(text), self.no_places, most=12)
-        found = values.place(text)
+        found = values.place(text) or self._typed(text, self.towns)
         words = found.split() if found else []
         while words and words[-1].lower().strip(",") in self.no_places | self.no_names:
             words.pop()
         if not words or words[0].lower().strip(",") in self.no_places:
             return None
         return " ".join(words).rstrip(",")
+
+    def _typed(self, text: str, known: frozenset[str]) -> str | None:
+        """Return what is known well enough to be believed of who types without capitals."""
+        for said in (text.strip(" .,!"), self.cut(text)):
+            if said.lower().replace(" ", "_") in known:
+                return said
+        return None
 
     def _run(self, said: str, refused: frozenset[str], *, most: int) -> str | None:
         whole = patterns.compile(r"[\p{L}\p{M}·・ー-]+(?: [\p{L}\p{M}-]+){0,2}").fullmatch(said)
@@ -182,6 +209,10 @@ class Words:
             if (known := table.get(" ".join(words[:count]))) is not None:
                 return known
         return None
+
+    def keeps_said(self, key: str, value: str) -> bool:
+        """Whether a fact is kept as it was said, as its value may stand in another case."""
+        return self.declined and key in _DECLINED and value.lower() not in self.given_names
 
     def shape(self, key: str) -> Callable[[str], str | None] | None:
         """Return what reads a value of a key, or None for a key that no value is read of."""

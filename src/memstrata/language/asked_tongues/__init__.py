@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memstrata.language.asked_tongues.asking import Asking
+from memstrata.language.asked_tongues.dutch import DUTCH
 from memstrata.language.asked_tongues.german import GERMAN
+from memstrata.language.asked_tongues.russian import RUSSIAN
 
 MOST_WORDS = 14
 """Of a question with what it is wrapped in; chosen."""
 
-ASKINGS: tuple[Asking, ...] = (GERMAN,)
+ASKINGS: tuple[Asking, ...] = (DUTCH, GERMAN, RUSSIAN)
 
 MAY_ASK_ELSEWHERE = frozenset[str]().union(*(asking.who for asking in ASKINGS))
 """A question with none of these words asks for no key in these languages."""
