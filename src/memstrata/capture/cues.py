@@ -26,6 +26,9 @@ ABBREVIATIONS = frozenset(
         "ltd",
         "jr",
         "sr",
+        "ул",
+        "пер",
+        "просп",
     }
 )
 # Months of languages in which a day is written with a point before them.
@@ -235,7 +238,8 @@ CONTROL = (
 _WORK_ON = (
     r"(?:übersetz|korrigier|verbesser|fasse? .{0,40}zusammen|formulier|überprüf|lektorier|traduc"
     r"|tradu[iz]|corrig|corríg|corr[ei]gg|resum|résum|riassum|reformul|riformul|riscriv|reescrib|reescrev|réécri"
-    r"|revis|vertaal|verbeter|corrigeer|herschrijf|vat .{0,40}samen|перевед|исправ|перепиш|проверь"
+    r"|revis|vertaal|verbeter|corrigeer|herschrijf|herformuleer|redigeer|vat .{0,40}samen|перевед"
+    r"|исправ|перепиш|проверь|улучши|отредактир|перефразир|сократи"
     r"|翻译|翻譯|修改|润色|改写|总结|校对|翻訳|校正|要約|添削)"
 )
 MATERIAL = (

@@ -70,12 +70,38 @@ _QUESTIONS = {
     "|hoe heet mijn leidinggevende|wie is mijn leidinggevende",
 }
 
+_NOUNS = {
+    HOME: "woonplaats|adres|woonadres|thuisadres",
+    ORIGIN: "geboorteplaats|geboortestad|afkomst|herkomst",
+    NAME: "naam|voornaam|volledige naam",
+    CALLED: "bijnaam|roepnaam",
+    JOB: "beroep|baan|functie",
+    EMPLOYER: "werkgever",
+    AGE: "leeftijd",
+    BIRTHDAY: "verjaardag|geboortedatum",
+    DIET: "dieet|eetpatroon",
+    WIFE: "naam vrouw|naam echtgenote|vrouw heet",
+    HUSBAND: "naam man|naam echtgenoot|man heet",
+    COLOR: "lievelingskleur|favoriete kleur",
+    FOOD: "lievelingseten|lievelingsgerecht|favoriete eten|favoriete gerecht",
+    EMAIL: "e mailadres|emailadres|mailadres|e mail|email",
+    PHONE: "telefoonnummer|mobiele nummer|gsm nummer|nummer|06 nummer",
+    ZONE: "tijdzone",
+    MANAGER: "baas|manager|leidinggevende",
+}
+
 DUTCH = Asking(
     questions=_QUESTIONS,
     who=frozenset("ik mij me mijn mn".split()),
     empty=frozenset(
         "ook alweer eigenlijk nu momenteel tegenwoordig nog eens even toch dan precies trouwens"
         " alsjeblieft aub hoi hallo hey en maar ook".split()
+    ),
+    nouns=_NOUNS,
+    frames=frozenset(
+        "wat welke hoe wie is zijn luidt had heb hebt je jij u van over opgeslagen genoteerd"
+        " onthouden staat bij er het de heet weet ken kent noem geef zeg nog bekend eigen"
+        " precies zei gaf".split()
     ),
     openings="weet je|weet u|weet jij|weet je nog|weet je toevallig|kun je me vertellen"
     "|kan je me vertellen|kunt u me vertellen|kun je me zeggen|kun je mij vertellen|vertel me"
