@@ -113,8 +113,15 @@ def test_what_is_said_in_english_is_read_as_english(text: str) -> None:
     assert spoken == [None] * len(spoken)
 
 
-def test_a_rule_of_some_occasions_keeps_its_condition_and_sets_no_key() -> None:
-    text = "Als ik in het Frans schrijf, antwoord dan in het Frans."
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Als ik in het Frans schrijf, antwoord dan in het Frans.",
+        "Antwoord in het Frans, als ik in het Frans schrijf.",
+        "Отвечай на английском, если я пишу на английском.",
+    ],
+)
+def test_a_rule_of_some_occasions_keeps_its_condition_and_sets_no_key(text: str) -> None:
     (rule,) = examine(Turn(role=Role.USER, text=text), ANA).candidates
     assert (rule.key, rule.category, rule.content) == (None, "constraint", text.rstrip("."))
 
@@ -128,7 +135,7 @@ def test_what_follows_a_name_and_a_colon_is_the_line_of_its_bearer() -> None:
 
 
 def test_a_value_in_another_case_is_kept_as_it_was_said() -> None:
-    text = "Я живу в Москве. Нет, в Казани. Зови меня Сашей."
+    text = "Я живу в Москве, ищу врача. Нет, в Казани. Зови меня Сашей."
     found = examine(Turn(role=Role.USER, text=text), ANA).candidates
     assert [(one.key, one.content) for one in found] == [
         ("location", "Я живу в Москве"),

@@ -84,47 +84,25 @@ def clauses_of(sentence: str, offset: int, tongue: Tongue, repair: Repair) -> li
         asserted=not _has(cues.unreal, sentence),
     )
     pieces = _pieces(sentence, tongue)
-    ends = [0, *(stop for _, stop in pieces)]
-    made = (
-        _clause(
-            sentence[start:stop],
-            sentence[ends[place] : start],
-            start,
-            offset,
-            tongue,
-            flow,
-            last=place == len(pieces) - 1,
-        )
-        for place, (start, stop) in enumerate(pieces)
-    )
+    made = (_clause(sentence, place, pieces, offset, tongue, flow) for place in range(len(pieces)))
     return [clause for clause in made if clause.text]
 
 
 def _clause(
-    piece: str,
-    joint: str,
-    start: int,
+    sentence: str,
+    place: int,
+    pieces: list[tuple[int, int]],
     offset: int,
     tongue: Tongue,
     flow: _Flow,
-    *,
-    last: bool,
 ) -> Clause:
-    """Read a piece of a sentence.
-
-    Args:
-        piece: The piece.
-        joint: What stands between the piece before it and this one.
-        start: Where it begins in the sentence.
-        offset: Where the sentence begins in the turn.
-        tongue: The language it is in.
-        flow: What the earlier clauses mean for this one.
-        last: Whether it is the last one.
-    """
     cues = tongue.cues
-    lead = _peel(piece, tongue)
+    start, stop = pieces[place]
+    joint = sentence[pieces[place - 1][1] : start] if place else ""
+    rest = sentence[pieces[place + 1][0] :] if place + 1 < len(pieces) else ""
+    lead = _peel(sentence[start:stop], tongue)
     body = start + lead.length
-    text = trimmed(piece[lead.length :])
+    text = trimmed(sentence[body:stop])
     flow.durable = flow.durable or lead.durable
     flow.passing = flow.passing or lead.passing
     flow.remember = flow.remember or lead.remember
@@ -143,14 +121,17 @@ def _clause(
         flow.limit = body
     # "Can you remember that I am vegan?" is no question about it.
     noted = lead.request and lead.remember
-    asked = flow.question and last and not noted
+    asked = flow.question and not rest and not noted
     own = flow.own or not cues.own
     shared = flow.told and not lead.length and _starts(cues.shared, joint)
     flow.told = shared or (bool(cues.own) and _starts(cues.own, text))
+    # "Answer in French, if I write in French": with what limits it.
+    limited = bool(rest) and (_starts(cues.limits, rest) or _starts(cues.supposes, rest))
+    limited = limited and tongue.instructions.begins(text)
     clause = Clause(
         text,
         body + offset,
-        body + len(text) + offset,
+        (len(trimmed(sentence)) if limited else body + len(text)) + offset,
         (body if flow.limit is None else flow.limit) + offset,
         statement=flow.statements
         and flow.asserted
@@ -162,7 +143,7 @@ def _clause(
         passing=flow.passing and not flow.durable,
         # What follows the noted statement is noted too if it is about the speaker.
         remember=flow.remember and not asked and (lead.remember or own),
-        condition=flow.condition,
+        condition=flow.condition or limited,
         repair=flow.repair,
         tongue=tongue,
     )

@@ -73,9 +73,9 @@ def _keyed(words: Words, key: str, match: patterns.Match) -> Findings:
         text = match.group() or ""
         start = text.find(value, max(text.find(said), 0))
         found = tuple(replace(each, span=(start, start + len(value))) for each in found)
-    if words.keeps_said(key, value):
-        return tuple(replace(each, value=None, span=None) for each in found)
-    return found
+    return tuple(
+        _as_said(match, each) if words.keeps_said(key, each.value or "") else each for each in found
+    )
 
 
 def _attribute(words: Words, _: Clause, match: patterns.Match) -> Findings:
@@ -83,12 +83,20 @@ def _attribute(words: Words, _: Clause, match: patterns.Match) -> Findings:
     return _keyed(words, key, match) if key else ()
 
 
+def _as_said(match: patterns.Match, found: Finding) -> Finding:
+    """Return a finding that is kept as it was said, without what follows a comma behind it."""
+    text, value = match.group() or "", found.value or ""
+    end = text.find(",", text.find(value) + len(value))
+    whole = found.corrects or end < 0
+    return replace(found, value=None, span=None if whole else (0, end))
+
+
 def _job_at(words: Words, _: Clause, match: patterns.Match) -> Findings:
     job, employer = words.job(_said(match, "v")), words.employer(_said(match, "e"))
     if job is None:
         return ()
     found = keyed(lexicon.OCCUPATION, job) + keyed(lexicon.EMPLOYER, employer)
-    return tuple(replace(each, value=None) for each in found) if words.declined else found
+    return tuple(_as_said(match, each) for each in found) if words.declined else found
 
 
 def _no_diet(words: Words, _: Clause, match: patterns.Match) -> Findings:
