@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from capture_utterances import CONTROLLED, PASSING, RETRACTIONS, SHOULD, SHOULD_NOT
 
 from memstrata.capture import tongues
 from memstrata.capture.clauses import MEMORY_CONTROL
@@ -16,6 +17,7 @@ from memstrata.domain.decision import Candidate
 from memstrata.domain.scope import Scope
 from memstrata.domain.turn import Role, Turn
 from memstrata.language import patterns
+from memstrata.language.polarity import parts
 from memstrata.language.questions import read_question
 
 ANA = Scope("acme", "ana")
@@ -27,6 +29,12 @@ GIVEN = [(name, *row) for name, told in SAID.items() for row in told["given"]]
 NOTHING = [(name, text) for name, told in SAID.items() for text in told["nothing"]]
 ASKED = [(name, *row) for name, told in SAID.items() for row in told["asked"]]
 NOT_ASKED = [(name, text) for name, told in SAID.items() for text in told["not_asked"]]
+
+ENGLISH = [
+    *(says.text for says in SHOULD), *SHOULD_NOT, *CONTROLLED, *(said for said, *_ in RETRACTIONS),
+    *PASSING, "Avoid em dashes", "Don't use em dashes", "Based in LA", "Soy is in everything",
+    "No soy milk please", "Tom uses vim", "Moved to El Paso", "Call me Ella", "Never use emojis",
+]  # fmt: skip
 
 
 def told(one: Candidate, text: str) -> str:
@@ -77,6 +85,11 @@ def test_every_phrase_of_a_language_can_be_looked_for(name: str) -> None:
     assert tongue.instructions.rules
 
 
+@pytest.mark.parametrize("text", ENGLISH)
+def test_what_is_said_in_english_is_told_to_be_in_no_other_language(text: str) -> None:
+    assert tongues.of(text) is None
+
+
 def test_english_with_a_foreign_word_is_english() -> None:
     text = "I live in Oslo and I love the song Ich will"
     assert tongues.of(text) is None
@@ -93,3 +106,20 @@ def test_who_speaks_two_languages_is_read_in_both() -> None:
 def test_who_asks_in_german_not_to_be_remembered_is_not() -> None:
     turn = Turn(role=Role.USER, text="Merk dir das nicht. I live in Oslo.")
     assert examine(turn, ANA).diagnostics == (MEMORY_CONTROL,)
+
+
+def test_what_limits_a_statement_stays_with_it() -> None:
+    text = "Cuando viajo, prefiero hoteles pequeños."
+    (found,) = examine(Turn(role=Role.USER, text=text), ANA).candidates
+    assert found.content == text.rstrip(".")
+
+
+def test_no_between_portuguese_words_denies_nothing() -> None:
+    assert not parts("Me mudei para Curitiba no ano passado")[0].is_denied
+    assert parts("No vivo en Curitiba")[0].is_denied
+    assert parts("No emojis")[0].is_denied
+
+
+def test_a_statement_in_the_words_of_a_question_asks_only_with_a_question_mark() -> None:
+    assert "diet" in read_question("¿Soy vegano?").keys.own
+    assert read_question("Soy vegano.").keys.own == ()

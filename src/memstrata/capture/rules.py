@@ -209,7 +209,11 @@ def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Find
         found = tongue.instruction(clause)
     if not found and clause.statement:
         found = tongue.statement(clause) or _repaired_in(tongue, clause, last)
-    if not found and clause.remember and clause.asserted and len(clause.text) >= tongue.least_note:
+    if clause.condition:
+        # "When I ask for code, answer in English" is no wish for English everywhere.
+        found = tuple(one for one in found if one.key is None)
+    readable = clause.asserted and (clause.statement or clause.instruction)
+    if not found and clause.remember and readable and len(clause.text) >= tongue.least_note:
         found = (Finding(category="fact"),)
     return found
 

@@ -8,8 +8,10 @@ that follows it in its sentence along.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memstrata.capture.clause import Clause, Repair
+from memstrata.capture.cues import OWN_LINE
 from memstrata.capture.sentences import at_start, find, is_question, length_of, trimmed
 from memstrata.capture.tongues.tongue import Tongue
 from memstrata.language import patterns
@@ -18,6 +20,7 @@ MAX_CLAUSES_OF_SENTENCE = 12
 MAX_LEAD_INS = 6
 MAX_REPAIR_CHARS = 60
 
+_LINE_OF = r"(?P<who>(?-i:\p{Lu}[\p{L}'.-]*)(?:\s+(?-i:\p{Lu}[\p{L}'.-]*)){0,2})\s*:\s"
 _REPAIRS = {"wrong": Repair.WRONG, "meant": Repair.MEANT, "actually": Repair.ACTUALLY}
 
 
@@ -47,6 +50,7 @@ class _Flow:
     remember: bool = False
     condition: bool = False
     own: bool = True
+    shared: bool = False
     limit: int | None = None
 
 
@@ -79,7 +83,7 @@ def clauses_of(sentence: str, offset: int, tongue: Tongue, repair: Repair) -> li
         durable=_has(cues.durable, sentence),
         passing=_has(cues.passing, sentence),
         repair=repair,
-        asserted=not _has(cues.unreal, sentence),
+        asserted=not (_has(cues.unreal, sentence) or _is_line_of(sentence, tongue)),
     )
     pieces = _pieces(sentence, tongue)
     made = (
@@ -112,7 +116,11 @@ def _clause(
         flow.repair = lead.repair
     if not text:
         return Clause("", body + offset, body + offset, body + offset)
-    _enter(text, tongue, flow)
+    limits = _starts(cues.limits, text)
+    if limits:
+        flow.condition, flow.limit = True, body if flow.limit is None else flow.limit
+    else:
+        _enter(text, tongue, flow)
     asked = flow.question and last
     own = flow.own or not cues.own
     clause = Clause(
@@ -120,8 +128,11 @@ def _clause(
         body + offset,
         body + len(text) + offset,
         (body if flow.limit is None else flow.limit) + offset,
-        statement=flow.statements and flow.asserted and own and not (asked or lead.request),
-        instruction=flow.asserted and (lead.request or not asked),
+        statement=flow.statements
+        and flow.asserted
+        and own
+        and not (asked or lead.request or limits),
+        instruction=flow.asserted and (lead.request or not (asked or flow.shared)) and not limits,
         asserted=flow.asserted,
         durable=flow.durable,
         passing=flow.passing and not flow.durable,
@@ -135,15 +146,23 @@ def _clause(
     return clause
 
 
+def _is_line_of(sentence: str, tongue: Tongue) -> bool:
+    """Whether a sentence is somebody's line: "Carlos: me gusta el té"; not "Recuerda: …"."""
+    match = at_start(_LINE_OF, sentence)
+    if match is None or _peel(sentence, tongue).length:
+        return False
+    return not at_start(OWN_LINE, match.group("who") or "")
+
+
 def _enter(text: str, tongue: Tongue, flow: _Flow) -> None:
     """Note what the beginning of a clause says of it and of what follows."""
     cues = tongue.cues
-    if _starts(cues.limits, text):
-        flow.condition, flow.statements = True, False
-    elif _starts(cues.supposes, text) or _starts(cues.reports, text):
+    if _starts(cues.supposes, text) or _starts(cues.reports, text):
         flow.asserted = False
     elif _starts(cues.asks, text):
         flow.statements = flow.remember = False
+    if _starts(cues.shared, text):
+        flow.shared = True
     if cues.own and _starts(cues.own, text):
         flow.own = True
     elif _starts(cues.others, text):
@@ -153,9 +172,11 @@ def _enter(text: str, tongue: Tongue, flow: _Flow) -> None:
 def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:
     """Return the pieces of a sentence, which may be clauses."""
     cuts: list[tuple[int, int]] = []
-    for match in patterns.compile(tongue.cues.joint, ignore_case=True).finditer(sentence):
-        start, end = match.span()
-        if start and _is_head(sentence[end : end + 120], tongue):
+    joint = patterns.compile(tongue.cues.joint, ignore_case=True)
+    joints = [match.span() for match in joint.finditer(sentence)]
+    for (start, end), (stop, _) in pairwise([*joints, (len(sentence), 0)]):
+        # Within a quotation nothing begins.
+        if start and not sentence.count('"', 0, end) % 2 and _is_head(sentence, end, stop, tongue):
             cuts.append((start, end))
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
@@ -163,13 +184,16 @@ def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:
     return list(zip(starts, [*(start for start, _ in cuts), len(sentence)], strict=True))
 
 
-def _is_head(rest: str, tongue: Tongue) -> bool:
+def _is_head(sentence: str, start: int, stop: int, tongue: Tongue) -> bool:
+    """Whether a clause begins at a place; the next place where one may is ``stop``."""
     cues = tongue.cues
-    heads = (cues.others, cues.supposes, cues.limits, cues.asks, cues.own)
+    rest, piece = sentence[start : start + 120], trimmed(sentence[start:stop])
+    heads = (cues.others, cues.supposes, cues.limits, cues.asks, cues.own, cues.shared)
     return (
         any(head and _starts(head, rest) for head in heads)
-        or tongue.statements.begins(rest)
-        or tongue.instructions.begins(rest)
+        # Of some phrases the end tells.
+        or any(tongue.statements.begins(text) for text in (rest, piece))
+        or any(tongue.instructions.begins(text) for text in (rest, piece))
         or any(_starts(cue, rest) for name, cue in cues.lead_ins if name != "filler")
     )
 

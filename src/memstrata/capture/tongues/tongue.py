@@ -34,6 +34,8 @@ class Cues:
         others: How a clause begins that is not about the speaker: "he", "my sister", "you".
         own: How a clause begins that says itself that it is about the speaker. Empty where verbs
             say so, and no subject is needed.
+        shared: How a clause begins about somebody to whom what follows may belong though it looks
+            like an instruction: "Ana llega tarde y siempre usa mi coche".
         asks: How a question begins.
         supposes: How a clause begins that tells of no fact, with all that comes after it: "if",
             "imagine", "as if".
@@ -54,6 +56,7 @@ class Cues:
     reports: str
     control: str
     own: str = ""
+    shared: str = NEVER
     limits: str = NEVER
     unreal: str = NEVER
     durable: str = NEVER
