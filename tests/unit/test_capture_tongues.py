@@ -18,6 +18,7 @@ from memstrata.domain.decision import Candidate
 from memstrata.domain.scope import Scope
 from memstrata.domain.turn import Role, Turn
 from memstrata.language import patterns
+from memstrata.language.polarity import parts
 from memstrata.language.questions import read_question
 
 ANA = Scope("acme", "ana")
@@ -29,6 +30,12 @@ GIVEN = [(name, *row) for name, told in SAID.items() for row in told["given"]]
 NOTHING = [(name, text) for name, told in SAID.items() for text in told["nothing"]]
 ASKED = [(name, *row) for name, told in SAID.items() for row in told["asked"]]
 NOT_ASKED = [(name, text) for name, told in SAID.items() for text in told["not_asked"]]
+
+ENGLISH = [
+    *(says.text for says in SHOULD), *SHOULD_NOT, *CONTROLLED, *(said for said, *_ in RETRACTIONS),
+    *PASSING, "Avoid em dashes", "Don't use em dashes", "Based in LA", "Soy is in everything",
+    "No soy milk please", "Tom uses vim", "Moved to El Paso", "Call me Ella", "Never use emojis",
+]  # fmt: skip
 
 
 def told(one: Candidate, text: str) -> str:
@@ -77,6 +84,11 @@ def test_every_phrase_of_a_language_can_be_looked_for(name: str) -> None:
         patterns.compile(pattern, ignore_case=True)
     assert tongue.statements.rules
     assert tongue.instructions.rules
+
+
+@pytest.mark.parametrize("text", ENGLISH)
+def test_what_is_said_in_english_is_told_to_be_in_no_other_language(text: str) -> None:
+    assert tongues.of(text) is None
 
 
 def test_english_with_a_foreign_word_is_english() -> None:
@@ -147,3 +159,20 @@ def test_a_value_in_another_case_is_kept_as_it_was_said() -> None:
 @pytest.mark.parametrize("text", ["Я живу в Києві.", "Ја живим у Београду.", "I live in Москва"])
 def test_what_has_letters_that_russian_has_not_is_not_read_as_russian(text: str) -> None:
     assert tongues.of(text) is None
+
+
+def test_what_limits_a_statement_stays_with_it() -> None:
+    text = "Cuando viajo, prefiero hoteles pequeños."
+    (found,) = examine(Turn(role=Role.USER, text=text), ANA).candidates
+    assert found.content == text.rstrip(".")
+
+
+def test_no_between_portuguese_words_denies_nothing() -> None:
+    assert not parts("Me mudei para Curitiba no ano passado")[0].is_denied
+    assert parts("No vivo en Curitiba")[0].is_denied
+    assert parts("No emojis")[0].is_denied
+
+
+def test_a_statement_in_the_words_of_a_question_asks_only_with_a_question_mark() -> None:
+    assert "diet" in read_question("¿Soy vegano?").keys.own
+    assert read_question("Soy vegano.").keys.own == ()

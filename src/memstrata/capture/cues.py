@@ -237,7 +237,8 @@ CONTROL = (
 # "Translate this: …" in other languages.
 _WORK_ON = (
     r"(?:übersetz|korrigier|verbesser|fasse? .{0,40}zusammen|formulier|überprüf|lektorier|traduc"
-    r"|tradu[iz]|corrig|corríg|corr[ei]gg|resum|résum|riassum|reformul|riformul|riscriv|reescrib|reescrev|réécri"
+    r"|tradu[iz]|corrig|corríg|corrija|corr[ei]gg|resum|résum|riassum|reformul|riformul|riscriv"
+    r"|reescrib|reescrev|réécri|mejora|melhor[ae]|parafras|escr[ií]b[ea]|escrev[ae]|redact[ae]|redij"
     r"|revis|vertaal|verbeter|corrigeer|herschrijf|herformuleer|redigeer|vat .{0,40}samen|перевед"
     r"|исправ|перепиш|проверь|улучши|отредактир|перефразир|сократи"
     r"|翻译|翻譯|修改|润色|改写|总结|校对|翻訳|校正|要約|添削)"

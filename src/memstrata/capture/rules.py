@@ -207,13 +207,16 @@ def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Find
     found: Findings = ()
     if clause.instruction:
         found = tongue.instruction(clause)
-    if not found and clause.statement:
-        found = tongue.statement(clause) or _repaired_in(tongue, clause, last)
-    if not found and clause.remember and clause.asserted and len(clause.text) >= tongue.least_note:
-        found = (Finding(category="fact"),)
     if clause.condition:
         # "When I write in French, answer in French" is a rule, and no wish for French.
         found = tuple(_RULE if one.key else one for one in found)
+    if not found and clause.statement:
+        found = tongue.statement(clause) or _repaired_in(tongue, clause, last)
+    readable = clause.asserted and (clause.statement or clause.instruction)
+    if not found and clause.remember and readable and len(clause.text) >= tongue.least_note:
+        found = (Finding(category="fact"),)
+    if clause.condition:
+        found = tuple(one for one in found if one.key is None)
     return found
 
 

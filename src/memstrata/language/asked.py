@@ -276,7 +276,7 @@ def asked_keys(words: Sequence[str], *, asks: bool) -> AskedKeys:
         words: Of the sentence, in small letters, without punctuation.
         asks: Whether it ends in a question mark.
     """
-    if found := asked_elsewhere(words):
+    if found := asked_elsewhere(words, asks=asks):
         return AskedKeys(found)
     greeted = _without(words, _GREETING)
     core = _without(greeted, _ASKING)

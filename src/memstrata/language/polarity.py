@@ -73,6 +73,11 @@ _NEGATING = NEGATIONS | _TAKING_BACK | frozenset(
 )  # fmt: skip
 # Names and other words of one language that deny in another; in English text they do not.
 _OTHERWISE = frozenset("no ne nada ni nie niet nee nein pas ex sin mai non ei nu bez".split())
+# "No" is "in the" where these are said.
+_PORTUGUESE = frozenset(
+    "sou moro mora é não nao meu minha você mudei trabalho trabalha nasci cresci gosto estou "
+    "está chamo prefiro".split()
+)
 _IDLE_PHRASES = _by_first(
     ("can't", "wait"), ("cannot", "wait"), ("cant", "wait"), ("not", "only"), ("not", "just"),
     ("no", "doubt"), ("no", "problem"), ("no", "matter"), ("no", "wonder"), ("no", "worries"),
@@ -82,6 +87,7 @@ _IDLE_PHRASES = _by_first(
     ("couldn't", "believe"), ("don't", "you"), ("isn't", "it"), ("aren't", "you"),
     ("doesn't", "it"), ("stopped", "by"), ("stop", "by"), ("stops", "by"), ("no", "one's"),
     ("dropped", "by"), ("dropped", "off"), ("whether", "or", "not"), ("if", "not"),
+    ("vivo", "no"), ("vive", "no"),
 )  # fmt: skip
 _DENYING_PHRASES = _by_first(
     ("used", "to"), ("no", "longer"), ("not", "anymore"), ("any", "longer")
@@ -134,8 +140,11 @@ def _read(piece: Sequence[Token]) -> Part:
     negations, place = 0, 0
     lows = [token.low for token in piece]
     is_english = not _ENGLISH.isdisjoint(lows)
+    idle = _OTHERWISE - {"no"} if is_english else frozenset[str]()
+    if not _PORTUGUESE.isdisjoint(lows):
+        idle |= {"no"}
     while place < len(piece):
-        step, negates = _step(lows, place, is_english=is_english)
+        step, negates = _step(lows, place, idle)
         if negates:
             negations += 1
         elif negations % 2:
@@ -149,8 +158,8 @@ _ENGLISH = frozenset(
 )
 
 
-def _step(lows: Sequence[str], place: int, *, is_english: bool) -> tuple[int, bool]:
-    """Return how many words to go on, and whether they negate."""
+def _step(lows: Sequence[str], place: int, idle: frozenset[str]) -> tuple[int, bool]:
+    """Return how many words to go on, and whether they negate; those that are idle do not."""
     for phrase in _IDLE_PHRASES.get(lows[place], ()):
         if tuple(lows[place : place + len(phrase)]) == phrase:
             return len(phrase), False
@@ -164,7 +173,7 @@ def _step(lows: Sequence[str], place: int, *, is_english: bool) -> tuple[int, bo
     if low in NEGATING_CHARACTERS:
         pairs = (low + "".join(lows[place + 1 : place + 2]), "".join(lows[place - 1 : place]) + low)
         return 1, not any(pair in _HAN_COMPOUNDS for pair in pairs)
-    if is_english and low in _OTHERWISE and low != "no":
+    if low in idle:
         return 1, False
     return 1, is_negation(low)
 

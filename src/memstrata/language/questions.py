@@ -219,7 +219,7 @@ _MAX_OPENING = 3
 _ENDS = frozenset(".!?;\n\N{FULLWIDTH QUESTION MARK}")
 _OWNERS = frozenset(["'s", "\N{RIGHT SINGLE QUOTATION MARK}s"])
 _TO_ENDS = str.maketrans(dict.fromkeys(_ENDS, "\n"))
-_TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?\"()[]*_-/", " "))
+_TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?¿¡\"()[]*_-/", " "))
 
 
 def marks(text: str, terms: tuple[str, ...]) -> Mark:

@@ -27,7 +27,7 @@ def of(sentence: str) -> Tongue | None:
     by_word = _by_word()
     counts: dict[str, int] = {}
     words = head.lower().translate(_TO_SPACES).split()
-    for word in words:
+    for word in (_FIRST + words[0] if words else "", *words):
         for name in by_word.get(word, ()):
             counts[name] = counts.get(name, 0) + 1
     most = max(counts.values(), default=0)
@@ -37,12 +37,16 @@ def of(sentence: str) -> Tongue | None:
     return load(next(name for name, count in counts.items() if count == most))
 
 
+_FIRST = "^"
+"""Before a word that tells a language only as the first of a sentence: "soy" alone is a bean."""
 _TO_SPACES = str.maketrans(dict.fromkeys("'.,;:!?¿¡\"()[]*_/«»„“”…", " "))
 _ENGLISH = frozenset(
     "i my the and is are am was were be been have has had to of for with you your it that this"
     " what where when how why who which do does did not from at by live lives like likes love"
     " loves want wants prefer called they we our she his her their would could should can will"
-    " please always never remember about".split()
+    " please always never remember about"
+    # No function words, but what stands by words of other languages: "avoid em dashes".
+    " dash dashes route suite".split()
 )
 
 

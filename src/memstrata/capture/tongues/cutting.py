@@ -1,15 +1,19 @@
 """Sentences of other languages than English cut into clauses, by the cues of each.
 
-What :mod:`memstrata.capture.clauses` does for English, with less: no subject is carried over a
-joint where a language needs one, and what is supposed, reported or told of no real world takes all
-that follows it in its sentence along.
+What :mod:`memstrata.capture.clauses` does for English, with less: what is supposed, reported or
+told of no real world takes all that follows it in its sentence along. Where no verb tells who is
+meant, whom the clause before was about is whom a clause without a subject is about, beyond the end
+of a sentence too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 from memstrata.capture.clause import Clause, Repair
+from memstrata.capture.cues import OWN_LINE
 from memstrata.capture.sentences import at_start, find, is_question, length_of, trimmed
 from memstrata.capture.tongues.tongue import Tongue
 from memstrata.language import patterns
@@ -18,6 +22,7 @@ MAX_CLAUSES_OF_SENTENCE = 12
 MAX_LEAD_INS = 6
 MAX_REPAIR_CHARS = 60
 
+_LINE_OF = r"(?P<who>(?-i:\p{Lu}[\p{L}'.-]*)(?:\s+(?-i:\p{Lu}[\p{L}'.-]*)){0,2})\s*:\s"
 _REPAIRS = {"wrong": Repair.WRONG, "meant": Repair.MEANT, "actually": Repair.ACTUALLY}
 
 
@@ -36,7 +41,9 @@ class _Lead:
 
 @dataclass(slots=True)
 class _Flow:
-    """What the earlier clauses of a sentence mean for the next."""
+    """What the earlier clauses of a sentence mean for the next; ``own`` is None where none has told
+    whom it is about.
+    """
 
     question: bool
     durable: bool
@@ -46,10 +53,19 @@ class _Flow:
     statements: bool = True
     remember: bool = False
     condition: bool = False
-    own: bool = True
+    own: bool | None = None
     told: bool = False
-    before: str = ""
+    lent: bool = False
+    elides: bool = False
     limit: int | None = None
+
+
+class _Piece(NamedTuple):
+    """A part of a sentence: where it begins and ends, and the joint before it."""
+
+    start: int
+    stop: int
+    joint: str
 
 
 def is_control(sentence: str, tongue: Tongue) -> bool:
@@ -66,7 +82,9 @@ def carried(sentence: str, tongue: Tongue) -> Repair:
     return lead.repair if not trimmed(sentence[lead.length :]) else Repair.NONE
 
 
-def clauses_of(sentence: str, offset: int, tongue: Tongue, repair: Repair) -> list[Clause]:
+def clauses_of(
+    sentence: str, offset: int, tongue: Tongue, repair: Repair, before: Clause | None = None
+) -> list[Clause]:
     """Cut a sentence into clauses.
 
     Args:
@@ -74,6 +92,7 @@ def clauses_of(sentence: str, offset: int, tongue: Tongue, repair: Repair) -> li
         offset: Where it begins in the turn.
         tongue: The language it is in.
         repair: What the sentence before it announces.
+        before: The last clause before it in the turn.
     """
     cues = tongue.cues
     flow = _Flow(
@@ -81,63 +100,65 @@ def clauses_of(sentence: str, offset: int, tongue: Tongue, repair: Repair) -> li
         durable=_has(cues.durable, sentence),
         passing=_has(cues.passing, sentence),
         repair=repair,
-        asserted=not _has(cues.unreal, sentence),
+        asserted=not (_has(cues.unreal, sentence) or _is_line_of(sentence, tongue)),
+        own=_left_open(before, tongue) if cues.goes_on and before else None,
     )
     pieces = _pieces(sentence, tongue)
-    made = (_clause(sentence, place, pieces, offset, tongue, flow) for place in range(len(pieces)))
+    made = (
+        _clause(sentence, piece, following.start if following else None, offset, tongue, flow)
+        for piece, following in pairwise([*pieces, None])
+        if piece
+    )
     return [clause for clause in made if clause.text]
 
 
 def _clause(
-    sentence: str,
-    place: int,
-    pieces: list[tuple[int, int]],
-    offset: int,
-    tongue: Tongue,
-    flow: _Flow,
+    sentence: str, piece: _Piece, then: int | None, offset: int, tongue: Tongue, flow: _Flow
 ) -> Clause:
+    """Return a clause.
+
+    Args:
+        sentence: That it is of.
+        piece: Where it is.
+        then: Where the next one begins; None for the last.
+        offset: Where the sentence begins in the turn.
+        tongue: Its language.
+        flow: What the clauses before it mean for it; is changed to what it means for the next.
+    """
     cues = tongue.cues
-    start, stop = pieces[place]
-    joint = sentence[pieces[place - 1][1] : start] if place else ""
-    rest = sentence[pieces[place + 1][0] :] if place + 1 < len(pieces) else ""
-    lead = _peel(sentence[start:stop], tongue)
-    body = start + lead.length
-    text = trimmed(sentence[body:stop])
-    flow.durable = flow.durable or lead.durable
-    flow.passing = flow.passing or lead.passing
-    flow.remember = flow.remember or lead.remember
-    if lead.limit is not None:
-        flow.limit = start + lead.limit
-    if lead.repair is not Repair.NONE:
-        flow.repair = lead.repair
+    lead = _peel(sentence[piece.start : piece.stop], tongue)
+    body = piece.start + lead.length
+    text = trimmed(sentence[body : piece.stop])
+    _lead(flow, lead, piece.start)
     if not text:
         return Clause("", body + offset, body + offset, body + offset)
-    if joint.lstrip().startswith(":") and _is_name(flow.before, tongue):
-        # "Tom: I live in Rome" is Tom's line.
-        flow.asserted = False
-    flow.before = text
-    _enter(text, tongue, flow)
-    if flow.condition and flow.limit is None:
-        flow.limit = body
+    given = _given(text, tongue, flow)
+    may_be = bool(cues.goes_on) and _may_be_own(text, tongue, own=flow.own)
+    limits = _starts(cues.limits, text)
+    if limits:
+        flow.condition, flow.limit = True, body if flow.limit is None else flow.limit
+    else:
+        _enter(text, tongue, flow)
     # "Can you remember that I am vegan?" is no question about it.
     noted = lead.request and lead.remember
-    asked = flow.question and not rest and not noted
-    own = flow.own or not cues.own
-    shared = flow.told and not lead.length and _starts(cues.shared, joint)
+    asked = flow.question and then is None and not noted
+    requested = lead.request or _has(cues.requested, text)
+    own = flow.own is not False or not cues.own or may_be
+    shared = flow.told and not lead.length and _starts(cues.shared, piece.joint)
     flow.told = shared or (bool(cues.own) and _starts(cues.own, text))
-    # "Answer in French, if I write in French": with what limits it.
-    limited = bool(rest) and (_starts(cues.limits, rest) or _starts(cues.supposes, rest))
-    limited = limited and tongue.instructions.begins(text)
+    limited = then is not None and _is_limited(text, sentence[then:], tongue)
     clause = Clause(
-        text,
+        given + text,
         body + offset,
         (len(trimmed(sentence)) if limited else body + len(text)) + offset,
         (body if flow.limit is None else flow.limit) + offset,
         statement=flow.statements
         and flow.asserted
         and own
-        and not (asked or (lead.request and not noted)),
-        instruction=flow.asserted and (lead.request or not asked) and not shared,
+        and not (limits or asked or (requested and not noted)),
+        instruction=flow.asserted
+        and (requested or not (asked or flow.lent))
+        and not (shared or limits),
         asserted=flow.asserted,
         durable=flow.durable,
         passing=flow.passing and not flow.durable,
@@ -145,53 +166,149 @@ def _clause(
         remember=flow.remember and not asked and (lead.remember or own),
         condition=flow.condition or limited,
         repair=flow.repair,
+        given=len(given),
         tongue=tongue,
     )
     flow.repair = Repair.NONE
     return clause
 
 
-def _is_name(text: str, tongue: Tongue) -> bool:
-    words = text.lower().split()
-    return 0 < len(words) <= 3 and words[0] in tongue.words.given_names
+def _lead(flow: _Flow, lead: _Lead, start: int) -> None:
+    """Note what was peeled off a clause that begins at ``start``."""
+    flow.durable = flow.durable or lead.durable
+    flow.passing = flow.passing or lead.passing
+    flow.remember = flow.remember or lead.remember
+    if lead.limit is not None:
+        flow.limit = start + lead.limit
+    if lead.repair is not Repair.NONE:
+        flow.repair = lead.repair
 
 
 def _enter(text: str, tongue: Tongue, flow: _Flow) -> None:
     """Note what the beginning of a clause says of it and of what follows."""
     cues = tongue.cues
-    if _starts(cues.limits, text):
-        flow.condition, flow.statements = True, False
-    elif _starts(cues.supposes, text) or _starts(cues.reports, text):
+    if _starts(cues.supposes, text) or _starts(cues.reports, text):
         flow.asserted = False
-    elif _starts(cues.asks, text):
+    elif _starts(cues.asks, text) or _has(cues.asked, text):
         flow.statements = flow.remember = False
-    if cues.own and _starts(cues.own, text):
+    flow.lent = flow.lent or _starts(cues.lends, text)
+    if cues.goes_on:
+        flow.own = _own_behind(text, tongue, own=flow.own)
+    elif cues.own and _starts(cues.own, text):
         flow.own = True
     elif _starts(cues.others, text):
         flow.own = False
 
 
-def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:
+def _is_limited(text: str, rest: str, tongue: Tongue) -> bool:
+    """Whether what follows limits an instruction: "Answer in French, if I write in French"."""
+    follows = _starts(tongue.cues.limits, rest) or _starts(tongue.cues.supposes, rest)
+    return follows and tongue.instructions.begins(text)
+
+
+def _is_line_of(sentence: str, tongue: Tongue) -> bool:
+    """Whether a sentence is somebody's line: "Tom: I live in Rome"; not "Remember: …"."""
+    match = at_start(_LINE_OF, sentence)
+    who = (match.group("who") or "") if match else ""
+    if not who or at_start(OWN_LINE, who):
+        return False
+    known = tongue.words.given_names
+    if known:
+        return who.split()[0].lower() in known
+    return not (tongue.begins(who) or _peel(f"{who}: ", tongue).length >= len(who))
+
+
+# Subjects that are left out ---------------------------------------------------------------------
+
+
+def _given(text: str, tongue: Tongue, flow: _Flow) -> str:
+    """Return the subject that a clause takes over; nothing where it has one."""
+    cues = tongue.cues
+    subject = f"{cues.subject} " if cues.subject and tongue.words.cased else cues.subject
+    if not cues.goes_on:
+        given = subject if flow.elides and _starts(cues.elided, text) else ""
+        flow.elides = bool(given) or _is(cues.elides, text)
+        return given
+    if not (subject and flow.own) or _starts(cues.own, text) or _starts(cues.others, text):
+        return ""
+    return subject if tongue.statements.begins(subject + text) else ""
+
+
+def _own_behind(text: str, tongue: Tongue, *, own: bool | None) -> bool | None:
+    """Return whether what follows a clause without a subject is the speaker's own."""
+    mine = length_of(tongue.cues.own, text)
+    # "My", and then whose it is: the longer of both tells.
+    others = length_of(tongue.cues.others, text)
+    if mine or others:
+        return mine >= others
+    if _is_phrase(text, tongue) or not _has(tongue.cues.topics, text):
+        return own
+    return False
+
+
+def _left_open(before: Clause, tongue: Tongue) -> bool | None:
+    """Return whom a sentence without a subject is about, as :class:`_Flow` has it."""
+    own = _own_behind(before.text, tongue, own=None)
+    return own if before.asserted and (before.statement or own) else False
+
+
+def _may_be_own(text: str, tongue: Tongue, *, own: bool | None) -> bool:
+    """Whether a clause may tell something of the speaker, though what follows is about somebody
+    else: it says itself whose it is, "my wife", or may be what is to be remembered.
+    """
+    if _starts(tongue.cues.own, text):
+        return True
+    return own is not False and not _starts(tongue.cues.others, text)
+
+
+def _is_phrase(text: str, tongue: Tongue) -> bool:
+    if tongue.begins(text):
+        return True
+    subject = tongue.cues.subject if tongue.cues.goes_on else ""
+    return bool(subject) and tongue.statements.begins(subject + text)
+
+
+# Pieces and lead-ins ----------------------------------------------------------------------------
+
+
+def _pieces(sentence: str, tongue: Tongue) -> list[_Piece]:
     """Return the pieces of a sentence, which may be clauses."""
     cuts: list[tuple[int, int]] = []
-    for match in patterns.compile(tongue.cues.joint, ignore_case=True).finditer(sentence):
-        start, end = match.span()
-        # Without the sentence's end, as clauses are read.
-        if start and _is_head(trimmed(sentence[end : end + 120]), tongue):
-            cuts.append((start, end))
+    joint = patterns.compile(tongue.cues.joint, ignore_case=True)
+    joints = [match.span() for match in joint.finditer(sentence)]
+    for (start, end), (stop, _) in pairwise([*joints, (len(sentence), 0)]):
+        # Within a quotation nothing begins.
+        if start and not sentence.count('"', 0, end) % 2:
+            rest, piece = sentence[end : end + 120], trimmed(sentence[end:stop])
+            if _parts(sentence[start:end], rest, piece, tongue):
+                cuts.append((start, end))
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
-    starts = [0, *(end for _, end in cuts)]
-    return list(zip(starts, [*(start for start, _ in cuts), len(sentence)], strict=True))
+    begins = [(0, ""), *((end, sentence[start:end]) for start, end in cuts)]
+    stops = [*(start for start, _ in cuts), len(sentence)]
+    return [_Piece(start, stop, joint) for (start, joint), stop in zip(begins, stops, strict=True)]
 
 
-def _is_head(rest: str, tongue: Tongue) -> bool:
+def _parts(joint: str, rest: str, piece: str, tongue: Tongue) -> bool:
+    """Whether a joint ends a clause, by what follows: the rest, and the rest up to the next one."""
+    goes_on = tongue.cues.goes_on
+    if not goes_on:
+        return _is_head(rest, piece, tongue)
+    if not joint.isspace():
+        return not _starts(goes_on, rest)
+    first = rest.split(maxsplit=1)[0] if rest.strip() else rest
+    return _is_head(first, first, tongue)
+
+
+def _is_head(rest: str, piece: str, tongue: Tongue) -> bool:
     cues = tongue.cues
-    heads = (cues.others, cues.supposes, cues.limits, cues.asks, cues.own)
+    heads = (
+        cues.others, cues.elided, cues.supposes, cues.limits, cues.asks, cues.own, cues.lends,
+    )  # fmt: skip
     return (
         any(head and _starts(head, rest) for head in heads)
-        or tongue.statements.begins(rest)
-        or tongue.instructions.begins(rest)
+        # Of some phrases the end tells, of which the sentence's own is no part.
+        or any(_is_phrase(text, tongue) for text in (rest, trimmed(rest), piece))
         or any(_starts(cue, rest) for name, cue in cues.lead_ins if name != "filler")
     )
 
@@ -234,3 +351,7 @@ def _starts(pattern: str, text: str) -> bool:
 
 def _has(pattern: str, text: str) -> bool:
     return find(pattern, text) is not None
+
+
+def _is(pattern: str, text: str) -> bool:
+    return patterns.compile(pattern, ignore_case=True).fullmatch(text) is not None

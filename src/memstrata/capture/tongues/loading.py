@@ -2,15 +2,16 @@ r"""Languages as they are written down: a TOML file each, beside this module, re
 
 Of a pattern that goes over several lines, white space around line breaks does not count; what
 counts there is written ``\s`` or ``\x20``. ``{{ADV}}`` in it stands for the part of that name in
-``[parts]``, or for any of the words of a table in ``[words]``: ``{{DIETS}}``. Lists of words are
-written as texts; tables have what words stand for, and the words:
-``wife_name = ["frau", "ehefrau"]``. ``told_by.toml`` has by what each is told.
+``[parts]``, or for any of the words of a table or list in ``[words]``: ``{{DIETS}}``. Lists of
+words are written as texts; tables have what words stand for, and the words:
+``wife_name = ["frau", "ehefrau"]``. ``told_by.toml`` has by what each is told; a word with ``^``
+before it tells only as the first of a sentence.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -47,6 +48,7 @@ def load(name: str) -> Tongue:
     data = _read(name)
     tables = {table: _turned(data["words"].get(table, {})) for table in _TABLES}
     parts = {key.upper(): _any_of(table) for key, table in tables.items()}
+    parts |= {key.upper(): _any_of(data["words"].get(key, "").split()) for key in _LISTS}
     for key, pattern in data.get("parts", {}).items():
         parts[key] = _joined(pattern, parts)
     return Tongue(
@@ -109,6 +111,6 @@ def _turned(table: Mapping[str, list[str]]) -> Mapping[str, str]:
     return {word: means for means, words in table.items() for word in words}
 
 
-def _any_of(table: Mapping[str, str]) -> str:
-    ordered = sorted(table, key=lambda word: (-len(word), word))
+def _any_of(words: Iterable[str]) -> str:
+    ordered = sorted(words, key=lambda word: (-len(word), word))
     return "(?:" + "|".join(patterns.escaped(word) for word in ordered) + ")"

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from memstrata.capture.clause import Clause
 from memstrata.capture.findings import Findings, Table
+from memstrata.capture.sentences import length_of
 from memstrata.capture.tongues.meanings import table
 from memstrata.capture.tongues.values import Words
 
@@ -36,7 +37,16 @@ class Cues:
         others: How a clause begins that is not about the speaker: "he", "my sister", "you".
         own: How a clause begins that says itself that it is about the speaker. Empty where verbs
             say so, and no subject is needed.
+        lends: How a clause begins about somebody to whom what follows may belong though it looks
+            like an instruction: "Ana llega tarde y siempre usa mi coche".
+        subject: What to read before a clause that does without its subject, where a language needs
+            one ("je", of "je m'appelle Ana et habite à Lyon"), or where a clause takes it over from
+            one that ``own`` begins ("我", with ``goes_on``).
+        elides: A whole clause after which that may be so.
+        elided: How such a clause begins.
         asks: How a question begins.
+        asked: What anywhere in a clause says that it asks, where no order of words or mark does.
+        requested: What anywhere in a question says that it asks to do something: "will you?".
         supposes: How a clause begins that tells of no fact, with all that comes after it: "if",
             "imagine", "as if".
         limits: How a clause begins that limits an instruction: "when I ask for …".
@@ -46,6 +56,11 @@ class Cues:
         passing: What anywhere in a sentence says that it is meant for the moment.
         control: How a sentence begins that asks not to remember what is said (CO-5).
         it_is: How a repair begins that gives the value alone, as group ``v``: "no, it's Berlin".
+        goes_on: How begins what no joint of punctuation parts from what is before it, in a language
+            where no verb tells who is meant. All other such joints part clauses there. Empty where
+            verbs do tell.
+        topics: What in a clause that no phrase reads says, where ``goes_on`` is not empty, that
+            what follows it without a subject is about somebody or something else.
     """
 
     lead_ins: tuple[tuple[str, str], ...]
@@ -57,6 +72,14 @@ class Cues:
     control: str
     own: str = ""
     shared: str = NEVER
+    lends: str = NEVER
+    subject: str = ""
+    elides: str = NEVER
+    elided: str = NEVER
+    asked: str = NEVER
+    requested: str = NEVER
+    goes_on: str = ""
+    topics: str = r"[\s\S]"
     limits: str = NEVER
     unreal: str = NEVER
     durable: str = NEVER
@@ -95,6 +118,15 @@ class Tongue:
     def instructions(self) -> Table:
         """The phrases of :attr:`asks`, with what they give."""
         return table(self.asks, self.words, statements=lambda clause: self.statements.read(clause))
+
+    def begins(self, text: str) -> bool:
+        """Whether a text begins as a phrase of the language does."""
+        return self.statements.begins(text) or self.instructions.begins(text)
+
+    def repairs(self, text: str) -> bool:
+        """Whether a text begins as a correction does: "no, …"."""
+        cues = (cue for name, cue in self.cues.lead_ins if name in ("wrong", "meant", "actually"))
+        return any(length_of(cue, text) for cue in cues)
 
     def statement(self, clause: Clause) -> Findings:
         """Read a clause as a statement about the speaker."""

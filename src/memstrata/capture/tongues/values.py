@@ -136,6 +136,13 @@ class Words:
                 return said
         return None
 
+    def typed(self, text: str) -> str | None:
+        """Return a name or place of one or two words in small letters, as some people type them."""
+        words = self.cut(text).split()
+        refused = self.no_names | self.no_places | self.articles | self.fillers
+        plain = all(word.isalpha() and word.islower() and word not in refused for word in words)
+        return " ".join(words) if 0 < len(words) <= 2 and plain else None
+
     def _run(self, said: str, refused: frozenset[str], *, most: int) -> str | None:
         whole = patterns.compile(r"[\p{L}\p{M}·・ー-]+(?: [\p{L}\p{M}-]+){0,2}").fullmatch(said)
         fits = whole is not None and len(said) <= (most if not said.isascii() else 30)
@@ -165,8 +172,13 @@ class Words:
         words = text.split()
         while words and words[0].lower() in self.articles:
             words = words[1:]
-        found = values.employer(" ".join(words))
-        return found if found and found.split()[0].lower() not in self.no_names else None
+        said = " ".join(words)
+        found = values.employer(said)
+        if not found or found.split()[0].lower() in self.no_names:
+            return None
+        # "Banco de España" is more than a bank.
+        longer = patterns.compile(_COMPANY_OF).match(said)
+        return longer.group() if longer else found
 
     def birthday(self, text: str) -> str | None:
         """Return a date as said; it must name a month or look like a date."""
@@ -240,6 +252,12 @@ class Words:
 
 def _starts(pattern: str, text: str) -> bool:
     return patterns.compile(pattern, ignore_case=True).match(text) is not None
+
+
+_COMPANY_OF = (
+    r"\p{Lu}[\p{L}\p{M}\d&.'-]*(?:\s+\p{Lu}[\p{L}\p{M}\d&.'-]*){0,2}"
+    r"\s+(?:de|del|do|da|dos|das)\s+(?:la\s+)?\p{Lu}[\p{L}\p{M}\d&'-]*"
+)
 
 
 def age(text: str) -> str | None:

@@ -15,21 +15,24 @@ from memstrata.language.asked_tongues.asking import Asking
 from memstrata.language.asked_tongues.dutch import DUTCH
 from memstrata.language.asked_tongues.german import GERMAN
 from memstrata.language.asked_tongues.russian import RUSSIAN
+from memstrata.language.asked_tongues.portuguese import PORTUGUESE
+from memstrata.language.asked_tongues.spanish import SPANISH
 
 MOST_WORDS = 14
 """Of a question with what it is wrapped in; chosen."""
 
-ASKINGS: tuple[Asking, ...] = (DUTCH, GERMAN, RUSSIAN)
+ASKINGS: tuple[Asking, ...] = (DUTCH, GERMAN, PORTUGUESE, RUSSIAN, SPANISH)
 
 MAY_ASK_ELSEWHERE = frozenset[str]().union(*(asking.who for asking in ASKINGS))
 """A question with none of these words asks for no key in these languages."""
 
 
-def asked_elsewhere(words: Sequence[str]) -> tuple[str, ...]:
+def asked_elsewhere(words: Sequence[str], *, asks: bool) -> tuple[str, ...]:
     """Return the keys under which the answer to a sentence may stand, none where it asks for none.
 
     Args:
         words: Of the sentence, in small letters, without punctuation.
+        asks: Whether it ends in a question mark.
     """
     if not 0 < len(words) <= MOST_WORDS:
         return ()
@@ -37,8 +40,8 @@ def asked_elsewhere(words: Sequence[str]) -> tuple[str, ...]:
         asking = each.asking
         if asking.who.isdisjoint(words):
             continue
-        said = frozenset(_unwrapped(tuple(words), each.openings)) - asking.empty
-        if keys := each.questions.get(said):
+        said = frozenset(_unwrapped(tuple(words), each.openings, asking.empty)) - asking.empty
+        if keys := each.questions.get(said) or (each.marked.get(said) if asks else None):
             return keys
         named = said - asking.who - asking.frames
         if named != said and (keys := each.nouns.get(named)):
@@ -46,11 +49,17 @@ def asked_elsewhere(words: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-def _unwrapped(words: tuple[str, ...], openings: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return a question without what it is wrapped in, the longest that fits."""
-    for opening in openings:
-        if words[: len(opening)] == opening:
-            return words[len(opening) :]
+def _unwrapped(
+    words: tuple[str, ...], openings: Sequence[tuple[str, ...]], empty: frozenset[str]
+) -> tuple[str, ...]:
+    """Return a question without what it is wrapped in, the longest that fits, be it greeted."""
+    while words:
+        for opening in openings:
+            if words[: len(opening)] == opening:
+                return words[len(opening) :]
+        if words[0] not in empty:
+            break
+        words = words[1:]
     return words
 
 
@@ -59,6 +68,7 @@ class _Filed(NamedTuple):
 
     asking: Asking
     questions: Mapping[frozenset[str], tuple[str, ...]]
+    marked: Mapping[frozenset[str], tuple[str, ...]]
     nouns: Mapping[frozenset[str], tuple[str, ...]]
     openings: tuple[tuple[str, ...], ...]
 
@@ -83,6 +93,7 @@ _FILED = tuple(
     _Filed(
         asking,
         _by_words(asking.questions, asking.empty),
+        _by_words(asking.marked, asking.empty),
         _by_words(asking.nouns, asking.empty),
         _openings(asking),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 HOME = "location home_location city home residence home_city address home_address lives_in"
 ORIGIN = "hometown origin_place birthplace place_of_birth origin"
@@ -33,6 +34,7 @@ class Asking:
 
     Attributes:
         questions: Keys, and the questions that ask for them, parted by ``|``.
+        marked: Likewise, what asks only with a question mark: "soy vegano" is a statement without.
         who: Words of the speaker: a question without any asks for no key.
         empty: Words that say nothing about what is asked for.
         openings: What a question may be wrapped in: "do you know", parted by ``|``.
@@ -47,3 +49,27 @@ class Asking:
     openings: str = ""
     nouns: Mapping[str, str] = field(default_factory=dict)
     frames: frozenset[str] = frozenset()
+    marked: Mapping[str, str] = field(default_factory=dict)
+
+
+def accents_or_none(asking: Asking) -> Asking:
+    """Return a language that is asked in with accents, and as some people type, without."""
+    return replace(
+        asking,
+        questions=_both(asking.questions),
+        marked=_both(asking.marked),
+        nouns=_both(asking.nouns),
+        who=asking.who | {_plain(word) for word in asking.who},
+        empty=asking.empty | {_plain(word) for word in asking.empty},
+        frames=asking.frames | {_plain(word) for word in asking.frames},
+        openings=f"{asking.openings}|{_plain(asking.openings)}",
+    )
+
+
+def _both(questions: Mapping[str, str]) -> Mapping[str, str]:
+    return {keys: f"{asked}|{_plain(asked)}" for keys, asked in questions.items()}
+
+
+def _plain(text: str) -> str:
+    apart = unicodedata.normalize("NFD", text)
+    return "".join(char for char in apart if not unicodedata.combining(char))
