@@ -236,6 +236,8 @@ _WORK_ON = (
     r"(?:übersetz|korrigier|verbesser|fasse? .{0,40}zusammen|formulier|überprüf|lektorier|traduc"
     r"|tradu[iz]|corrig|corríg|corr[ei]gg|resum|résum|riassum|reformul|riformul|riscriv|reescrib|reescrev|réécri"
     r"|revis|vertaal|verbeter|corrigeer|herschrijf|vat .{0,40}samen|перевед|исправ|перепиш|проверь"
+    r"|améliore|raccourci|simplifie[rz]?\s|relis\s|relire|complète|migliora|accorcia|semplifica"
+    r"|rileggi|completa\s|parafras"
     r"|翻译|翻譯|修改|润色|改写|总结|校对|翻訳|校正|要約|添削)"
 )
 MATERIAL = (
@@ -249,7 +251,10 @@ MATERIAL = (
     r"|template|dialogue|post)\b[^.]{0,80}:\s*$"
 )
 INLINE_MATERIAL = (
-    r"(?:(?:bitte|por favor|per favore|s'il te pla[iî]t|alsjeblieft|пожалуйста|请|請|帮我)[, ]*)?"
+    r"(?:(?:bitte|por favor|per favore|s'il te pla[iî]t|s'il vous pla[iî]t|alsjeblieft|пожалуйста"
+    r"|请|請|帮我|(?:est-ce que )?(?:peux|pourrais|pouvez|pourriez|tu peux|vous pouvez)"
+    r"[- ]?(?:tu|vous)?(?: m')?|bonjour|salut|ciao|merci de"
+    r"|(?:mi )?(?:puoi|potresti|può|potrebbe)|aide-moi à|aiutami a)[, ]*){0,3}"
     rf"{_WORK_ON}[^:：\n]{{0,160}}[:：]|(?:(?:please|hi|hello|hey|ok|now|so|then|can you"
     r"|could you|would you|will you|help me|i want you"
     r" to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase|paraphrase"

@@ -208,6 +208,9 @@ def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Find
     found: Findings = ()
     if clause.instruction:
         found = tongue.instruction(clause)
+    if clause.condition:
+        # "When I ask for recipes, answer in French" says nothing of other answers.
+        found = tuple(finding for finding in found if finding.key is None)
     if not found and clause.statement:
         found = tongue.statement(clause) or _repaired_in(tongue, clause, last)
     if not found and clause.remember and clause.statement and len(clause.text) >= tongue.least_note:

@@ -82,6 +82,7 @@ _IDLE_PHRASES = _by_first(
     ("couldn't", "believe"), ("don't", "you"), ("isn't", "it"), ("aren't", "you"),
     ("doesn't", "it"), ("stopped", "by"), ("stop", "by"), ("stops", "by"), ("no", "one's"),
     ("dropped", "by"), ("dropped", "off"), ("whether", "or", "not"), ("if", "not"),
+    ("sans", "gluten"), ("sans", "lactose"), ("senza", "glutine"), ("senza", "lattosio"),
 )  # fmt: skip
 _DENYING_PHRASES = _by_first(
     ("used", "to"), ("no", "longer"), ("not", "anymore"), ("any", "longer")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from memstrata.capture.sentences import trimmed
 from memstrata.capture.tongues.loading import load, told_by
 from memstrata.capture.tongues.tongue import Tongue
 from memstrata.language import patterns
@@ -34,10 +35,12 @@ def of(sentence: str) -> Tongue | None:
     # "I love the song Ich will" is English.
     if not most or most <= sum(word in _ENGLISH for word in words):
         return None
-    return load(next(name for name, count in counts.items() if count == most))
+    told = [load(name) for name, count in counts.items() if count == most]
+    # "Vivo a Roma": both languages have the verb, and one of them says it so.
+    return next((tongue for tongue in told if tongue.begins(trimmed(head))), told[0])
 
 
-_TO_SPACES = str.maketrans(dict.fromkeys("'.,;:!?¿¡\"()[]*_/«»„“”…", " "))
+_TO_SPACES = str.maketrans(dict.fromkeys("'’.,;:!?¿¡\"()[]*_/«»„“”…", " "))
 _ENGLISH = frozenset(
     "i my the and is are am was were be been have has had to of for with you your it that this"
     " what where when how why who which do does did not from at by live lives like likes love"

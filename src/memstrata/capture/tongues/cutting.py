@@ -18,6 +18,7 @@ from memstrata.language import patterns
 MAX_CLAUSES_OF_SENTENCE = 12
 MAX_LEAD_INS = 6
 MAX_REPAIR_CHARS = 60
+MAX_WORDS_OF_WHO_SAYS = 3
 
 _REPAIRS = {"wrong": Repair.WRONG, "meant": Repair.MEANT, "actually": Repair.ACTUALLY}
 
@@ -114,6 +115,8 @@ def _clause(
     if not text:
         return Clause("", body + offset, body + offset, body + offset)
     _enter(text, tongue, flow)
+    if tongue.words.cased and _is_line_of(text, sentence[stop:], tongue):
+        flow.asserted = False
     asked = flow.question and last
     own = flow.own or not cues.own
     clause = Clause(
@@ -150,12 +153,22 @@ def _enter(text: str, tongue: Tongue, flow: _Flow) -> None:
         flow.own = False
 
 
+def _is_line_of(text: str, rest: str, tongue: Tongue) -> bool:
+    """Whether a clause names whose words follow: "Tom: I live in Rome"."""
+    if not rest.lstrip().startswith(":") or len(text.split()) > MAX_WORDS_OF_WHO_SAYS:
+        return False
+    # "About me: …" is no name.
+    is_lead_in = _peel(f"{text}: ", tongue).length >= len(text)
+    return not (is_lead_in or tongue.begins(text))
+
+
 def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:
     """Return the pieces of a sentence, which may be clauses."""
     cuts: list[tuple[int, int]] = []
     for match in patterns.compile(spelled(tongue.cues.joint), ignore_case=True).finditer(sentence):
         start, end = match.span()
-        if start and _is_head(sentence[end : end + 120], tongue):
+        quoted = sentence.count('"', 0, start) % 2
+        if start and not quoted and _is_head(sentence[end : end + 120], tongue):
             cuts.append((start, end))
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
@@ -168,8 +181,7 @@ def _is_head(rest: str, tongue: Tongue) -> bool:
     heads = (cues.others, cues.supposes, cues.limits, cues.asks, cues.own)
     return (
         any(head and _starts(head, rest) for head in heads)
-        or tongue.statements.begins(rest)
-        or tongue.instructions.begins(rest)
+        or tongue.begins(rest)
         or any(_starts(cue, rest) for name, cue in cues.lead_ins if name != "filler")
     )
 

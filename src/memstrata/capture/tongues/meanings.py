@@ -1,8 +1,9 @@
 """What a phrase may mean, in whatever language: one function for each meaning that data can name.
 
-A phrase's groups are ``v`` for a value, ``object`` for what somebody likes, does or will not have,
-``r`` for a relation, ``n`` for what one has a favourite of, ``s`` for words of style, ``a`` for an
-attribute, and ``w`` for what is to be forgotten.
+A phrase's groups are ``v`` for a value, ``low`` for a name or place of a clause without capitals,
+``at`` for the company in which somebody has a job, ``object`` for what somebody likes, does or will
+not have, ``r`` for a relation, ``n`` for what one has a favourite of, ``s`` for words of style,
+``a`` for an attribute, and ``w`` for what is to be forgotten.
 """
 
 from __future__ import annotations
@@ -57,10 +58,21 @@ def _said(match: patterns.Match, group: str) -> str:
 
 
 def _of_key(key: str) -> Meaning:
-    def means(words: Words, _: Clause, match: patterns.Match) -> Findings:
+    def means(words: Words, clause: Clause, match: patterns.Match) -> Findings:
+        if low := _said(match, "low"):
+            small = clause.text[1:].islower()
+            return keyed(key, words.typed(low) if small else None)
         return _keyed(words, key, match)
 
     return means
+
+
+def _job(words: Words, _: Clause, match: patterns.Match) -> Findings:
+    # "I manage this project" is no job.
+    if words.is_occasional(_said(match, "v")):
+        return ()
+    found = _keyed(words, lexicon.OCCUPATION, match)
+    return found + keyed(lexicon.EMPLOYER, words.employer(_said(match, "at"))) if found else ()
 
 
 _DECLINED = frozenset(
@@ -92,9 +104,11 @@ def _no_diet(words: Words, _: Clause, match: patterns.Match) -> Findings:
     return (Finding(category="preference", key=lexicon.DIET, retracts=lexicon.DIET),)
 
 
-def _relation(words: Words, _: Clause, match: patterns.Match) -> Findings:
+def _relation(words: Words, clause: Clause, match: patterns.Match) -> Findings:
     who = " ".join(_said(match, "r").lower().split())
-    name = words.name(_said(match, "v"))
+    low = _said(match, "low")
+    small = low and clause.text[1:].islower()
+    name = words.typed(low) if small else words.name(_said(match, "v"))
     if name is None:
         return ()
     if key := words.relations.get(who):
@@ -220,7 +234,7 @@ MEANINGS: Mapping[str, Meaning] = MappingProxyType(
         "nickname": _of_key(lexicon.PREFERRED_NAME),
         "home": _of_key(lexicon.HOME_LOCATION),
         "origin": _of_key(lexicon.ORIGIN_PLACE),
-        "job": _of_key(lexicon.OCCUPATION),
+        "job": _job,
         "employer": _of_key(lexicon.EMPLOYER),
         "age": _of_key(lexicon.AGE),
         "birthday": _of_key(lexicon.BIRTHDAY),

@@ -93,6 +93,10 @@ class Tongue:
         """The phrases of :attr:`asks`, with what they give."""
         return table(self.asks, self.words, statements=lambda clause: self.statements.read(clause))
 
+    def begins(self, text: str) -> bool:
+        """Whether a text begins as a phrase of the language does."""
+        return self.statements.begins(text) or self.instructions.begins(text)
+
     def statement(self, clause: Clause) -> Findings:
         """Read a clause as a statement about the speaker."""
         return self.statements.read(clause)

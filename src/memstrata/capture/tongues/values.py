@@ -101,6 +101,14 @@ class Words:
             return None
         return " ".join(words).rstrip(",")
 
+    def typed(self, text: str) -> str | None:
+        """Return a name or place of one or two words, of who types all in small letters."""
+        said = self.cut(text)
+        words = said.split()
+        refused = self.no_names | self.no_places | self.articles
+        fits = patterns.compile(r"\p{Ll}[\p{Ll}'-]+(?: \p{Ll}[\p{Ll}'-]+)?").fullmatch(said)
+        return said if fits and refused.isdisjoint(words) else None
+
     def _run(self, said: str, refused: frozenset[str], *, most: int) -> str | None:
         whole = patterns.compile(r"[\p{L}\p{M}·・ー-]+(?: [\p{L}\p{M}-]+){0,2}").fullmatch(said)
         fits = whole is not None and len(said) <= (most if not said.isascii() else 30)
@@ -124,7 +132,8 @@ class Words:
         if not self.cased:
             return self._run(self.cut(text), self.no_places, most=12)
         words = text.split()
-        while words and words[0].lower() in self.articles:
+        # In capitals it is a part of the name.
+        while words and words[0] in self.articles:
             words = words[1:]
         found = values.employer(" ".join(words))
         return found if found and found.split()[0].lower() not in self.no_names else None

@@ -8,15 +8,18 @@ module of its own here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memstrata.language.asked_tongues.asking import Asking
+from memstrata.language.asked_tongues.french import FRENCH
 from memstrata.language.asked_tongues.german import GERMAN
+from memstrata.language.asked_tongues.italian import ITALIAN
+from memstrata.language.normalise import without_accents
 
 MOST_WORDS = 14
 """Of a question with what it is wrapped in; chosen."""
 
-ASKINGS: tuple[Asking, ...] = (GERMAN,)
+ASKINGS: tuple[Asking, ...] = (GERMAN, FRENCH, ITALIAN)
 
 MAY_ASK_ELSEWHERE = frozenset[str]().union(*(asking.who for asking in ASKINGS))
 """A question with none of these words asks for no key in these languages."""
@@ -30,10 +33,10 @@ def asked_elsewhere(words: Sequence[str]) -> tuple[str, ...]:
     """
     if not 0 < len(words) <= MOST_WORDS:
         return ()
-    for asking, filed, openings in _FILED:
+    for asking, filed, openings, empty in _FILED:
         if not asking.who.isdisjoint(words):
-            said = _unwrapped(tuple(words), openings)
-            if keys := filed.get(frozenset(said) - asking.empty):
+            said = _unwrapped(_spelled(asking, words), openings)
+            if keys := filed.get(frozenset(said) - empty):
                 return keys
     return ()
 
@@ -46,18 +49,29 @@ def _unwrapped(words: tuple[str, ...], openings: Sequence[tuple[str, ...]]) -> t
     return words
 
 
+def _spelled(asking: Asking, words: Iterable[str]) -> tuple[str, ...]:
+    """Return words as a language compares them."""
+    return tuple(map(without_accents, words) if asking.accents_optional else words)
+
+
+def _empty(asking: Asking) -> frozenset[str]:
+    return frozenset(_spelled(asking, asking.empty))
+
+
 def _questions(asking: Asking) -> Mapping[frozenset[str], tuple[str, ...]]:
     found: dict[frozenset[str], tuple[str, ...]] = {}
     for keys, asked in asking.questions.items():
         for question in asked.split("|"):
-            said = frozenset(question.split()) - asking.empty
+            said = frozenset(_spelled(asking, question.split())) - _empty(asking)
             found[said] = tuple(dict.fromkeys([*found.get(said, ()), *keys.split()]))
     return found
 
 
 def _openings(asking: Asking) -> tuple[tuple[str, ...], ...]:
-    wraps = (tuple(each.split()) for each in asking.openings.split("|") if each)
+    wraps = (_spelled(asking, each.split()) for each in asking.openings.split("|") if each)
     return tuple(sorted(wraps, key=len, reverse=True))
 
 
-_FILED = tuple((asking, _questions(asking), _openings(asking)) for asking in ASKINGS)
+_FILED = tuple(
+    (asking, _questions(asking), _openings(asking), _empty(asking)) for asking in ASKINGS
+)

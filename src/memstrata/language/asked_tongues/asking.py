@@ -36,9 +36,11 @@ class Asking:
         who: Words of the speaker: a question without any asks for no key.
         empty: Words that say nothing about what is asked for.
         openings: What a question may be wrapped in: "do you know", parted by ``|``.
+        accents_optional: Whether words count without their accents too, as many people write.
     """
 
     questions: Mapping[str, str]
     who: frozenset[str]
     empty: frozenset[str] = frozenset()
     openings: str = ""
+    accents_optional: bool = False
