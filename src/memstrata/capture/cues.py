@@ -240,6 +240,13 @@ _WORK_ON = (
     r"|rileggi|completa\s|parafras"
     r"|翻译|翻譯|修改|润色|改写|总结|校对|翻訳|校正|要約|添削)"
 )
+# "Here is the letter: …".
+_SHOWN = (
+    r"(?:voici|voilà|ecco)\s+(?:(?:le|la|l'|les|un|une|mon|ma|il|lo|i|una|il mio|la mia)\s?)?"
+    r"(?:texte|lettre|e-?mail|message|histoire|article|paragraphe|extrait|dialogue|poème|chanson"
+    r"|phrase|brouillon|transcription|testo|lettera|messaggio|storia|articolo|paragrafo|estratto"
+    r"|dialogo|poesia|canzone|frase|bozza|trascrizione)"
+)
 MATERIAL = (
     r"(?:(?:can|could|would|will) you |i (?:want|need) you to |please |help me )*"
     r"(?:translate|proofread|rewrite|re-write|rephrase|paraphrase|summari[sz]e|edit|improve|polish"
@@ -255,10 +262,10 @@ INLINE_MATERIAL = (
     r"|请|請|帮我|(?:est-ce que )?(?:peux|pourrais|pouvez|pourriez|tu peux|vous pouvez)"
     r"[- ]?(?:tu|vous)?(?: m')?|bonjour|salut|ciao|merci de"
     r"|(?:mi )?(?:puoi|potresti|può|potrebbe)|aide-moi à|aiutami a)[, ]*){0,3}"
-    rf"{_WORK_ON}[^:：\n]{{0,160}}[:：]|(?:(?:please|hi|hello|hey|ok|now|so|then|can you"
-    r"|could you|would you|will you|help me|i want you"
-    r" to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase|paraphrase"
-    r"|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten|expand|continue"
+    rf"(?:{_WORK_ON}|{_SHOWN})[^:：\n]{{0,160}}[:：]"
+    r"|(?:(?:please|hi|hello|hey|ok|now|so|then|can you|could you|would you|will you|help me"
+    r"|i want you to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase"
+    r"|paraphrase|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten|expand|continue"
     r"|reply to|respond to|critique|evaluate|review|explain|complete|convert"
     r"|classify)\b[^:\n]{0,160}:"
 )

@@ -342,8 +342,8 @@ _MINE = frozenset("me us mine ours myself ourselves let's".split())
 # Who speaks of himself in another language speaks of nobody else.
 _FIRST_ELSEWHERE = frozenset(
     "ich mein meine meinen meinem meiner meines mich mir wir unser unsere yo mi mis mío mía je j'ai"
-    " mon ma mes moi io mio mia miei mie chiamami chiamarmi eu meu minha meus minhas ik mijn"
-    " wij onze ons я мой моя моё мое мои моего моей моему мою меня мне мы наш наша".split()
+    " mon ma mes moi io mio mia miei mie eu meu minha meus minhas ik mijn wij onze ons я мой моя"
+    " моё мое мои моего моей моему мою меня мне мы наш наша".split()
 )
 _SELF = frozenset("user user's i i'm i've my".split())
 _ASKING = frozenset("wants want prefers prefer asks asked likes expects needs wishes".split())

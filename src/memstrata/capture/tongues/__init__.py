@@ -20,8 +20,14 @@ MOST_CHARS = 240
 """Of a sentence, looked at to tell its language; chosen: enough for its small words."""
 
 
-def of(sentence: str) -> Tongue | None:
-    """Return the language of a sentence, or None for English and whatever else is not told."""
+def of(sentence: str, before: Tongue | None = None) -> Tongue | None:
+    """Return the language of a sentence, or None for English and whatever else is not told.
+
+    Args:
+        sentence: As it was said.
+        before: The language of the sentence before it, in which a repair goes on whose own words
+            tell none: "No, a Torino."
+    """
     head = sentence[:MOST_CHARS]
     if not head.isascii() and (name := _by_script(head)):
         return load(name)
@@ -32,8 +38,11 @@ def of(sentence: str) -> Tongue | None:
         for name in by_word.get(word, ()):
             counts[name] = counts.get(name, 0) + 1
     most = max(counts.values(), default=0)
+    english = sum(word in _ENGLISH for word in words)
+    if not most and not english and before is not None:
+        return before if before.repairs(sentence) else None
     # "I love the song Ich will" is English.
-    if not most or most <= sum(word in _ENGLISH for word in words):
+    if most <= english:
         return None
     told = [load(name) for name, count in counts.items() if count == most]
     # "Vivo a Roma": both languages have the verb, and one of them says it so.

@@ -1,8 +1,7 @@
 """Sentences of other languages than English cut into clauses, by the cues of each.
 
-What :mod:`memstrata.capture.clauses` does for English, with less: no subject is carried over a
-joint where a language needs one, and what is supposed, reported or told of no real world takes all
-that follows it in its sentence along.
+What :mod:`memstrata.capture.clauses` does for English, with less: what is supposed, reported or
+told of no real world takes all that follows it in its sentence along.
 """
 
 from __future__ import annotations
@@ -49,6 +48,7 @@ class _Flow:
     remember: bool = False
     condition: bool = False
     own: bool = True
+    elides: bool = False
     limit: int | None = None
 
 
@@ -117,10 +117,12 @@ def _clause(
     _enter(text, tongue, flow)
     if tongue.words.cased and _is_line_of(text, sentence[stop:], tongue):
         flow.asserted = False
+    given = f"{cues.subject} " if flow.elides and _starts(cues.elided, text) else ""
+    flow.elides = bool(given) or _is(cues.elides, text)
     asked = flow.question and last
     own = flow.own or not cues.own
     clause = Clause(
-        text,
+        given + text,
         body + offset,
         body + len(text) + offset,
         (body if flow.limit is None else flow.limit) + offset,
@@ -132,6 +134,7 @@ def _clause(
         remember=flow.remember and not asked,
         condition=flow.condition,
         repair=flow.repair,
+        given=len(given),
         tongue=tongue,
     )
     flow.repair = Repair.NONE
@@ -178,7 +181,7 @@ def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:
 
 def _is_head(rest: str, tongue: Tongue) -> bool:
     cues = tongue.cues
-    heads = (cues.others, cues.supposes, cues.limits, cues.asks, cues.own)
+    heads = (cues.others, cues.elided, cues.supposes, cues.limits, cues.asks, cues.own)
     return (
         any(head and _starts(head, rest) for head in heads)
         or tongue.begins(rest)
@@ -220,6 +223,10 @@ def _note(lead: _Lead, name: str) -> None:
 
 def _starts(pattern: str, text: str) -> bool:
     return at_start(spelled(pattern), text) is not None
+
+
+def _is(pattern: str, text: str) -> bool:
+    return patterns.compile(spelled(pattern), ignore_case=True).fullmatch(text) is not None
 
 
 def _has(pattern: str, text: str) -> bool:

@@ -201,6 +201,9 @@ def _ruled(category: str) -> Meaning:
         said = (groups.get("object") or "").strip()
         if "object" in groups and (len(said) < 2 or words.is_vague(said)) and not clause.durable:
             return ()
+        # "Suggest no more solutions for this problem" is about this one.
+        if category == "guard" and words.is_occasional(said):
+            return ()
         return (_kept(category),)
 
     return means

@@ -13,8 +13,9 @@ from functools import cached_property
 
 from memstrata.capture.clause import Clause
 from memstrata.capture.findings import Findings, Table
+from memstrata.capture.sentences import length_of
 from memstrata.capture.tongues.meanings import table
-from memstrata.capture.tongues.values import Words
+from memstrata.capture.tongues.values import Words, spelled
 
 NEVER = r"[^\s\S]"
 """A pattern of which there is no match: for what a language has no words for."""
@@ -34,6 +35,10 @@ class Cues:
         others: How a clause begins that is not about the speaker: "he", "my sister", "you".
         own: How a clause begins that says itself that it is about the speaker. Empty where verbs
             say so, and no subject is needed.
+        subject: What to read before a clause that does without its subject, where a language needs
+            one: "je", of "je m'appelle Ana et habite à Lyon".
+        elides: A whole clause after which that may be so.
+        elided: How such a clause begins.
         asks: How a question begins.
         supposes: How a clause begins that tells of no fact, with all that comes after it: "if",
             "imagine", "as if".
@@ -54,6 +59,9 @@ class Cues:
     reports: str
     control: str
     own: str = ""
+    subject: str = ""
+    elides: str = NEVER
+    elided: str = NEVER
     limits: str = NEVER
     unreal: str = NEVER
     durable: str = NEVER
@@ -96,6 +104,11 @@ class Tongue:
     def begins(self, text: str) -> bool:
         """Whether a text begins as a phrase of the language does."""
         return self.statements.begins(text) or self.instructions.begins(text)
+
+    def repairs(self, text: str) -> bool:
+        """Whether a text begins as a correction does: "no, …"."""
+        cues = (cue for name, cue in self.cues.lead_ins if name in ("wrong", "meant", "actually"))
+        return any(length_of(spelled(cue), text) for cue in cues)
 
     def statement(self, clause: Clause) -> Findings:
         """Read a clause as a statement about the speaker."""
