@@ -34,6 +34,18 @@ ENGLISH = [
     *SHOULD_NOT,
     *CONTROLLED,
     *PASSING,
+    "Call me Mia.",
+    "Bonjour, I live in Oslo.",
+    "Ciao, call me Tom.",
+    "Use Comic Sans.",
+    "Use SI units.",
+    "Utilise metric units.",
+    "Use socket.io for websockets",
+    "Calls per day",
+    "My name is Maria del Carmen Ruiz.",
+    "My favourite film is La vita è bella.",
+    "I work at Crédit Agricole.",
+    "Moi? I live in Rome.",
 ]
 NOT_ASKED = [(name, text) for name, told in SAID.items() for text in told["not_asked"]]
 

@@ -54,7 +54,7 @@ _ENGLISH = frozenset(
     "i my the and is are am was were be been have has had to of for with you your it that this"
     " what where when how why who which do does did not from at by live lives like likes love"
     " loves want wants prefer called they we our she his her their would could should can will"
-    " please always never remember about".split()
+    " please always never remember about call keep speak send reply answer write".split()
 )
 
 
