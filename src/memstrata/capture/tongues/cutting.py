@@ -81,7 +81,7 @@ def clauses_of(sentence: str, offset: int, tongue: Tongue, repair: Repair) -> li
         durable=_has(cues.durable, sentence),
         passing=_has(cues.passing, sentence),
         repair=repair,
-        asserted=not _has(cues.unreal, sentence),
+        asserted=not (_has(cues.unreal, sentence) or _is_line_of_other(sentence, tongue)),
     )
     pieces = _pieces(sentence, tongue)
     made = (
@@ -115,8 +115,6 @@ def _clause(
     if not text:
         return Clause("", body + offset, body + offset, body + offset)
     _enter(text, tongue, flow)
-    if tongue.words.cased and _is_line_of(text, sentence[stop:], tongue):
-        flow.asserted = False
     given = f"{cues.subject} " if flow.elides and _starts(cues.elided, text) else ""
     flow.elides = bool(given) or _is(cues.elides, text)
     asked = flow.question and last
@@ -156,13 +154,14 @@ def _enter(text: str, tongue: Tongue, flow: _Flow) -> None:
         flow.own = False
 
 
-def _is_line_of(text: str, rest: str, tongue: Tongue) -> bool:
-    """Whether a clause names whose words follow: "Tom: I live in Rome"."""
-    if not rest.lstrip().startswith(":") or len(text.split()) > MAX_WORDS_OF_WHO_SAYS:
+def _is_line_of_other(sentence: str, tongue: Tongue) -> bool:
+    """Whether a sentence begins with the name of who says it: "Tom: I live in Rome"."""
+    who, colon, _ = sentence.partition(": ")
+    if not (colon and tongue.words.cased) or len(who.split()) > MAX_WORDS_OF_WHO_SAYS:
         return False
     # "About me: …" is no name.
-    is_lead_in = _peel(f"{text}: ", tongue).length >= len(text)
-    return not (is_lead_in or tongue.begins(text))
+    is_lead_in = _peel(f"{who.rstrip()}: ", tongue).length >= len(who.rstrip())
+    return not (is_lead_in or tongue.begins(who))
 
 
 def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:

@@ -132,8 +132,7 @@ class Words:
         if not self.cased:
             return self._run(self.cut(text), self.no_places, most=12)
         words = text.split()
-        # In capitals it is a part of the name.
-        while words and words[0] in self.articles:
+        while words and words[0].lower() in self.articles:
             words = words[1:]
         found = values.employer(" ".join(words))
         return found if found and found.split()[0].lower() not in self.no_names else None
