@@ -1,9 +1,9 @@
 """What a phrase may mean, in whatever language: one function for each meaning that data can name.
 
 A phrase's groups are ``v`` for a value, ``low`` for a name or place of a clause without capitals,
-``at`` for the company in which somebody has a job, ``object`` for what somebody likes, does or will
-not have, ``r`` for a relation, ``n`` for what one has a favourite of, ``s`` for words of style,
-``a`` for an attribute, and ``w`` for what is to be forgotten.
+``e`` for an employer beside a job, ``object`` for what somebody likes, does or will not have, ``r``
+for a relation, ``n`` for what one has a favourite of, ``s`` for words of style, ``a`` for an
+attribute, and ``w`` for what is to be forgotten.
 """
 
 from __future__ import annotations
@@ -69,10 +69,8 @@ def _of_key(key: str) -> Meaning:
 
 def _job(words: Words, _: Clause, match: patterns.Match) -> Findings:
     # "I manage this project" is no job.
-    if words.is_occasional(_said(match, "v")):
-        return ()
-    found = _keyed(words, lexicon.OCCUPATION, match)
-    return found + keyed(lexicon.EMPLOYER, words.employer(_said(match, "at"))) if found else ()
+    said = _said(match, "v")
+    return () if words.is_occasional(said) else _keyed(words, lexicon.OCCUPATION, match)
 
 
 _DECLINED = frozenset(
@@ -98,6 +96,14 @@ def _keyed(words: Words, key: str, match: patterns.Match) -> Findings:
 def _attribute(words: Words, _: Clause, match: patterns.Match) -> Findings:
     key = words.attributes.get(" ".join(_said(match, "a").lower().split()))
     return _keyed(words, key, match) if key else ()
+
+
+def _job_at(words: Words, _: Clause, match: patterns.Match) -> Findings:
+    job, employer = words.job(_said(match, "v")), words.employer(_said(match, "e"))
+    if job is None:
+        return ()
+    found = keyed(lexicon.OCCUPATION, job) + keyed(lexicon.EMPLOYER, employer)
+    return tuple(replace(each, value=None) for each in found) if words.declined else found
 
 
 def _no_diet(words: Words, _: Clause, match: patterns.Match) -> Findings:
@@ -238,6 +244,7 @@ MEANINGS: Mapping[str, Meaning] = MappingProxyType(
         "home": _of_key(lexicon.HOME_LOCATION),
         "origin": _of_key(lexicon.ORIGIN_PLACE),
         "job": _job,
+        "job_at": _job_at,
         "employer": _of_key(lexicon.EMPLOYER),
         "age": _of_key(lexicon.AGE),
         "birthday": _of_key(lexicon.BIRTHDAY),
@@ -254,6 +261,7 @@ MEANINGS: Mapping[str, Meaning] = MappingProxyType(
         "habit": _free("fact", explicit=False),
         "allergy": _free("entity_fact", importance=Importance.HIGH),
         "body": _free("entity_fact"),
+        "kin": _free("entity_fact"),
         "speaks": _speaks,
         "unwanted": _free("guard"),
         "language": _language,
