@@ -161,7 +161,7 @@ def _is_line_of_other(sentence: str, tongue: Tongue) -> bool:
         return False
     # "About me: …" is no name.
     is_lead_in = _peel(f"{who.rstrip()}: ", tongue).length >= len(who.rstrip())
-    return not (is_lead_in or tongue.begins(who))
+    return not (is_lead_in or tongue.begins(who) or tongue.begins(sentence))
 
 
 def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:

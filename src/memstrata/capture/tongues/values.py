@@ -12,6 +12,10 @@ from memstrata.capture import lexicon, values
 from memstrata.language import patterns
 
 MOST_JOB_WORDS = 5
+# "Università di Padova", "Crédit du Nord".
+_MORE_OF_A_COMPANY = (
+    r"(?: (?:de|du|des|del|di|da|do|della|degli|dei)(?: la)? \p{Lu}[\p{L}\p{M}\d&'-]*)+"
+)
 
 
 @dataclass(frozen=True)
@@ -134,8 +138,12 @@ class Words:
         words = text.split()
         while words and words[0].lower() in self.articles:
             words = words[1:]
-        found = values.employer(" ".join(words))
-        return found if found and found.split()[0].lower() not in self.no_names else None
+        said = " ".join(words)
+        found = values.employer(said)
+        if not found or found.split()[0].lower() in self.no_names:
+            return None
+        more = patterns.compile(_MORE_OF_A_COMPANY).match(said.removeprefix(found))
+        return found + ((more.group() or "") if more and said.startswith(found) else "")
 
     def birthday(self, text: str) -> str | None:
         """Return a date as said; it must name a month or look like a date."""
