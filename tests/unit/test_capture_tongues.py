@@ -29,6 +29,25 @@ SAID = {
 GIVEN = [(name, *row) for name, told in SAID.items() for row in told["given"]]
 NOTHING = [(name, text) for name, told in SAID.items() for text in told["nothing"]]
 ASKED = [(name, *row) for name, told in SAID.items() for row in told["asked"]]
+ENGLISH = [
+    *(said.text for said in SHOULD),
+    *(text for text, *_ in RETRACTIONS),
+    *SHOULD_NOT,
+    *CONTROLLED,
+    *PASSING,
+    "Call me Mia.",
+    "Bonjour, I live in Oslo.",
+    "Ciao, call me Tom.",
+    "Use Comic Sans.",
+    "Use SI units.",
+    "Utilise metric units.",
+    "Use socket.io for websockets",
+    "Calls per day",
+    "My name is Maria del Carmen Ruiz.",
+    "My favourite film is La vita è bella.",
+    "I work at Crédit Agricole.",
+    "Moi? I live in Rome.",
+]
 NOT_ASKED = [(name, text) for name, told in SAID.items() for text in told["not_asked"]]
 
 ENGLISH = [
@@ -96,6 +115,55 @@ def test_english_with_a_foreign_word_is_english() -> None:
     assert tongues.of(text) is None
     (home, *_) = examine(Turn(role=Role.USER, text=text), ANA).candidates
     assert (home.key, home.content) == ("location", "Oslo")
+
+
+@pytest.mark.parametrize("text", ENGLISH)
+def test_english_is_told_to_be_no_other_language(text: str) -> None:
+    assert tongues.of(text) is None
+
+
+def test_where_two_languages_have_the_verb_the_one_that_says_it_so_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shared = {"german": {"words": "vivo"}, "italian": {"words": "vivo"}}
+    monkeypatch.setattr(tongues, "told_by", lambda: shared)
+    tongues._by_word.cache_clear()
+    try:
+        spoken = tongues.of("Vivo a Roma.")
+    finally:
+        tongues._by_word.cache_clear()
+    assert spoken is not None
+    assert spoken.name == "italian"
+
+
+def test_nothing_is_read_out_of_a_quotation_within_a_sentence() -> None:
+    text = 'Der Text beginnt mit "ich heiße Otto und ich wohne in Rom".'
+    assert examine(Turn(role=Role.USER, text=text), ANA).candidates == ()
+
+
+def test_what_is_limited_to_some_requests_is_no_preference_for_all() -> None:
+    text = "Wenn ich dich nach Rezepten frage, antworte immer auf Englisch."
+    found = examine(Turn(role=Role.USER, text=text), ANA).candidates
+    assert not [one for one in found if one.key]
+
+
+def test_a_line_of_somebody_else_says_nothing_of_the_speaker() -> None:
+    said = "ich wohne in Rom"
+    (own,) = examine(Turn(role=Role.USER, text=f"Zu mir: {said}"), ANA).candidates
+    assert (own.key, own.content) == ("location", "Rom")
+    assert examine(Turn(role=Role.USER, text=f"Tom: {said}"), ANA).candidates == ()
+
+
+def test_who_writes_in_small_letters_is_understood_where_nothing_else_fits() -> None:
+    (home,) = examine(Turn(role=Role.USER, text="j'habite a lyon"), ANA).candidates
+    assert home.content == "lyon"
+    assert examine(Turn(role=Role.USER, text="j'habite à l'étranger"), ANA).candidates == ()
+
+
+def test_a_language_whose_accents_are_optional_is_read_without_any() -> None:
+    assert load("french").words.diets["vegetarien"] == "vegetarian"
+    assert "etudiant" in load("french").words.occupations
+    assert "ubersetzer" not in load("german").words.occupations
 
 
 def test_who_speaks_two_languages_is_read_in_both() -> None:

@@ -49,7 +49,9 @@ def read(text: str) -> Reading:
     clauses: list[Clause] = []
     carried = Repair.NONE
     spans = list(sentences(plain, notes))
-    spoken = [tongues.of(plain[start:end]) for start, end in spans]
+    spoken: list[Tongue | None] = []
+    for start, end in spans:
+        spoken.append(tongues.of(plain[start:end], spoken[-1] if spoken else None))
     if any(map(_is_control, (plain[start:end] for start, end in spans), spoken)):
         return Reading((), (MEMORY_CONTROL,))
     for (start, end), tongue in zip(spans, spoken, strict=True):

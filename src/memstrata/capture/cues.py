@@ -241,7 +241,16 @@ _WORK_ON = (
     r"|reescrib|reescrev|réécri|mejora|melhor[ae]|parafras|escr[ií]b[ea]|escrev[ae]|redact[ae]|redij"
     r"|revis|vertaal|verbeter|corrigeer|herschrijf|herformuleer|redigeer|vat .{0,40}samen|перевед"
     r"|исправ|перепиш|проверь|улучши|отредактир|перефразир|сократи"
+    r"|améliore|raccourci|simplifie[rz]?\s|relis\s|relire|complète|migliora|accorcia|semplifica"
+    r"|rileggi|completa\s"
     r"|翻译|翻譯|修改|润色|改写|总结|校对|翻訳|校正|要約|添削)"
+)
+# "Here is the letter: …".
+_SHOWN = (
+    r"(?:voici|voilà|ecco)\s+(?:(?:le|la|l'|les|un|une|mon|ma|il|lo|i|una|il mio|la mia)\s?)?"
+    r"(?:texte|lettre|e-?mail|message|histoire|article|paragraphe|extrait|dialogue|poème|chanson"
+    r"|phrase|brouillon|transcription|testo|lettera|messaggio|storia|articolo|paragrafo|estratto"
+    r"|dialogo|poesia|canzone|frase|bozza|trascrizione)"
 )
 MATERIAL = (
     r"(?:(?:can|could|would|will) you |i (?:want|need) you to |please |help me )*"
@@ -254,11 +263,14 @@ MATERIAL = (
     r"|template|dialogue|post)\b[^.]{0,80}:\s*$"
 )
 INLINE_MATERIAL = (
-    r"(?:(?:bitte|por favor|per favore|s'il te pla[iî]t|alsjeblieft|пожалуйста|请|請|帮我)[, ]*)?"
-    rf"{_WORK_ON}[^:：\n]{{0,160}}[:：]|(?:(?:please|hi|hello|hey|ok|now|so|then|can you"
-    r"|could you|would you|will you|help me|i want you"
-    r" to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase|paraphrase"
-    r"|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten|expand|continue"
+    r"(?:(?:bitte|por favor|per favore|s'il te pla[iî]t|s'il vous pla[iî]t|alsjeblieft|пожалуйста"
+    r"|请|請|帮我|(?:est-ce que )?(?:peux|pourrais|pouvez|pourriez|tu peux|vous pouvez)"
+    r"[- ]?(?:tu|vous)?(?: m')?|bonjour|salut|ciao|merci de"
+    r"|(?:mi )?(?:puoi|potresti|può|potrebbe)|aide-moi à|aiutami a)[, ]*){0,3}"
+    rf"(?:{_WORK_ON}|{_SHOWN})[^:：\n]{{0,160}}[:：]"
+    r"|(?:(?:please|hi|hello|hey|ok|now|so|then|can you|could you|would you|will you|help me"
+    r"|i want you to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase"
+    r"|paraphrase|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten|expand|continue"
     r"|reply to|respond to|critique|evaluate|review|explain|complete|convert"
     r"|classify)\b[^:\n]{0,160}:"
 )

@@ -19,7 +19,7 @@ from memstrata.capture.findings import Finding, Findings, affirmed, has, starts
 from memstrata.capture.instructions import instruction
 from memstrata.capture.sentences import plain_text
 from memstrata.capture.statements import statement
-from memstrata.capture.support import gaps
+from memstrata.capture.support import UNSUPPORTED_SPEAKER, gaps
 from memstrata.capture.tongues.tongue import Tongue
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.memory import Kind
@@ -293,7 +293,7 @@ def _candidate(turn: Turn, scope: Scope, clause: Clause, finding: Finding) -> Ca
         origin=turn.origin,
         speaker=turn.speaker,
         said_at=turn.said_at,
-        marks=(*_marks(clause, finding), *_unproven(content, quote, finding, turn)),
+        marks=(*_marks(clause, finding), *_unproven(content, quote, finding, turn, clause)),
         explicit=explicit,
         retracts=finding.retracts,
     )
@@ -312,10 +312,16 @@ def _marks(clause: Clause, finding: Finding) -> tuple[str, ...]:
     return tuple(mark for mark, applies in marks if applies)
 
 
-def _unproven(content: str, quote: str, finding: Finding, turn: Turn) -> tuple[str, ...]:
+def _unproven(
+    content: str, quote: str, finding: Finding, turn: Turn, clause: Clause
+) -> tuple[str, ...]:
     if finding.retracts is not None:
         return ()
-    return gaps(content, quote, key=finding.key, speaker=turn.speaker, said_at=turn.said_at)
+    marks = gaps(content, quote, key=finding.key, speaker=turn.speaker, said_at=turn.said_at)
+    if clause.tongue is None:
+        return marks
+    # Whom a clause is about is told by English words; phrases of a language say "I" themselves.
+    return tuple(mark for mark in marks if mark != UNSUPPORTED_SPEAKER)
 
 
 def _evidence(clause: Clause, finding: Finding) -> tuple[int, int]:

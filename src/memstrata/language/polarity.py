@@ -67,7 +67,8 @@ _TAKING_BACK = frozenset(
     "lacked unable without cancelled canceled dropped fail fails failed declined rejects rejected "
     "former formerly ex".split()
 )
-_NEGATING = NEGATIONS | _TAKING_BACK | frozenset(
+# Norwegian says "nei" before what it says; in Italian it is "in the".
+_NEGATING = (NEGATIONS - {"nei"}) | _TAKING_BACK | frozenset(
     "cannot dont doesnt didnt isnt wasnt arent werent cant couldnt wont wouldnt shouldnt havent "
     "hasnt hadnt aint rarely seldom".split()
 )  # fmt: skip
@@ -88,6 +89,7 @@ _IDLE_PHRASES = _by_first(
     ("doesn't", "it"), ("stopped", "by"), ("stop", "by"), ("stops", "by"), ("no", "one's"),
     ("dropped", "by"), ("dropped", "off"), ("whether", "or", "not"), ("if", "not"),
     ("vivo", "no"), ("vive", "no"),
+    ("sans", "gluten"), ("sans", "lactose"), ("senza", "glutine"), ("senza", "lattosio"),
 )  # fmt: skip
 _DENYING_PHRASES = _by_first(
     ("used", "to"), ("no", "longer"), ("not", "anymore"), ("any", "longer")
@@ -132,7 +134,16 @@ def _opens(token: Token | None) -> bool:
 
 def _is_interjection(piece: Sequence[Token]) -> bool:
     """Whether it only says no before what is said: "No, it's Berlin"."""
-    return len(piece) == 1 and piece[0].low in ("no", "nope", "nah", "nein", "non", "нет", "não")
+    return len(piece) == 1 and piece[0].low in (
+        "no",
+        "nope",
+        "nah",
+        "nein",
+        "nei",
+        "non",
+        "нет",
+        "não",
+    )
 
 
 def _read(piece: Sequence[Token]) -> Part:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from memstrata.capture.sentences import trimmed
 from memstrata.capture.tongues.loading import load, told_by
 from memstrata.capture.tongues.tongue import Tongue
 from memstrata.language import patterns
@@ -19,8 +20,14 @@ MOST_CHARS = 240
 """Of a sentence, looked at to tell its language; chosen: enough for its small words."""
 
 
-def of(sentence: str) -> Tongue | None:
-    """Return the language of a sentence, or None for English and whatever else is not told."""
+def of(sentence: str, before: Tongue | None = None) -> Tongue | None:
+    """Return the language of a sentence, or None for English and whatever else is not told.
+
+    Args:
+        sentence: As it was said.
+        before: The language of the sentence before it, in which a repair goes on whose own words
+            tell none: "No, a Torino."
+    """
     head = sentence[:MOST_CHARS]
     if not head.isascii() and (name := _by_script(head)):
         return load(name)
@@ -31,20 +38,25 @@ def of(sentence: str) -> Tongue | None:
         for name in by_word.get(word, ()):
             counts[name] = counts.get(name, 0) + 1
     most = max(counts.values(), default=0)
+    english = sum(word in _ENGLISH for word in words)
+    if not most and not english and before is not None:
+        return before if before.repairs(sentence) else None
     # "I love the song Ich will" is English.
-    if not most or most <= sum(word in _ENGLISH for word in words):
+    if most <= english:
         return None
-    return load(next(name for name, count in counts.items() if count == most))
+    told = [load(name) for name, count in counts.items() if count == most]
+    # "Vivo a Roma": both languages have the verb, and one of them says it so.
+    return next((tongue for tongue in told if tongue.begins(trimmed(head))), told[0])
 
 
 _FIRST = "^"
 """Before a word that tells a language only as the first of a sentence: "soy" alone is a bean."""
-_TO_SPACES = str.maketrans(dict.fromkeys("'.,;:!?¿¡\"()[]*_/«»„“”…", " "))
+_TO_SPACES = str.maketrans(dict.fromkeys("'’.,;:!?¿¡\"()[]*_/«»„“”…", " "))
 _ENGLISH = frozenset(
     "i my the and is are am was were be been have has had to of for with you your it that this"
     " what where when how why who which do does did not from at by live lives like likes love"
     " loves want wants prefer called they we our she his her their would could should can will"
-    " please always never remember about"
+    " please always never remember about call keep speak send reply answer write"
     # No function words, but what stands by words of other languages: "avoid em dashes".
     " dash dashes route suite".split()
 )

@@ -21,8 +21,8 @@ from memstrata.language import patterns
 MAX_CLAUSES_OF_SENTENCE = 12
 MAX_LEAD_INS = 6
 MAX_REPAIR_CHARS = 60
+MAX_WORDS_OF_WHO_SAYS = 3
 
-_LINE_OF = r"(?P<who>(?-i:\p{Lu}[\p{L}'.-]*)(?:\s+(?-i:\p{Lu}[\p{L}'.-]*)){0,2})\s*:\s"
 _REPAIRS = {"wrong": Repair.WRONG, "meant": Repair.MEANT, "actually": Repair.ACTUALLY}
 
 
@@ -203,19 +203,23 @@ def _enter(text: str, tongue: Tongue, flow: _Flow) -> None:
 def _is_limited(text: str, rest: str, tongue: Tongue) -> bool:
     """Whether what follows limits an instruction: "Answer in French, if I write in French"."""
     follows = _starts(tongue.cues.limits, rest) or _starts(tongue.cues.supposes, rest)
-    return follows and tongue.instructions.begins(text)
+    # "S'il te plaît" limits nothing.
+    polite = _peel(rest, tongue).length >= len(trimmed(rest))
+    return follows and not polite and tongue.instructions.begins(text)
 
 
 def _is_line_of(sentence: str, tongue: Tongue) -> bool:
     """Whether a sentence is somebody's line: "Tom: I live in Rome"; not "Remember: …"."""
-    match = at_start(_LINE_OF, sentence)
-    who = (match.group("who") or "") if match else ""
-    if not who or at_start(OWN_LINE, who):
+    who, colon, _ = sentence.partition(": ")
+    who = who.rstrip()
+    if not colon or not tongue.words.cased or not 0 < len(who.split()) <= MAX_WORDS_OF_WHO_SAYS:
         return False
     known = tongue.words.given_names
     if known:
         return who.split()[0].lower() in known
-    return not (tongue.begins(who) or _peel(f"{who}: ", tongue).length >= len(who))
+    # "About me: …" is no name.
+    is_lead_in = bool(at_start(OWN_LINE, who)) or _peel(f"{who}: ", tongue).length >= len(who)
+    return not (is_lead_in or tongue.begins(who) or tongue.begins(sentence))
 
 
 # Subjects that are left out ---------------------------------------------------------------------

@@ -6,6 +6,9 @@ counts there is written ``\s`` or ``\x20``. ``{{ADV}}`` in it stands for the par
 words are written as texts; tables have what words stand for, and the words:
 ``wife_name = ["frau", "ehefrau"]``. ``told_by.toml`` has by what each is told; a word with ``^``
 before it tells only as the first of a sentence.
+
+Where ``accents_optional`` is true, a letter with an accent stands for the one without too, in
+patterns and words, as many people write; it may not stand in a class of letters then.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any
 from memstrata.capture.tongues.tongue import Cues, Tongue
 from memstrata.capture.tongues.values import Words
 from memstrata.language import patterns
+from memstrata.language.normalise import without_accents
 
 _LISTS = frozenset(
     "no_names no_places articles fillers companions occupations given_names towns".split()
@@ -46,6 +50,8 @@ def load(name: str) -> Tongue:
         KeyError, TypeError, ValueError: If its file is not as it must be, which a test looks at.
     """
     data = _read(name)
+    if data.get("accents_optional", False):
+        data = _with_bare(data)
     tables = {table: _turned(data["words"].get(table, {})) for table in _TABLES}
     parts = {key.upper(): _any_of(table) for key, table in tables.items()}
     parts |= {key.upper(): _any_of(data["words"].get(key, "").split()) for key in _LISTS}
@@ -64,6 +70,35 @@ def load(name: str) -> Tongue:
 def _read(name: str) -> Any:
     text = files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
+
+
+def _with_bare(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a language in which nobody need write accents."""
+    given = data["words"]
+    tables = {
+        name: {means: _spellings(words) for means, words in given[name].items()}
+        for name in _TABLES & given.keys()
+    }
+    lists = {name: " ".join(_spellings(given[name].split())) for name in _LISTS & given.keys()}
+    patterned = {key: given[key] for key in given.keys() - tables.keys() - lists.keys()}
+    parted = {key: data[key] for key in ("parts", "cues", "phrases")}
+    words = {**_each_bare(patterned), **tables, **lists}
+    return {**data, **_each_bare(parted), "words": words}
+
+
+def _each_bare(told: Any) -> Any:
+    if isinstance(told, str):
+        return "".join(c if (bare := without_accents(c)) == c else f"(?:{c}|{bare})" for c in told)
+    if isinstance(told, list):
+        # What a phrase means comes before its pattern, and has no accents.
+        return [_each_bare(each) for each in told]
+    if isinstance(told, dict):
+        return {key: _each_bare(each) for key, each in told.items()}
+    return told
+
+
+def _spellings(words: list[str]) -> list[str]:
+    return list(dict.fromkeys([*words, *map(without_accents, words)]))
 
 
 def _words(

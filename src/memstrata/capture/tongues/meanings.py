@@ -1,8 +1,9 @@
 """What a phrase may mean, in whatever language: one function for each meaning that data can name.
 
-A phrase's groups are ``v`` for a value, ``e`` for an employer beside a job, ``object`` for what
-somebody likes, does or will not have, ``r`` for a relation, ``n`` for what one has a favourite of,
-``s`` for words of style, ``a`` for an attribute, and ``w`` for what is to be forgotten.
+A phrase's groups are ``v`` for a value, ``low`` for a name or place of a clause without capitals,
+``e`` for an employer beside a job, ``object`` for what somebody likes, does or will not have, ``r``
+for a relation, ``n`` for what one has a favourite of, ``s`` for words of style, ``a`` for an
+attribute, and ``w`` for what is to be forgotten.
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ def _said(match: patterns.Match, group: str) -> str:
 
 
 def _of_key(key: str) -> Meaning:
-    def means(words: Words, _: Clause, match: patterns.Match) -> Findings:
+    def means(words: Words, clause: Clause, match: patterns.Match) -> Findings:
+        if low := _said(match, "low"):
+            small = clause.text[1:].islower()
+            return keyed(key, words.typed(low) if small else None)
         return _keyed(words, key, match)
 
     return means
@@ -70,6 +74,12 @@ def _typed(key: str) -> Meaning:
         return keyed(key, words.typed(_said(match, "v")))
 
     return means
+
+
+def _job(words: Words, _: Clause, match: patterns.Match) -> Findings:
+    # "I manage this project" is no job.
+    said = _said(match, "v")
+    return () if words.is_occasional(said) else _keyed(words, lexicon.OCCUPATION, match)
 
 
 def _keyed(words: Words, key: str, match: patterns.Match) -> Findings:
@@ -112,8 +122,10 @@ def _no_diet(words: Words, _: Clause, match: patterns.Match) -> Findings:
     return (Finding(category="preference", key=lexicon.DIET, retracts=lexicon.DIET),)
 
 
-def _relation(words: Words, _: Clause, match: patterns.Match) -> Findings:
-    return _related(words, match, words.name(_said(match, "v")))
+def _relation(words: Words, clause: Clause, match: patterns.Match) -> Findings:
+    low = _said(match, "low")
+    small = low and clause.text[1:].islower()
+    return _related(words, match, words.typed(low) if small else words.name(_said(match, "v")))
 
 
 def _relation_given(words: Words, _: Clause, match: patterns.Match) -> Findings:
@@ -218,6 +230,9 @@ def _ruled(category: str) -> Meaning:
         said = (groups.get("object") or "").strip()
         if "object" in groups and (len(said) < 2 or words.is_vague(said)) and not clause.durable:
             return ()
+        # "Suggest no more solutions for this problem" is about this one.
+        if category == "guard" and words.is_occasional(said):
+            return ()
         return (_kept(category),)
 
     return means
@@ -255,7 +270,7 @@ MEANINGS: Mapping[str, Meaning] = MappingProxyType(
         "typed_nickname": _typed(lexicon.PREFERRED_NAME),
         "typed_home": _typed(lexicon.HOME_LOCATION),
         "origin": _of_key(lexicon.ORIGIN_PLACE),
-        "job": _of_key(lexicon.OCCUPATION),
+        "job": _job,
         "job_at": _job_at,
         "employer": _of_key(lexicon.EMPLOYER),
         "age": _of_key(lexicon.AGE),

@@ -138,10 +138,10 @@ class Words:
 
     def typed(self, text: str) -> str | None:
         """Return a name or place of one or two words in small letters, as some people type them."""
-        words = self.cut(text).split()
+        said = self.cut(text)
         refused = self.no_names | self.no_places | self.articles | self.fillers
-        plain = all(word.isalpha() and word.islower() and word not in refused for word in words)
-        return " ".join(words) if 0 < len(words) <= 2 and plain else None
+        fits = patterns.compile(r"\p{Ll}[\p{Ll}'-]+(?: \p{Ll}[\p{Ll}'-]+)?").fullmatch(said)
+        return said if fits and refused.isdisjoint(said.split()) else None
 
     def _run(self, said: str, refused: frozenset[str], *, most: int) -> str | None:
         whole = patterns.compile(r"[\p{L}\p{M}·・ー-]+(?: [\p{L}\p{M}-]+){0,2}").fullmatch(said)
@@ -256,7 +256,7 @@ def _starts(pattern: str, text: str) -> bool:
 
 _COMPANY_OF = (
     r"\p{Lu}[\p{L}\p{M}\d&.'-]*(?:\s+\p{Lu}[\p{L}\p{M}\d&.'-]*){0,2}"
-    r"\s+(?:de|del|do|da|dos|das)\s+(?:la\s+)?\p{Lu}[\p{L}\p{M}\d&'-]*"
+    r"\s+(?:de|del|do|da|dos|das|du|des|di|della|degli|dei)\s+(?:la\s+)?\p{Lu}[\p{L}\p{M}\d&'-]*"
 )
 
 

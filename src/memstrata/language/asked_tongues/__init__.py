@@ -13,15 +13,17 @@ from typing import NamedTuple
 
 from memstrata.language.asked_tongues.asking import Asking
 from memstrata.language.asked_tongues.dutch import DUTCH
+from memstrata.language.asked_tongues.french import FRENCH
 from memstrata.language.asked_tongues.german import GERMAN
-from memstrata.language.asked_tongues.russian import RUSSIAN
+from memstrata.language.asked_tongues.italian import ITALIAN
 from memstrata.language.asked_tongues.portuguese import PORTUGUESE
+from memstrata.language.asked_tongues.russian import RUSSIAN
 from memstrata.language.asked_tongues.spanish import SPANISH
 
 MOST_WORDS = 14
 """Of a question with what it is wrapped in; chosen."""
 
-ASKINGS: tuple[Asking, ...] = (DUTCH, GERMAN, PORTUGUESE, RUSSIAN, SPANISH)
+ASKINGS: tuple[Asking, ...] = (DUTCH, FRENCH, GERMAN, ITALIAN, PORTUGUESE, RUSSIAN, SPANISH)
 
 MAY_ASK_ELSEWHERE = frozenset[str]().union(*(asking.who for asking in ASKINGS))
 """A question with none of these words asks for no key in these languages."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+
+from memstrata.language.normalise import without_accents
 
 HOME = "location home_location city home residence home_city address home_address lives_in"
 ORIGIN = "hometown origin_place birthplace place_of_birth origin"
@@ -59,17 +60,12 @@ def accents_or_none(asking: Asking) -> Asking:
         questions=_both(asking.questions),
         marked=_both(asking.marked),
         nouns=_both(asking.nouns),
-        who=asking.who | {_plain(word) for word in asking.who},
-        empty=asking.empty | {_plain(word) for word in asking.empty},
-        frames=asking.frames | {_plain(word) for word in asking.frames},
-        openings=f"{asking.openings}|{_plain(asking.openings)}",
+        who=asking.who | {without_accents(word) for word in asking.who},
+        empty=asking.empty | {without_accents(word) for word in asking.empty},
+        frames=asking.frames | {without_accents(word) for word in asking.frames},
+        openings=f"{asking.openings}|{without_accents(asking.openings)}",
     )
 
 
 def _both(questions: Mapping[str, str]) -> Mapping[str, str]:
-    return {keys: f"{asked}|{_plain(asked)}" for keys, asked in questions.items()}
-
-
-def _plain(text: str) -> str:
-    apart = unicodedata.normalize("NFD", text)
-    return "".join(char for char in apart if not unicodedata.combining(char))
+    return {keys: f"{asked}|{without_accents(asked)}" for keys, asked in questions.items()}
