@@ -58,7 +58,8 @@ def read(text: str) -> Reading:
             clauses += _clauses_of(sentence, start, carried)
             carried = _carried(sentence)
         else:
-            clauses += cutting.clauses_of(sentence, start, tongue, carried)
+            before = clauses[-1] if clauses else None
+            clauses += cutting.clauses_of(sentence, start, tongue, carried, before)
             carried = cutting.carried(sentence, tongue)
         if len(clauses) >= MAX_CLAUSES:
             notes.append(TOO_LONG)

@@ -231,12 +231,16 @@ CONTROL = (
     r"|don't remember my\b|(?:this|that|what i).{0,40}\boff the record\b|off the record\b"
     r"|forget (?:that )?(?:i|what i)(?: just)?(?: ever)? (?:said|told|mentioned)\b)"
 )
-# "Translate this: …" in other languages.
+# "Translate this: …" in other languages. In Japanese what is to be done stands last.
+_WORK_OF_HAN = (
+    r"(?:翻[译譯]|修改|[润潤]色|改[写寫]|[总總][结結]|校[对對]|概括|[缩縮][写寫]|[扩擴][写寫]|[续續][写寫]|批改|仿[写寫]"
+    r"|(?:この|次の|以下の?|下記の?|下の)[^:：\n]{0,40}|翻訳|校正|要約|添削|和訳|英訳)"
+)
 _WORK_ON = (
     r"(?:übersetz|korrigier|verbesser|fasse? .{0,40}zusammen|formulier|überprüf|lektorier|traduc"
     r"|tradu[iz]|corrig|corríg|corr[ei]gg|resum|résum|riassum|reformul|riformul|riscriv|reescrib|reescrev|réécri"
     r"|revis|vertaal|verbeter|corrigeer|herschrijf|vat .{0,40}samen|перевед|исправ|перепиш|проверь"
-    r"|翻译|翻譯|修改|润色|改写|总结|校对|翻訳|校正|要約|添削)"
+    rf"|(?:[把将將用][^:：\n]{{0,40}})?{_WORK_OF_HAN})"
 )
 MATERIAL = (
     r"(?:(?:can|could|would|will) you |i (?:want|need) you to |please |help me )*"
@@ -249,7 +253,8 @@ MATERIAL = (
     r"|template|dialogue|post)\b[^.]{0,80}:\s*$"
 )
 INLINE_MATERIAL = (
-    r"(?:(?:bitte|por favor|per favore|s'il te pla[iî]t|alsjeblieft|пожалуйста|请|請|帮我)[, ]*)?"
+    r"(?:(?:bitte|por favor|per favore|s'il te pla[iî]t|alsjeblieft|пожалуйста"
+    r"|[请請]|麻[烦煩]你?|你?能不能|可以)[, ，]*)?(?:[帮幫][我忙])?"
     rf"{_WORK_ON}[^:：\n]{{0,160}}[:：]|(?:(?:please|hi|hello|hey|ok|now|so|then|can you"
     r"|could you|would you|will you|help me|i want you"
     r" to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase|paraphrase"

@@ -212,7 +212,13 @@ def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Find
         found = tongue.statement(clause) or _repaired_in(tongue, clause, last)
     if not found and clause.remember and clause.statement and len(clause.text) >= tongue.least_note:
         found = (Finding(category="fact"),)
+    if clause.condition:
+        # "When I write in French, answer in French" is a rule, and no wish for French.
+        found = tuple(_RULE if one.key else one for one in found)
     return found
+
+
+_RULE = Finding(category="constraint", kind=Kind.PROCEDURAL)
 
 
 def _repaired_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Findings:

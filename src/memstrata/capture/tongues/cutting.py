@@ -2,7 +2,8 @@
 
 What :mod:`memstrata.capture.clauses` does for English, with less: no subject is carried over a
 joint where a language needs one, and what is supposed, reported or told of no real world takes all
-that follows it in its sentence along.
+that follows it in its sentence along. Where no verb tells who is meant, whom the clause before was
+about is whom a clause without a subject is about, beyond the end of a sentence too.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class _Lead:
 
 @dataclass(slots=True)
 class _Flow:
-    """What the earlier clauses of a sentence mean for the next."""
+    """What the earlier clauses of a sentence mean for the next; ``own`` is None where none has told
+    whom it is about.
+    """
 
     question: bool
     durable: bool
@@ -47,7 +50,7 @@ class _Flow:
     statements: bool = True
     remember: bool = False
     condition: bool = False
-    own: bool = True
+    own: bool | None = None
     limit: int | None = None
 
 
@@ -65,7 +68,9 @@ def carried(sentence: str, tongue: Tongue) -> Repair:
     return lead.repair if not trimmed(sentence[lead.length :]) else Repair.NONE
 
 
-def clauses_of(sentence: str, offset: int, tongue: Tongue, repair: Repair) -> list[Clause]:
+def clauses_of(
+    sentence: str, offset: int, tongue: Tongue, repair: Repair, before: Clause | None = None
+) -> list[Clause]:
     """Cut a sentence into clauses.
 
     Args:
@@ -73,6 +78,7 @@ def clauses_of(sentence: str, offset: int, tongue: Tongue, repair: Repair) -> li
         offset: Where it begins in the turn.
         tongue: The language it is in.
         repair: What the sentence before it announces.
+        before: The last clause before it in the turn.
     """
     cues = tongue.cues
     flow = _Flow(
@@ -81,6 +87,7 @@ def clauses_of(sentence: str, offset: int, tongue: Tongue, repair: Repair) -> li
         passing=_has(cues.passing, sentence),
         repair=repair,
         asserted=not _has(cues.unreal, sentence),
+        own=_left_open(before, tongue) if cues.goes_on and before else None,
     )
     pieces = _pieces(sentence, tongue)
     made = (
@@ -113,22 +120,28 @@ def _clause(
         flow.repair = lead.repair
     if not text:
         return Clause("", body + offset, body + offset, body + offset)
+    given = _given(text, tongue, flow)
+    may_be = bool(cues.goes_on) and _may_be_own(text, tongue, own=flow.own)
     _enter(text, tongue, flow)
+    if flow.condition and flow.limit is None:
+        flow.limit = body
     asked = flow.question and last
-    own = flow.own or not cues.own
+    requested = lead.request or _has(cues.requested, text)
+    own = flow.own is not False or not cues.own or may_be
     clause = Clause(
-        text,
+        given + text,
         body + offset,
         body + len(text) + offset,
         (body if flow.limit is None else flow.limit) + offset,
-        statement=flow.statements and flow.asserted and own and not (asked or lead.request),
-        instruction=flow.asserted and (lead.request or not asked),
+        statement=flow.statements and flow.asserted and own and not (asked or requested),
+        instruction=flow.asserted and (requested or not asked),
         asserted=flow.asserted,
         durable=flow.durable,
         passing=flow.passing and not flow.durable,
         remember=flow.remember and not asked,
         condition=flow.condition,
         repair=flow.repair,
+        given=len(given),
         tongue=tongue,
     )
     flow.repair = Repair.NONE
@@ -142,12 +155,60 @@ def _enter(text: str, tongue: Tongue, flow: _Flow) -> None:
         flow.condition, flow.statements = True, False
     elif _starts(cues.supposes, text) or _starts(cues.reports, text):
         flow.asserted = False
-    elif _starts(cues.asks, text):
+    elif _starts(cues.asks, text) or _has(cues.asked, text):
         flow.statements = flow.remember = False
-    if cues.own and _starts(cues.own, text):
+    if cues.goes_on:
+        flow.own = _own_behind(text, tongue, own=flow.own)
+    elif cues.own and _starts(cues.own, text):
         flow.own = True
     elif _starts(cues.others, text):
         flow.own = False
+
+
+# Where no verb tells who is meant -----------------------------------------------------------------
+
+
+def _own_behind(text: str, tongue: Tongue, *, own: bool | None) -> bool | None:
+    """Return whether what follows a clause without a subject is the speaker's own."""
+    mine = length_of(spelled(tongue.cues.own), text)
+    # "My", and then whose it is: the longer of both tells.
+    others = length_of(spelled(tongue.cues.others), text)
+    if mine or others:
+        return mine >= others
+    return own if _is_phrase(text, tongue) else False
+
+
+def _left_open(before: Clause, tongue: Tongue) -> bool | None:
+    """Return whom a sentence without a subject is about, as :class:`_Flow` has it."""
+    own = _own_behind(before.text, tongue, own=None)
+    return own if before.asserted and (before.statement or own) else False
+
+
+def _given(text: str, tongue: Tongue, flow: _Flow) -> str:
+    """Return the subject that a clause takes over; nothing where it has one."""
+    cues = tongue.cues
+    if not (cues.subject and flow.own) or _starts(cues.own, text) or _starts(cues.others, text):
+        return ""
+    return cues.subject if tongue.statements.begins(cues.subject + text) else ""
+
+
+def _may_be_own(text: str, tongue: Tongue, *, own: bool | None) -> bool:
+    """Whether a clause may tell something of the speaker, though what follows is about somebody
+    else: it says itself whose it is, "my wife", or may be what is to be remembered.
+    """
+    if _starts(tongue.cues.own, text):
+        return True
+    return own is not False and not _starts(tongue.cues.others, text)
+
+
+def _is_phrase(text: str, tongue: Tongue) -> bool:
+    if tongue.statements.begins(text) or tongue.instructions.begins(text):
+        return True
+    subject = tongue.cues.subject
+    return bool(subject) and tongue.statements.begins(subject + text)
+
+
+# Pieces and lead-ins ------------------------------------------------------------------------------
 
 
 def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:
@@ -155,7 +216,8 @@ def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:
     cuts: list[tuple[int, int]] = []
     for match in patterns.compile(spelled(tongue.cues.joint), ignore_case=True).finditer(sentence):
         start, end = match.span()
-        if start and _is_head(sentence[end : end + 120], tongue):
+        quoted = sentence.count('"', 0, start) % 2
+        if start and not quoted and _parts(match.group() or "", sentence[end : end + 120], tongue):
             cuts.append((start, end))
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
@@ -163,13 +225,22 @@ def _pieces(sentence: str, tongue: Tongue) -> list[tuple[int, int]]:
     return list(zip(starts, [*(start for start, _ in cuts), len(sentence)], strict=True))
 
 
+def _parts(joint: str, rest: str, tongue: Tongue) -> bool:
+    """Whether a joint ends a clause, by what follows."""
+    goes_on = tongue.cues.goes_on
+    if not goes_on:
+        return _is_head(rest, tongue)
+    if not joint.isspace():
+        return not _starts(goes_on, rest)
+    return _is_head(rest.split(maxsplit=1)[0] if rest else rest, tongue)
+
+
 def _is_head(rest: str, tongue: Tongue) -> bool:
     cues = tongue.cues
     heads = (cues.others, cues.supposes, cues.limits, cues.asks, cues.own)
     return (
         any(head and _starts(head, rest) for head in heads)
-        or tongue.statements.begins(rest)
-        or tongue.instructions.begins(rest)
+        or _is_phrase(rest, tongue)
         or any(_starts(cue, rest) for name, cue in cues.lead_ins if name != "filler")
     )
 

@@ -4,7 +4,8 @@ Of a pattern that goes over several lines, white space around line breaks does n
 counts there is written ``\s`` or ``\x20``. ``{{ADV}}`` in it stands for the part of that name in
 ``[parts]``, or for any of the words of a table in ``[words]``: ``{{DIETS}}``. Lists of words are
 written as texts; tables have what words stand for, and the words:
-``wife_name = ["frau", "ehefrau"]``. ``told_by.toml`` has by what each is told.
+``wife_name = ["frau", "ehefrau"]``. With ``both_hans = true`` what is written in simplified
+characters stands for traditional ones too. ``told_by.toml`` has by what each is told.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from typing import Any
 from memstrata.capture.tongues.tongue import Cues, Tongue
 from memstrata.capture.tongues.values import Words
 from memstrata.language import patterns
+from memstrata.language.han import in_both, words_in_both
 
-_LISTS = frozenset("no_names no_places articles fillers companions occupations".split())
+_LISTS = frozenset(
+    "no_names no_places no_employers articles fillers companions occupations".split()
+)
 _TABLES = frozenset(
     "languages diets manners units channels relations favourites attributes".split()
 )
@@ -43,6 +47,8 @@ def load(name: str) -> Tongue:
         KeyError, TypeError, ValueError: If its file is not as it must be, which a test looks at.
     """
     data = _read(name)
+    if data.get("both_hans"):
+        data = _in_both_hans(data)
     tables = {table: _turned(data["words"].get(table, {})) for table in _TABLES}
     parts = {key.upper(): _any_of(table) for key, table in tables.items()}
     for key, pattern in data.get("parts", {}).items():
@@ -55,6 +61,30 @@ def load(name: str) -> Tongue:
         asks=_phrases(data["phrases"]["asks"], parts),
         least_note=data["least_note"],
     )
+
+
+def _in_both_hans(data: Mapping[str, Any]) -> Any:
+    """Return a language's data with traditional characters beside simplified ones."""
+    words = {
+        key: {name: words_in_both(each) for name, each in value.items()}
+        if key in _TABLES
+        else " ".join(words_in_both(value.split()))
+        if key in _LISTS
+        else value
+        for key, value in data["words"].items()
+    }
+    told = {key: value for key, value in words.items() if key not in _TABLES | _LISTS}
+    kept = {key: value for key, value in words.items() if key in _TABLES | _LISTS}
+    rest = {key: value for key, value in data.items() if key != "words"}
+    return {**_patterns_in_both(rest), "words": {**_patterns_in_both(told), **kept}}
+
+
+def _patterns_in_both(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _patterns_in_both(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_patterns_in_both(each) for each in value]
+    return in_both(value) if isinstance(value, str) else value
 
 
 def _read(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 A phrase's groups are ``v`` for a value, ``object`` for what somebody likes, does or will not have,
 ``r`` for a relation, ``n`` for what one has a favourite of, ``s`` for words of style, ``a`` for an
-attribute, and ``w`` for what is to be forgotten.
+attribute, ``e`` for an employer beside a job, and ``w`` for what is to be forgotten.
 """
 
 from __future__ import annotations
@@ -88,6 +88,12 @@ def _attribute(words: Words, _: Clause, match: patterns.Match) -> Findings:
     return _keyed(words, key, match) if key else ()
 
 
+def _post(words: Words, _: Clause, match: patterns.Match) -> Findings:
+    """Read a job and at whom: "I am a designer at Acme"."""
+    employer = words.employer(_said(match, "e"))
+    return (*_keyed(words, lexicon.OCCUPATION, match), *keyed(lexicon.EMPLOYER, employer))
+
+
 def _no_diet(words: Words, _: Clause, match: patterns.Match) -> Findings:
     return (Finding(category="preference", key=lexicon.DIET, retracts=lexicon.DIET),)
 
@@ -125,7 +131,8 @@ def _free(
     def means(words: Words, clause: Clause, match: patterns.Match) -> Findings:
         groups = match.groupdict()
         said = (groups.get("object") or "").strip()
-        if "object" in groups and (len(said) < least or words.is_vague(said)):
+        # One character may be a whole word where words are not parted.
+        if "object" in groups and (len(said) < least - (not words.cased) or words.is_vague(said)):
             return ()
         if words.is_occasional(clause.text):
             return ()
@@ -150,11 +157,8 @@ def _manner_of_all(words: Words, _: Clause, match: patterns.Match) -> Findings:
 
 
 def _manners(words: Words, said: str, *, explicit: bool) -> Findings:
-    if not words.cased:
-        key, _, value = words.manners.get(words.cut(said), "").partition(" ")
-        return keyed(key, value, explicit=explicit) if key else ()
     found: dict[str, Finding] = {}
-    for word in said.lower().replace(",", " ").split():
+    for word in words.style(said):
         if word in words.fillers:
             continue
         key, _, value = words.manners.get(word, "").partition(" ")
@@ -166,7 +170,13 @@ def _manners(words: Words, said: str, *, explicit: bool) -> Findings:
 
 def _tone(value: str) -> Meaning:
     def means(words: Words, _: Clause, match: patterns.Match) -> Findings:
-        return keyed(lexicon.TONE, value)
+        found = keyed(lexicon.TONE, value)
+        said = _said(match, "object")
+        if not said:
+            return found
+        # "No formal speech" asks for the casual one: the denial is no part of the evidence.
+        start = (match.group() or "").find(said)
+        return tuple(replace(each, span=(start, start + len(said))) for each in found)
 
     return means
 
@@ -222,6 +232,7 @@ MEANINGS: Mapping[str, Meaning] = MappingProxyType(
         "origin": _of_key(lexicon.ORIGIN_PLACE),
         "job": _of_key(lexicon.OCCUPATION),
         "employer": _of_key(lexicon.EMPLOYER),
+        "post": _post,
         "age": _of_key(lexicon.AGE),
         "birthday": _of_key(lexicon.BIRTHDAY),
         "diet": _of_key(lexicon.DIET),

@@ -35,6 +35,8 @@ class Cues:
         own: How a clause begins that says itself that it is about the speaker. Empty where verbs
             say so, and no subject is needed.
         asks: How a question begins.
+        asked: What anywhere in a clause says that it asks, where no order of words or mark does.
+        requested: What anywhere in a question says that it asks to do something: "will you?".
         supposes: How a clause begins that tells of no fact, with all that comes after it: "if",
             "imagine", "as if".
         limits: How a clause begins that limits an instruction: "when I ask for …".
@@ -44,6 +46,11 @@ class Cues:
         passing: What anywhere in a sentence says that it is meant for the moment.
         control: How a sentence begins that asks not to remember what is said (CO-5).
         it_is: How a repair begins that gives the value alone, as group ``v``: "no, it's Berlin".
+        goes_on: How begins what no joint of punctuation parts from what is before it, in a language
+            where no verb tells who is meant. All other such joints part clauses there, and one that
+            no phrase reads is about somebody else, as is what follows it without a subject. Empty
+            where verbs do tell.
+        subject: What a clause without a subject takes over from one that ``own`` begins.
     """
 
     lead_ins: tuple[tuple[str, str], ...]
@@ -59,6 +66,10 @@ class Cues:
     durable: str = NEVER
     passing: str = NEVER
     it_is: str = NEVER
+    asked: str = NEVER
+    requested: str = NEVER
+    goes_on: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,21 @@ module of its own here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
+from memstrata.language import patterns
 from memstrata.language.asked_tongues.asking import Asking
+from memstrata.language.asked_tongues.chinese import CHINESE
 from memstrata.language.asked_tongues.german import GERMAN
+from memstrata.language.asked_tongues.japanese import JAPANESE
+from memstrata.language.han import simplified
 
 MOST_WORDS = 14
 """Of a question with what it is wrapped in; chosen."""
 
-ASKINGS: tuple[Asking, ...] = (GERMAN,)
+ASKINGS: tuple[Asking, ...] = (GERMAN, JAPANESE, CHINESE)
 
-MAY_ASK_ELSEWHERE = frozenset[str]().union(*(asking.who for asking in ASKINGS))
+MAY_ASK_ELSEWHERE = frozenset[str]().union(*(asking.who for asking in ASKINGS if asking.spaced))
 """A question with none of these words asks for no key in these languages."""
 
 
@@ -30,12 +35,69 @@ def asked_elsewhere(words: Sequence[str]) -> tuple[str, ...]:
     """
     if not 0 < len(words) <= MOST_WORDS:
         return ()
-    for asking, filed, openings in _FILED:
-        if not asking.who.isdisjoint(words):
-            said = _unwrapped(tuple(words), openings)
-            if keys := filed.get(frozenset(said) - asking.empty):
-                return keys
-    return ()
+    return next((keys for each in _FILED if (keys := _asked_in(each, words))), ())
+
+
+def asked_unspaced(text: str) -> tuple[str, ...]:
+    """Return the keys that the sentences of a text in a script without spaces ask for.
+
+    Args:
+        text: Whatever it is; one of other scripts costs a look at its characters.
+    """
+    if text.isascii() or max(text) < _FIRST_UNSPACED:
+        return ()
+    # The engine works on UTF-8; a query may hold lone surrogates, which are no words.
+    clean = text.encode("utf-8", "replace").decode("utf-8")
+    said = [part for part in clean.translate(_SENTENCES).lower().split("\n") if part]
+    if len(said) > MOST_SENTENCES:
+        return ()
+    found = (
+        keys
+        for part in said
+        for place, each in enumerate(_FILED)
+        if not each[0].spaced and (keys := _asked_in(each, _parted(part, place)))
+    )
+    return tuple(dict.fromkeys(key for keys in found for key in keys))
+
+
+MOST_SENTENCES = 4
+"""Of a text, that are looked at."""
+MOST_CHARS = 60
+"""Of a sentence in a script without spaces that asks for a key; chosen."""
+
+_FIRST_UNSPACED = "\u3040"
+_SENTENCES = str.maketrans(
+    dict.fromkeys("。！？!?…\n", "\n")
+    | dict.fromkeys(" \u3000，、,.：:；;~～·「」『』\"'“”()（）", "")
+)
+
+
+def _parted(sentence: str, place: int) -> Sequence[str]:
+    """Return the words of a sentence, none if it has one that the language does not know."""
+    if len(sentence) > MOST_CHARS:
+        return ()
+    if ASKINGS[place].both_hans:
+        sentence = simplified(sentence)
+    found = (match.group() or "" for match in _known(place).finditer(sentence))
+    words = [word for word in found if word]
+    return words if sum(map(len, words)) == len(sentence) else ()
+
+
+@cache
+def _known(place: int) -> patterns.Pattern:
+    """Return the words of a language, the longest first."""
+    asking = ASKINGS[place]
+    said = "|".join((*asking.questions.values(), asking.openings)).replace("|", " ").split()
+    words = sorted({*said, *asking.empty, *asking.who}, key=lambda word: (-len(word), word))
+    return patterns.compile("|".join(map(patterns.escaped, words)))
+
+
+def _asked_in(filed: _Filed, words: Sequence[str]) -> tuple[str, ...]:
+    asking, questions, openings = filed
+    if asking.who.isdisjoint(words):
+        return ()
+    said = _unwrapped(tuple(words), openings)
+    return questions.get(frozenset(said) - asking.empty, ())
 
 
 def _unwrapped(words: tuple[str, ...], openings: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -60,4 +122,7 @@ def _openings(asking: Asking) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(wraps, key=len, reverse=True))
 
 
-_FILED = tuple((asking, _questions(asking), _openings(asking)) for asking in ASKINGS)
+_Filed = tuple[Asking, Mapping[frozenset[str], tuple[str, ...]], tuple[tuple[str, ...], ...]]
+_FILED: tuple[_Filed, ...] = tuple(
+    (asking, _questions(asking), _openings(asking)) for asking in ASKINGS
+)

@@ -36,9 +36,14 @@ class Asking:
         who: Words of the speaker: a question without any asks for no key.
         empty: Words that say nothing about what is asked for.
         openings: What a question may be wrapped in: "do you know", parted by ``|``.
+        spaced: Whether spaces part words; without, a sentence is parted into the longest words that
+            stand here, and one with anything else asks for no key.
+        both_hans: Whether simplified characters here stand for traditional ones too.
     """
 
     questions: Mapping[str, str]
     who: frozenset[str]
     empty: frozenset[str] = frozenset()
     openings: str = ""
+    spaced: bool = True
+    both_hans: bool = False
