@@ -234,7 +234,12 @@ CONTROL = (
 # "Translate this: …" in other languages. In Japanese what is to be done stands last.
 _WORK_OF_HAN = (
     r"(?:翻[译譯]|修改|[润潤]色|改[写寫]|[总總][结結]|校[对對]|概括|[缩縮][写寫]|[扩擴][写寫]|[续續][写寫]|批改|仿[写寫]"
-    r"|(?:この|次の|以下の?|下記の?|下の)[^:：\n]{0,40}|翻訳|校正|要約|添削|和訳|英訳)"
+    r"|(?:(?:この|次の|以下の?|下記の?|下の)[^:：\n]{0,40})?(?:翻訳|校正|要約|添削|和訳|英訳))"
+)
+# "Correct the following text." ends with no colon, where it is said so.
+_WORK_ON_WHAT_FOLLOWS = (
+    rf"{_WORK_OF_HAN}[^:：\n]{{0,12}}(?:以下|下面|下列)[^:：\n]{{0,40}}$"
+    rf"|[把将將]?(?:以下|下面|下列|次の|下記)[^:：\n]{{1,40}}{_WORK_OF_HAN}[^:：\n]{{0,20}}$"
 )
 _WORK_ON = (
     r"(?:übersetz|korrigier|verbesser|fasse? .{0,40}zusammen|formulier|überprüf|lektorier|traduc"
@@ -255,9 +260,9 @@ MATERIAL = (
 INLINE_MATERIAL = (
     r"(?:(?:bitte|por favor|per favore|s'il te pla[iî]t|alsjeblieft|пожалуйста"
     r"|[请請]|麻[烦煩]你?|你?能不能|可以)[, ，]*)?(?:[帮幫][我忙])?"
-    rf"{_WORK_ON}[^:：\n]{{0,160}}[:：]|(?:(?:please|hi|hello|hey|ok|now|so|then|can you"
-    r"|could you|would you|will you|help me|i want you"
-    r" to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase|paraphrase"
+    rf"(?:{_WORK_ON}[^:：\n]{{0,160}}[:：]|{_WORK_ON_WHAT_FOLLOWS})"
+    r"|(?:(?:please|hi|hello|hey|ok|now|so|then|can you|could you|would you|will you"
+    r"|help me|i want you to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase|paraphrase"
     r"|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten|expand|continue"
     r"|reply to|respond to|critique|evaluate|review|explain|complete|convert"
     r"|classify)\b[^:\n]{0,160}:"

@@ -175,7 +175,9 @@ def _own_behind(text: str, tongue: Tongue, *, own: bool | None) -> bool | None:
     others = length_of(spelled(tongue.cues.others), text)
     if mine or others:
         return mine >= others
-    return own if _is_phrase(text, tongue) else False
+    if _is_phrase(text, tongue) or not _has(tongue.cues.topics, text):
+        return own
+    return False
 
 
 def _left_open(before: Clause, tongue: Tongue) -> bool | None:

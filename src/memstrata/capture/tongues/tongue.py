@@ -47,9 +47,10 @@ class Cues:
         control: How a sentence begins that asks not to remember what is said (CO-5).
         it_is: How a repair begins that gives the value alone, as group ``v``: "no, it's Berlin".
         goes_on: How begins what no joint of punctuation parts from what is before it, in a language
-            where no verb tells who is meant. All other such joints part clauses there, and one that
-            no phrase reads is about somebody else, as is what follows it without a subject. Empty
-            where verbs do tell.
+            where no verb tells who is meant. All other such joints part clauses there. Empty where
+            verbs do tell.
+        topics: What in a clause that no phrase reads says, where ``goes_on`` is not empty, that
+            what follows it without a subject is about somebody or something else.
         subject: What a clause without a subject takes over from one that ``own`` begins.
     """
 
@@ -69,6 +70,7 @@ class Cues:
     asked: str = NEVER
     requested: str = NEVER
     goes_on: str = ""
+    topics: str = r"[\s\S]"
     subject: str = ""
 
 
