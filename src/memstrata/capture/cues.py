@@ -262,8 +262,8 @@ INLINE_MATERIAL = (
     r"|[请請]|麻[烦煩]你?|你?能不能|可以)[, ，]*)?(?:[帮幫][我忙])?"
     rf"(?:{_WORK_ON}[^:：\n]{{0,160}}[:：]|{_WORK_ON_WHAT_FOLLOWS})"
     r"|(?:(?:please|hi|hello|hey|ok|now|so|then|can you|could you|would you|will you"
-    r"|help me|i want you to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase|paraphrase"
-    r"|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten|expand|continue"
+    r"|help me|i want you to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write"
+    r"|rephrase|paraphrase|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten|expand|continue"
     r"|reply to|respond to|critique|evaluate|review|explain|complete|convert"
     r"|classify)\b[^:\n]{0,160}:"
 )
