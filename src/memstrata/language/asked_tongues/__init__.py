@@ -35,7 +35,11 @@ def asked_elsewhere(words: Sequence[str]) -> tuple[str, ...]:
     """
     if not 0 < len(words) <= MOST_WORDS:
         return ()
-    return next((keys for each in _FILED if (keys := _asked_in(each, words))), ())
+    for each in _SPACED:
+        # All English questions pay for this.
+        if not each[0].who.isdisjoint(words) and (keys := _asked_in(each, words)):
+            return keys
+    return ()
 
 
 def asked_unspaced(text: str) -> tuple[str, ...]:
@@ -126,3 +130,4 @@ _Filed = tuple[Asking, Mapping[frozenset[str], tuple[str, ...]], tuple[tuple[str
 _FILED: tuple[_Filed, ...] = tuple(
     (asking, _questions(asking), _openings(asking)) for asking in ASKINGS
 )
+_SPACED = tuple(each for each in _FILED if each[0].spaced)
