@@ -14,10 +14,13 @@ from memstrata.capture.clauses import MEMORY_CONTROL
 from memstrata.capture.rules import examine
 from memstrata.capture.sentences import plain_text, sentences
 from memstrata.capture.tongues.loading import load, told_by
+from memstrata.capture.tongues.values import age
 from memstrata.domain.decision import Candidate
 from memstrata.domain.scope import Scope
 from memstrata.domain.turn import Role, Turn
 from memstrata.language import patterns
+from memstrata.language.asked_tongues import asked_unspaced
+from memstrata.language.han import in_both, simplified, words_in_both
 from memstrata.language.polarity import parts
 from memstrata.language.questions import read_question
 
@@ -29,31 +32,16 @@ SAID = {
 GIVEN = [(name, *row) for name, told in SAID.items() for row in told["given"]]
 NOTHING = [(name, text) for name, told in SAID.items() for text in told["nothing"]]
 ASKED = [(name, *row) for name, told in SAID.items() for row in told["asked"]]
-ENGLISH = [
-    *(said.text for said in SHOULD),
-    *(text for text, *_ in RETRACTIONS),
-    *SHOULD_NOT,
-    *CONTROLLED,
-    *PASSING,
-    "Call me Mia.",
-    "Bonjour, I live in Oslo.",
-    "Ciao, call me Tom.",
-    "Use Comic Sans.",
-    "Use SI units.",
-    "Utilise metric units.",
-    "Use socket.io for websockets",
-    "Calls per day",
-    "My name is Maria del Carmen Ruiz.",
-    "My favourite film is La vita è bella.",
-    "I work at Crédit Agricole.",
-    "Moi? I live in Rome.",
-]
 NOT_ASKED = [(name, text) for name, told in SAID.items() for text in told["not_asked"]]
 
 ENGLISH = [
     *(says.text for says in SHOULD), *SHOULD_NOT, *CONTROLLED, *(said for said, *_ in RETRACTIONS),
     *PASSING, "Avoid em dashes", "Don't use em dashes", "Based in LA", "Soy is in everything",
     "No soy milk please", "Tom uses vim", "Moved to El Paso", "Call me Ella", "Never use emojis",
+    "Call me Mia.", "Bonjour, I live in Oslo.", "Ciao, call me Tom.", "Use Comic Sans.",
+    "Use SI units.", "Utilise metric units.", "Use socket.io for websockets", "Calls per day",
+    "My name is Maria del Carmen Ruiz.", "My favourite film is La vita è bella.",
+    "I work at Crédit Agricole.", "Moi? I live in Rome.",
 ]  # fmt: skip
 
 
@@ -105,21 +93,11 @@ def test_every_phrase_of_a_language_can_be_looked_for(name: str) -> None:
     assert tongue.instructions.rules
 
 
-@pytest.mark.parametrize("text", ENGLISH)
-def test_what_is_said_in_english_is_told_to_be_in_no_other_language(text: str) -> None:
-    assert tongues.of(text) is None
-
-
 def test_english_with_a_foreign_word_is_english() -> None:
     text = "I live in Oslo and I love the song Ich will"
     assert tongues.of(text) is None
     (home, *_) = examine(Turn(role=Role.USER, text=text), ANA).candidates
     assert (home.key, home.content) == ("location", "Oslo")
-
-
-@pytest.mark.parametrize("text", ENGLISH)
-def test_english_is_told_to_be_no_other_language(text: str) -> None:
-    assert tongues.of(text) is None
 
 
 def test_where_two_languages_have_the_verb_the_one_that_says_it_so_is_read(
@@ -177,16 +155,7 @@ def test_who_asks_in_german_not_to_be_remembered_is_not() -> None:
     assert examine(turn, ANA).diagnostics == (MEMORY_CONTROL,)
 
 
-SAID_IN_ENGLISH = [
-    *(says.text for says in SHOULD),
-    *SHOULD_NOT,
-    *CONTROLLED,
-    *PASSING,
-    *(text for text, *_ in RETRACTIONS),
-]
-
-
-@pytest.mark.parametrize("text", SAID_IN_ENGLISH)
+@pytest.mark.parametrize("text", ENGLISH)
 def test_what_is_said_in_english_is_read_as_english(text: str) -> None:
     plain = plain_text(text)
     spoken = [tongues.of(plain[start:end]) for start, end in sentences(plain, [])]
@@ -244,3 +213,65 @@ def test_no_between_portuguese_words_denies_nothing() -> None:
 def test_a_statement_in_the_words_of_a_question_asks_only_with_a_question_mark() -> None:
     assert "diet" in read_question("¿Soy vegano?").keys.own
     assert read_question("Soy vegano.").keys.own == ()
+
+
+def test_english_with_a_name_in_another_script_is_english() -> None:
+    text = "I live in Oslo and I love the song 告白气球"
+    assert tongues.of(text) is None
+    (home, *_) = examine(Turn(role=Role.USER, text=text), ANA).candidates
+    assert (home.key, home.content) == ("location", "Oslo")
+    spoken = tongues.of("请用 English 回答")
+    assert spoken is not None
+    assert spoken.name == "chinese"
+
+
+def test_what_is_said_without_a_subject_is_kept_with_the_one_before_it() -> None:
+    text = "我叫小明，喜欢爬山"
+    _, taste = examine(Turn(role=Role.USER, text=text), ANA).candidates
+    assert (taste.content, taste.quote) == ("我喜欢爬山", "喜欢爬山")
+
+
+def test_what_is_asked_for_on_some_occasions_is_a_rule_of_those() -> None:
+    text = "如果我问你天气，请用摄氏度回答"
+    (rule,) = examine(Turn(role=Role.USER, text=text), ANA).candidates
+    assert (rule.key, rule.category, rule.content) == (None, "constraint", text)
+
+
+def test_phrases_in_simplified_characters_find_traditional_ones() -> None:
+    found = patterns.compile(in_both(r"(?:以后|[只发]\[)(?P<v>\p{Han}+)")).match("以後請用")
+    assert found is not None
+    assert found.group("v") == "請用"
+    assert patterns.compile(in_both("[只发]+")).fullmatch("祇發髮") is not None
+    assert words_in_both(["电话", "素食"]) == ["电话", "电話", "電话", "電話", "素食"]
+    assert simplified("我住在哪裡") == "我住在哪里"
+
+
+@pytest.mark.parametrize(
+    ("said", "years"),
+    [
+        ("三十岁", "30"),
+        ("十八", "18"),
+        ("二十一歳", "21"),
+        ("九十九", "99"),
+        ("三", None),
+        ("", None),
+    ],
+)
+def test_an_age_may_be_said_in_chinese_numerals(said: str, years: str | None) -> None:
+    assert age(said) == years
+
+
+def test_a_question_in_a_script_without_spaces_is_known_whole_or_not_at_all() -> None:
+    assert "location" in asked_unspaced("你好！请问，我住在哪里呢？")
+    assert set(asked_unspaced("我叫什么？我多大？")) >= {"name", "age"}
+    for text in (
+        "where do I live?",
+        "où j'habite ?",
+        "🙂 Ich wohne",
+        "我住在哪里比较好",
+        "\ud800我",
+        "",
+    ):
+        assert asked_unspaced(text) == ()
+    assert asked_unspaced("我叫什么。" * 40) == ()
+    assert asked_unspaced("我叫什么" * 40) == ()

@@ -28,7 +28,8 @@ TOO_LONG = "too_long"
 
 _PLAIN = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u00b4": "'", "\u201c": '"', "\u201d": '"',
-     "\u00ab": '"', "\u00bb": '"', "\u00a0": " ", "\u202f": " ", "\t": " ", "\r": " ",
+     "\u00ab": '"', "\u00bb": '"', "\u300c": '"', "\u300d": '"', "\u300e": '"', "\u300f": '"',
+     "\u00a0": " ", "\u202f": " ", "\t": " ", "\r": " ",
      "\0": "\n"} | {chr(code): "\n" for code in range(0xD800, 0xE000)}
 )  # fmt: skip
 
@@ -216,7 +217,7 @@ def is_question(sentence: str) -> bool:
 def trimmed(text: str) -> str:
     """Return a clause without the marks that end it."""
     end = len(text)
-    while end and not (text[end - 1].isalnum() or text[end - 1] in ")\"'%+#/]"):
+    while end and not (text[end - 1].isalnum() or text[end - 1] in ")\"'%+#/]》"):
         end -= 1
     # A quotation mark that was opened before the clause is not its own.
     if (

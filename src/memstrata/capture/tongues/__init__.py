@@ -65,8 +65,16 @@ _ENGLISH = frozenset(
 def _by_script(text: str) -> str | None:
     for name, tells in told_by().items():
         if "script" in tells and patterns.compile(tells["script"]).search(text):
-            return name
+            # "I love the song 告白气球" is English.
+            return None if _is_mostly_english(text, tells["script"]) else name
     return None
+
+
+def _is_mostly_english(text: str, script: str) -> bool:
+    told = sum(len(match.group() or "") for match in patterns.compile(script).finditer(text))
+    if told >= sum(char.isascii() and char.isalpha() for char in text):
+        return False
+    return not _ENGLISH.isdisjoint(text.lower().translate(_TO_SPACES).split())
 
 
 @cache

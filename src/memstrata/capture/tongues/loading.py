@@ -8,7 +8,8 @@ words are written as texts; tables have what words stand for, and the words:
 before it tells only as the first of a sentence.
 
 Where ``accents_optional`` is true, a letter with an accent stands for the one without too, in
-patterns and words, as many people write; it may not stand in a class of letters then.
+patterns and words, as many people write; it may not stand in a class of letters then. With
+``both_hans`` what is written in simplified characters stands for traditional ones too.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from typing import Any
 from memstrata.capture.tongues.tongue import Cues, Tongue
 from memstrata.capture.tongues.values import Words
 from memstrata.language import patterns
+from memstrata.language.han import in_both, words_in_both
 from memstrata.language.normalise import without_accents
 
 _LISTS = frozenset(
-    "no_names no_places articles fillers companions occupations given_names towns".split()
+    "no_names no_places no_employers articles fillers companions occupations given_names"
+    " towns".split()
 )
 _TABLES = frozenset(
     "languages diets manners units channels relations favourites attributes".split()
@@ -52,6 +55,8 @@ def load(name: str) -> Tongue:
     data = _read(name)
     if data.get("accents_optional", False):
         data = _with_bare(data)
+    if data.get("both_hans", False):
+        data = _in_both_hans(data)
     tables = {table: _turned(data["words"].get(table, {})) for table in _TABLES}
     parts = {key.upper(): _any_of(table) for key, table in tables.items()}
     parts |= {key.upper(): _any_of(data["words"].get(key, "").split()) for key in _LISTS}
@@ -65,6 +70,30 @@ def load(name: str) -> Tongue:
         asks=_phrases(data["phrases"]["asks"], parts),
         least_note=data["least_note"],
     )
+
+
+def _in_both_hans(data: Mapping[str, Any]) -> Any:
+    """Return a language's data with traditional characters beside simplified ones."""
+    words = {
+        key: {name: words_in_both(each) for name, each in value.items()}
+        if key in _TABLES
+        else " ".join(words_in_both(value.split()))
+        if key in _LISTS
+        else value
+        for key, value in data["words"].items()
+    }
+    told = {key: value for key, value in words.items() if key not in _TABLES | _LISTS}
+    kept = {key: value for key, value in words.items() if key in _TABLES | _LISTS}
+    rest = {key: value for key, value in data.items() if key != "words"}
+    return {**_patterns_in_both(rest), "words": {**_patterns_in_both(told), **kept}}
+
+
+def _patterns_in_both(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _patterns_in_both(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_patterns_in_both(each) for each in value]
+    return in_both(value) if isinstance(value, str) else value
 
 
 def _read(name: str) -> Any:

@@ -168,7 +168,8 @@ def _free(
     def means(words: Words, clause: Clause, match: patterns.Match) -> Findings:
         groups = match.groupdict()
         said = (groups.get("object") or "").strip()
-        if "object" in groups and (len(said) < least or words.is_vague(said)):
+        # One character may be a whole word where words are not parted.
+        if "object" in groups and (len(said) < least - (not words.cased) or words.is_vague(said)):
             return ()
         if words.is_occasional(clause.text):
             return ()
@@ -193,11 +194,8 @@ def _manner_of_all(words: Words, _: Clause, match: patterns.Match) -> Findings:
 
 
 def _manners(words: Words, said: str, *, explicit: bool) -> Findings:
-    if not words.cased:
-        key, _, value = words.manners.get(words.cut(said), "").partition(" ")
-        return keyed(key, value, explicit=explicit) if key else ()
     found: dict[str, Finding] = {}
-    for word in said.lower().replace(",", " ").split():
+    for word in words.style(said):
         if word in words.fillers:
             continue
         key, _, value = words.manners.get(word, "").partition(" ")
@@ -209,7 +207,13 @@ def _manners(words: Words, said: str, *, explicit: bool) -> Findings:
 
 def _tone(value: str) -> Meaning:
     def means(words: Words, _: Clause, match: patterns.Match) -> Findings:
-        return keyed(lexicon.TONE, value)
+        found = keyed(lexicon.TONE, value)
+        said = _said(match, "object")
+        if not said:
+            return found
+        # "No formal speech" asks for the casual one: the denial is no part of the evidence.
+        start = (match.group() or "").find(said)
+        return tuple(replace(each, span=(start, start + len(said))) for each in found)
 
     return means
 

@@ -14,6 +14,10 @@ from memstrata.language import patterns
 MOST_JOB_WORDS = 5
 LEAST_JOB = 5
 """Letters of a job that a longer word may end in; chosen: "Koch" ends "Enoch" too."""
+# In scripts without capitals; a name that another script spells out takes the most. Chosen.
+MOST_NAME_LETTERS = 12
+MOST_PLACE_LETTERS = 20
+MOST_LATIN = 30
 
 _DECLINED = frozenset(
     {
@@ -37,11 +41,13 @@ class Words:
         given_names: Names of people that are believed in small letters, and where what is said
             may be something else than a name.
         towns: Places that are, ``_`` for a space.
-        cased: Whether names have capitals; without, names and places are runs of letters.
+        cased: Whether names have capitals and words are parted by spaces; without, names and places
+            are runs of letters that none of ``no_names`` and ``no_places`` begins or ends.
         declined: Whether names of places, jobs and people called change their form in a sentence:
             what was said is kept then, as "Москве" alone is the name of nothing.
         no_names: Capitalised words that are no names of people.
         no_places: What one lives "in" that is no place.
+        no_employers: What one works "at" that is no company's name, where none has capitals.
         articles: What may stand before a job.
         occupations: Jobs: the first or the last word of what is said to be one.
         languages: Names of languages, to English ones.
@@ -85,6 +91,7 @@ class Words:
     generic: str = ""
     given_names: frozenset[str] = frozenset()
     towns: frozenset[str] = frozenset()
+    no_employers: frozenset[str] = frozenset()
     cased: bool = True
     declined: bool = False
 
@@ -92,7 +99,7 @@ class Words:
         """Return a text up to where the sentence goes on to something else."""
         match = patterns.compile(self.ends, ignore_case=True).search(text)
         head = text[: match.span()[0]] if match else text
-        return head.strip(" \"'.,;:!?*_。，！？、")
+        return head.strip(" \"'.,;:!?*_。，！？、《》")
 
     def affirmed(self, text: str) -> tuple[str, bool]:
         """Return what is put in the place of something else, and whether that is so."""
@@ -105,7 +112,7 @@ class Words:
     def name(self, text: str) -> str | None:
         """Return a person's name."""
         if not self.cased:
-            return self._run(self.cut(text), self.no_names, most=6)
+            return self._run(self.cut(text), self.no_names, most=MOST_NAME_LETTERS)
         found = values.name(text) or self._typed(text, self.given_names)
         words = found.split() if found else []
         while words and words[-1].lower() in self.no_names:
@@ -120,7 +127,7 @@ class Words:
     def place(self, text: str) -> str | None:
         """Return a place."""
         if not self.cased:
-            return self._run(self.cut(text), self.no_places, most=12)
+            return self._run(self.cut(text), self.no_places, most=MOST_PLACE_LETTERS)
         found = values.place(text) or self._typed(text, self.towns)
         words = found.split() if found else []
         while words and words[-1].lower().strip(",") in self.no_places | self.no_names:
@@ -145,8 +152,9 @@ class Words:
 
     def _run(self, said: str, refused: frozenset[str], *, most: int) -> str | None:
         whole = patterns.compile(r"[\p{L}\p{M}·・ー-]+(?: [\p{L}\p{M}-]+){0,2}").fullmatch(said)
-        fits = whole is not None and len(said) <= (most if not said.isascii() else 30)
-        return said if fits and not any(word in said for word in refused) else None
+        fits = whole is not None and len(said) <= (most if not said.isascii() else MOST_LATIN)
+        ends = tuple(refused)
+        return said if fits and not (said.startswith(ends) or said.endswith(ends)) else None
 
     def job(self, text: str) -> str | None:
         """Return a job as said, without article."""
@@ -168,7 +176,7 @@ class Words:
     def employer(self, text: str) -> str | None:
         """Return a company's name."""
         if not self.cased:
-            return self._run(self.cut(text), self.no_places, most=12)
+            return self._run(self.cut(text), self.no_employers, most=MOST_PLACE_LETTERS)
         words = text.split()
         while words and words[0].lower() in self.articles:
             words = words[1:]
@@ -183,7 +191,10 @@ class Words:
     def birthday(self, text: str) -> str | None:
         """Return a date as said; it must name a month or look like a date."""
         said = " ".join(self.cut(text).split())
-        dated = rf"(?i)(?:{self.months}).*\d|\d.*(?:{self.months})|\d{{1,4}}[-/.]\d{{1,2}}"
+        digit = r"[\d一二三四五六七八九十]"
+        dated = (
+            rf"(?i)(?:{self.months}).*{digit}|{digit}.*(?:{self.months})|\d{{1,4}}[-/.]\d{{1,2}}"
+        )
         fits = 0 < len(said) <= values.MAX_PHRASE_CHARS
         return said if fits and patterns.compile(dated).search(said) else None
 
@@ -205,6 +216,23 @@ class Words:
         """Whether what is said of a habit or taste is of one occasion, or over."""
         pattern = patterns.compile(self.occasional, ignore_case=True)
         return pattern.search(text) is not None
+
+    def style(self, text: str) -> list[str]:
+        """Return the words of what is said of style; where no spaces part them the longest that are
+        known, and an unknown one where a character belongs to none.
+        """
+        said = text.lower().replace(",", " ")
+        if self.cased:
+            return said.split()
+        known = patterns.compile(
+            "|".join(
+                patterns.escaped(word)
+                for word in sorted({*self.manners, *self.fillers}, key=len, reverse=True)
+            )
+            + r"|[^\s]"
+        )
+        found = (match.group() or "" for match in known.finditer(said))
+        return [word for word in found if word.isalnum()]
 
     def of(self, table: Mapping[str, str]) -> Callable[[str], str | None]:
         """Return a function that looks the first words of a text up."""
@@ -261,7 +289,21 @@ _COMPANY_OF = (
 
 
 def age(text: str) -> str | None:
-    """Return whole years from 5 to 120."""
+    """Return whole years from 5 to 120; Chinese numerals too."""
     match = patterns.compile(r"\D{0,3}(\d{1,3})(?:\D|$)").match(text.strip())
-    years = int(match.group(1) or 0) if match else 0
+    years = int(match.group(1) or 0) if match else _han_number(text.strip())
     return str(years) if 5 <= years <= 120 else None
+
+
+def _han_number(text: str) -> int:
+    """Return a number below a hundred in Chinese numerals, or 0."""
+    match = patterns.compile(r"([二三四五六七八九])?(十)?([一二三四五六七八九])?(?:\D|$)").match(
+        text
+    )
+    if match is None or not match.group(2):
+        return 0
+    tens, ones = (_HAN_DIGITS.index(match.group(number) or " ") for number in (1, 3))
+    return 10 * (tens or 1) + ones
+
+
+_HAN_DIGITS = " 一二三四五六七八九"

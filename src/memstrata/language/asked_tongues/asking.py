@@ -42,6 +42,9 @@ class Asking:
         nouns: Keys, and the nouns that name what stands under them, parted by ``|``.
         frames: Words that a question for such a noun, with a word of the speaker's beside it, may
             have besides: "which … have you stored of mine?".
+        spaced: Whether spaces part words; without, a sentence is parted into the longest words that
+            stand here, and one with anything else asks for no key.
+        both_hans: Whether simplified characters here stand for traditional ones too.
     """
 
     questions: Mapping[str, str]
@@ -51,6 +54,8 @@ class Asking:
     nouns: Mapping[str, str] = field(default_factory=dict)
     frames: frozenset[str] = frozenset()
     marked: Mapping[str, str] = field(default_factory=dict)
+    spaced: bool = True
+    both_hans: bool = False
 
 
 def accents_or_none(asking: Asking) -> Asking:
