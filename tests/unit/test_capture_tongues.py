@@ -84,6 +84,9 @@ def test_every_phrase_of_a_language_can_be_looked_for(name: str) -> None:
         patterns.compile(pattern, ignore_case=True)
     assert tongue.statements.rules
     assert tongue.instructions.rules
+    # Nor are all together too much for the engine.
+    assert not tongue.statements.begins("")
+    assert not tongue.instructions.begins("")
 
 
 @pytest.mark.parametrize("text", ENGLISH)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from memstrata.language.asked_tongues.asking import Asking
 from memstrata.language.asked_tongues.dutch import DUTCH
 from memstrata.language.asked_tongues.german import GERMAN
-from memstrata.language.asked_tongues.russian import RUSSIAN
 from memstrata.language.asked_tongues.portuguese import PORTUGUESE
+from memstrata.language.asked_tongues.russian import RUSSIAN
 from memstrata.language.asked_tongues.spanish import SPANISH
 
 MOST_WORDS = 14
