@@ -33,7 +33,8 @@ NOT_ASKED = [(name, text) for name, told in SAID.items() for text in told["not_a
 
 ENGLISH = [
     *(says.text for says in SHOULD), *SHOULD_NOT, *CONTROLLED, *(said for said, *_ in RETRACTIONS),
-    *PASSING, "Avoid em dashes", "Don't use em dashes", "Based in LA", "Soy is in everything",
+    *PASSING, "Avoid em dashes", "Don't use em dashes", "Utilize online resources",
+    "Based in LA", "Soy is in everything",
     "No soy milk please", "Tom uses vim", "Moved to El Paso", "Call me Ella", "Never use emojis",
 ]  # fmt: skip
 
