@@ -36,12 +36,13 @@ NOT_ASKED = [(name, text) for name, told in SAID.items() for text in told["not_a
 
 ENGLISH = [
     *(says.text for says in SHOULD), *SHOULD_NOT, *CONTROLLED, *(said for said, *_ in RETRACTIONS),
-    *PASSING, "Avoid em dashes", "Don't use em dashes", "Based in LA", "Soy is in everything",
+    *PASSING, "Avoid em dashes", "Don't use em dashes", "Utilize online resources",
+    "Based in LA", "Soy is in everything",
     "No soy milk please", "Tom uses vim", "Moved to El Paso", "Call me Ella", "Never use emojis",
     "Call me Mia.", "Bonjour, I live in Oslo.", "Ciao, call me Tom.", "Use Comic Sans.",
     "Use SI units.", "Utilise metric units.", "Use socket.io for websockets", "Calls per day",
     "My name is Maria del Carmen Ruiz.", "My favourite film is La vita è bella.",
-    "I work at Crédit Agricole.", "Moi? I live in Rome.",
+    "I work at Crédit Agricole.",
 ]  # fmt: skip
 
 
@@ -91,6 +92,9 @@ def test_every_phrase_of_a_language_can_be_looked_for(name: str) -> None:
         patterns.compile(pattern, ignore_case=True)
     assert tongue.statements.rules
     assert tongue.instructions.rules
+    # Nor are all together too much for the engine.
+    assert not tongue.statements.begins("")
+    assert not tongue.instructions.begins("")
 
 
 def test_english_with_a_foreign_word_is_english() -> None:

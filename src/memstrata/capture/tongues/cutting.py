@@ -23,6 +23,7 @@ MAX_LEAD_INS = 6
 MAX_REPAIR_CHARS = 60
 MAX_WORDS_OF_WHO_SAYS = 3
 
+_IDLE = frozenset({"filler", "adverb"})
 _REPAIRS = {"wrong": Repair.WRONG, "meant": Repair.MEANT, "actually": Repair.ACTUALLY}
 
 
@@ -306,6 +307,8 @@ def _parts(joint: str, rest: str, piece: str, tongue: Tongue) -> bool:
 
 def _is_head(rest: str, piece: str, tongue: Tongue) -> bool:
     cues = tongue.cues
+    behind = _peel(rest, tongue, only=("adverb",)).length
+    rest, piece = rest[behind:], piece[behind:]
     heads = (
         cues.others, cues.elided, cues.supposes, cues.limits, cues.asks, cues.own, cues.lends,
     )  # fmt: skip
@@ -313,7 +316,7 @@ def _is_head(rest: str, piece: str, tongue: Tongue) -> bool:
         any(head and _starts(head, rest) for head in heads)
         # Of some phrases the end tells, of which the sentence's own is no part.
         or any(_is_phrase(text, tongue) for text in (rest, trimmed(rest), piece))
-        or any(_starts(cue, rest) for name, cue in cues.lead_ins if name != "filler")
+        or any(_starts(cue, rest) for name, cue in cues.lead_ins if name not in _IDLE)
     )
 
 

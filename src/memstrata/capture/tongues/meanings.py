@@ -92,6 +92,9 @@ def _keyed(words: Words, key: str, match: patterns.Match) -> Findings:
         text = match.group() or ""
         start = text.find(value, max(text.find(said), 0))
         found = tuple(replace(each, span=(start, start + len(value))) for each in found)
+    elif said and (end := (match.group() or "").find(said) + len(said)) < match.span()[1]:
+        # Nor is what comes after it: "soy enfermera, no médica".
+        found = tuple(replace(each, span=(0, end)) for each in found)
     return tuple(
         _as_said(match, each) if words.keeps_said(key, each.value or "") else each for each in found
     )

@@ -30,7 +30,8 @@ class Cues:
             is tried: ``wrong``, ``meant``, ``actually`` (corrections, as
             :class:`~memstrata.capture.clause.Repair` tells them), ``remember`` ("remember that"),
             ``durable`` ("from now on"), ``passing`` ("for now"), ``request`` ("could you"),
-            ``filler`` (greetings, "by the way", "and"). Each takes the white space behind it along.
+            ``filler`` (greetings, "by the way", "and"), ``adverb`` ("now", "since May": a clause
+            begins behind it as without it). Each takes the white space behind it along.
         joint: Where one clause may end and the next begin; it does if that begins like one.
         shared: A joint over which a verb has the subject of the clause before, where the speaker's
             verbs look like those of a command: "ik woon in Gent en gebruik altijd …".
