@@ -7,7 +7,9 @@ The recipe, deterministic, in about three minutes of one core:
    reviews of AgentDojo's environments; messages in 33 languages, docstrings and the manual of
    Django. To these come texts from shapes written for this project (``poison/*.txt``): what users
    have remembered, what pages say, what friends write, what planted texts say, in twelve
-   languages; the kinds of attack that force an answer after Schulhoff et al. (2023).
+   languages; the kinds of attack that force an answer after Schulhoff et al. (2023), frames and
+   roles after Liu et al. (2023), dictated beginnings after Wei et al. (2023), persuasion after
+   Zeng et al. (2024), each with harmless texts of the same form.
 2. A row that is nearly the same as one of ``--evaluation`` is dropped: Jaccard index of its runs of
    four characters of at least 0.6. Then attacks are planted in harmless prose, and harmless texts
    in the same way, and English rows, as many attacks as harmless ones, are glossed word by word in
@@ -17,7 +19,7 @@ The recipe, deterministic, in about three minutes of one core:
    into the weights.
 4. Logistic regression (L2, C = 10); a window of a row of n windows weighs 1/n; a message of
    Django's, which are the most of what is not English, 0.3 of that, a harmless text from shapes 3
-   times as much.
+   times as much, a harmless prompt of an open set twice.
 5. One scale for all weights: the largest becomes 127. Slope and offset of the probability are
    fitted (Platt 1999) on sums of rows that had no part in the weights, five folds by family.
 6. The threshold is the lowest probability at which the classifier alone marks at most one in two
@@ -57,12 +59,14 @@ from memstrata.hygiene.disguises import folded, views
 from memstrata.hygiene.poison_classifier import shaped
 from memstrata.language import ngrams
 
+OPEN_SETS = ("s-labs", "neuralchemy", "yanismiraoui")
 BOUNDED = ("benign_memory", "benign_notinject")
 ONE_IN, SHIPPED_ONE_IN = 100, 200
 MOST_ALIKE = 0.6
 MOST_WINDOWS = 12
 OF_MESSAGES = 0.3
 OF_HARMLESS_SHAPES = 3.0
+OF_HARMLESS_PROMPTS = 2.0
 C = 10.0
 
 Cut = Callable[[str], list[tuple[int, int]]]
@@ -246,9 +250,8 @@ def _trained_on(given: list[Row], texts: Texts, stays: NDArray[np.bool_]) -> NDA
 
 def _tell_fresh(kept: list[Row], texts: Texts, evaluated: dict[str, Evaluation]) -> None:
     """Print recall on a tenth of each open set that nothing near was learnt of."""
-    open_sets = ("s-labs", "neuralchemy", "yanismiraoui")
     is_fresh = np.array(
-        [row.source in open_sets and zlib.crc32(row.text.encode()) % 10 == 0 for row in kept]
+        [row.source in OPEN_SETS and zlib.crc32(row.text.encode()) % 10 == 0 for row in kept]
     )
     fresh = [row for row, is_so in zip(kept, is_fresh, strict=True) if is_so]
     alike = _alike([row.text for row in kept], [row.text for row in fresh])
@@ -277,6 +280,8 @@ def _trained(texts: Texts, learnt: list[Row]) -> tuple[NDArray[np.float64], floa
 def _importance(row: Row) -> float:
     if row.source == "shapes" and not row.is_attack:
         return OF_HARMLESS_SHAPES
+    if row.source in OPEN_SETS and not row.is_attack:
+        return OF_HARMLESS_PROMPTS
     return OF_MESSAGES if row.family.startswith("messages-") else 1.0
 
 

