@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine, Generator
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
@@ -16,7 +17,8 @@ class Begun(Generic[T]):
     so again is told the same.
 
     A store in this process has ended its call by then. One over a network has sent its question
-    and pauses for whoever asked it so.
+    and pauses for whoever asked it so; what stands in a line before it could ask goes on by itself,
+    for everybody behind it waits too.
 
     Attributes:
         has_ended: Whether there was nothing to wait for.
@@ -24,28 +26,34 @@ class Begun(Generic[T]):
 
     def __init__(self, call: Coroutine[Any, Any, T]) -> None:
         """Begin a call; an error of the store is raised when it is awaited."""
-        self._call = call
-        self._waits_for: Any = None
+        self._rest: _Rest
+        self._task: asyncio.Task[None] | None = None
         self._result: T
         self._error: StoreError | None = None
         self.has_ended, self._is_known, self._is_awaited = False, True, False
         try:
-            self._waits_for = call.send(None)
+            self._rest = _Rest(call, call.send(None))
             self._is_known = False
         except StopIteration as stop:
             self._result, self.has_ended = stop.value, True
         except StoreError as error:
             self._error = error
+        else:
+            if self._rest.waits_for is not None:
+                self.go_on()
+
+    def go_on(self) -> None:
+        """Let it go on by itself. Whoever waits for anything else before he awaits it says so: it
+        holds a connection, and what he waits for may need one.
+        """
+        if not self._is_known and self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._ended())
 
     def __await__(self) -> Generator[Any, Any, T]:
         """Go on with the call and return its result, or raise what it raises."""
         self._is_awaited = True
         if not self._is_known:
-            try:
-                self._result = yield from _Rest(self._call, self._waits_for)
-            except StoreError as error:
-                self._error = error
-            self._is_known = True
+            yield from (self._ended() if self._task is None else self._task).__await__()
         if self._error is not None:
             raise self._error
         return self._result
@@ -57,6 +65,13 @@ class Begun(Generic[T]):
             with suppress(StoreError):
                 await self
 
+    async def _ended(self) -> None:
+        try:
+            self._result = await self._rest
+        except StoreError as error:
+            self._error = error
+        self._is_known = True
+
 
 class _Rest:
     """The steps of a coroutine after its first, which may have brought something to wait for.
@@ -66,7 +81,10 @@ class _Rest:
 
     def __init__(self, call: Coroutine[Any, Any, Any], waits_for: Any) -> None:
         self._call = call
-        self._waits_for = waits_for
+        self.waits_for = waits_for
+
+    def __await__(self) -> _Rest:
+        return self
 
     def __iter__(self) -> _Rest:
         return self
@@ -76,7 +94,7 @@ class _Rest:
 
     def send(self, value: Any) -> Any:
         """Take the next step. A pause at the first has been long enough."""
-        waits_for, self._waits_for = self._waits_for, None
+        waits_for, self.waits_for = self.waits_for, None
         return self._call.send(value) if waits_for is None else waits_for
 
     def throw(self, *error: Any) -> Any:
