@@ -387,7 +387,7 @@ class Reader:
         runners_up: int = 0,
     ) -> Ranked:
         """Rank what a cue reads, and order so many more than it asks for."""
-        pool = gather(sight.columns, cue, sight.clock)
+        pool = gather(sight.columns, cue, sight.clock, self.lineage[0])
         bonus, chosen = self.policy.recall.preference_bonus, fusion or self._services.fusion
         return rank(pool, query, cue, chosen, sight.clock, bonus, runners_up=runners_up)
 

@@ -82,7 +82,7 @@ class Sight(NamedTuple):
             pool: What of it the cue asks for.
         """
         if cue.kinds or cue.filter is not None:
-            pool = gather(self.columns, unasked(cue), self.clock)
+            pool = gather(self.columns, unasked(cue), self.clock, pool.levels.home)
         # Of documents there is no such time: they are read as they are.
         known = newest(pool, self.columns)[: len(self.owners)]
         times = zip(self.owners, known, strict=True)
