@@ -186,6 +186,29 @@ def test_a_call_that_is_cancelled_ends_in_its_own_way():
     assert told == ["left"]
 
 
+def test_a_task_that_is_cancelled_before_its_first_step_ends_the_call_in_its_own_way():
+    told = []
+
+    async def call(came):
+        try:
+            await came
+        finally:
+            await asyncio.sleep(0)
+            told.append("left")
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        begun = Begun(call(loop.create_future()))
+        task = loop.create_task(awaited(begun))
+        begun._task.cancel()
+        async with asyncio.timeout(1):
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+    assert told == ["left"]
+
+
 class Faulty:
     """An embedder with a fault of its own."""
 

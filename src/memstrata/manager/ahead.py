@@ -26,8 +26,8 @@ class Begun(Generic[T]):
 
     def __init__(self, call: Coroutine[Any, Any, T]) -> None:
         """Begin a call; an error of the store is raised when it is awaited."""
-        self._rest: _Rest
-        self._task: asyncio.Task[None] | None = None
+        self._rest: _Rest[T]
+        self._task: asyncio.Task[T] | None = None
         self._result: T
         self._error: StoreError | None = None
         self.has_ended, self._is_known, self._is_awaited = False, True, False
@@ -47,13 +47,18 @@ class Begun(Generic[T]):
         holds a connection, and what he waits for may need one.
         """
         if not self._is_known and self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._ended())
+            self._task = asyncio.get_running_loop().create_task(self._rest)
 
     def __await__(self) -> Generator[Any, Any, T]:
         """Go on with the call and return its result, or raise what it raises."""
         self._is_awaited = True
         if not self._is_known:
-            yield from (self._ended() if self._task is None else self._task).__await__()
+            rest = self._rest if self._task is None else self._task
+            try:
+                self._result = yield from rest.__await__()
+            except StoreError as error:
+                self._error = error
+            self._is_known = True
         if self._error is not None:
             raise self._error
         return self._result
@@ -65,28 +70,23 @@ class Begun(Generic[T]):
             with suppress(StoreError):
                 await self
 
-    async def _ended(self) -> None:
-        try:
-            self._result = await self._rest
-        except StoreError as error:
-            self._error = error
-        self._is_known = True
 
-
-class _Rest:
+class _Rest(Coroutine[Any, Any, T]):
     """The steps of a coroutine after its first, which may have brought something to wait for.
 
-    Whatever is thrown in while that is waited for is the coroutine's: a cancellation, say.
+    Whatever is thrown in while that is waited for is the coroutine's: a cancellation, say, also
+    of a task that has not taken a step yet.
     """
 
-    def __init__(self, call: Coroutine[Any, Any, Any], waits_for: Any) -> None:
+    def __init__(self, call: Coroutine[Any, Any, T], waits_for: Any) -> None:
         self._call = call
         self.waits_for = waits_for
 
-    def __await__(self) -> _Rest:
-        return self
+    def __await__(self) -> Generator[Any, Any, T]:
+        result: T = yield from self
+        return result
 
-    def __iter__(self) -> _Rest:
+    def __iter__(self) -> _Rest[T]:
         return self
 
     def __next__(self) -> Any:
@@ -98,7 +98,8 @@ class _Rest:
         return self._call.send(value) if waits_for is None else waits_for
 
     def throw(self, *error: Any) -> Any:
-        """Take the next step, with an error."""
+        """Take the next step, with an error: what was waited for is waited for no more."""
+        self.waits_for = None
         return self._call.throw(*error)
 
     def close(self) -> None:
