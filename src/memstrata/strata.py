@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any, Self
 
@@ -40,6 +42,7 @@ class AsyncStrata:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+        self._process, self._closing = os.getpid(), asyncio.Lock()
 
     @property
     def services(self) -> Services:
@@ -337,8 +340,13 @@ class AsyncStrata:
 
     async def close(self) -> None:
         """End the sessions that are to end with this process, write down what readers did, close
-        the store and the models; twice does no harm.
+        the store and the models; twice does no harm, and of several tasks that close one does.
         """
+        # A child that was forked meanwhile has nobody to wait for.
+        async with self._closing if self._process == os.getpid() else nullcontext():
+            await self._close()
+
+    async def _close(self) -> None:
         await self._services.following.close()
         await self._services.housekeeping.close()
         await self._services.idling.close()

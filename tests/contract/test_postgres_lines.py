@@ -154,6 +154,27 @@ def test_what_was_broken_off_is_not_the_next_ones_answer(store):
     drive(store, main())
 
 
+def test_who_is_cancelled_while_a_connection_goes_back_takes_none_along(url):
+    store = PostgresStore.open(url, pool_size=1, timeout_s=1)
+
+    async def main():
+        for _ in range(2):
+            await store.heads((ALICE,))
+        store._pool._kept_until = 0.0  # It goes back after the next call.
+        lock = store._pool._pool._lock
+        async with lock:
+            call = asyncio.create_task(store.heads((ALICE,)))
+            while not lock._waiters:
+                await asyncio.sleep(0)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+        return await store.heads((ALICE,))
+
+    assert drive(store, main()) == (None,)
+    drive(store, store.close())
+
+
 class TestNearness:
     def test_an_answer_that_comes_at_once_is_waited_for_in_place(self):
         nearness = Nearness()

@@ -147,7 +147,7 @@ def test_who_has_asked_goes_on_before_the_answer(store):
 
     async def read():
         begun = Begun(store.snapshots({ALICE: None}))
-        return begun.has_ended, begun._waits_for, await begun
+        return begun.has_ended, begun._rest.waits_for, await begun
 
     has_ended, waits_for, (snapshot,) = drive(store, read())
 

@@ -8,6 +8,7 @@ import threading
 import pytest
 from killing import Child
 
+import memstrata
 from memstrata.blocking import Strata
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.settings import Settings
@@ -67,6 +68,32 @@ def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(targe
         memory = again.manager(user="ana")
         assert memory.sessions() == ()
         assert any("Zorbville" in each.content for each in memory.list())
+
+
+def test_of_several_tasks_that_close_one_does_and_the_others_wait_for_it(target):
+    async def main():
+        strata = memstrata.aopen(target)
+        memory, store = strata.manager(user="ana"), strata.services.store
+        await memory.remember("Lives in Zorbville.")
+        await memory.digest("Zorbville")
+        write, writing, go_on = store.journal, asyncio.Event(), asyncio.Event()
+
+        async def slowly(found):
+            writing.set()
+            await go_on.wait()
+            await write(found)
+
+        store.journal = slowly
+        closing = [asyncio.create_task(strata.close())]
+        await writing.wait()
+        closing += [asyncio.create_task(strata.close()) for _ in range(2)]
+        assert (await asyncio.wait(closing[1:], timeout=0.2))[0] == set()
+        go_on.set()
+        assert await asyncio.gather(*closing) == [None] * 3
+
+    asyncio.run(main())
+    with opened(target) as again:
+        assert len(again.manager(user="ana").receipts()) == 1
 
 
 def test_a_signals_handler_that_closes_what_is_being_closed_waits_for_nothing(target):

@@ -30,12 +30,21 @@ def test_a_whole_store_is_backed_up_and_goes_back(cli, tmp_path: Path):
     path = json.loads(taken.stdout)["path"]
     cli("correct", "color", "green")
 
-    back = cli("restore", path, user=None)
+    asked = cli("restore", path, user=None, stdin="yes\n")
+    assert asked.returncode == 1
+    assert "nothing was restored" in asked.stderr
+    assert cli("restore", path, user=None).returncode == 1
+    assert "green" in cli("list").stdout
+
+    back = cli("restore", path, user=None, stdin="restore\n")
 
     assert back.returncode == 0, back.stderr
     assert "blue" in cli("list").stdout
     assert "green" not in cli("list").stdout
     assert "the chain holds" in cli("audit", "verify").stdout
+    cli("correct", "color", "red")
+    assert cli("restore", path, "--yes", user=None).returncode == 0
+    assert "blue" in cli("list").stdout
     fresh = cli("restore", path, user=None, store=tmp_path / "fresh.db")
     assert fresh.returncode == 0, fresh.stderr
     assert "blue" in cli("list", store=tmp_path / "fresh.db").stdout

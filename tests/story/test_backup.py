@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memstrata.adapters.key_ring import new_key
 from memstrata.adapters.store_sqlite import SqliteStore
 from memstrata.blocking import Strata
 from memstrata.domain.erasure import ErasureState
@@ -19,6 +21,7 @@ from memstrata.domain.errors import (
     MemstrataError,
     MoveRefused,
     StoreError,
+    Tampered,
 )
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
@@ -274,6 +277,48 @@ def test_who_was_erased_since_stays_erased(tmp_path):
         assert contents(strata, "bob") == {"I am Bob"}
         assert strata.verify_audit().ok
     assert b"Berlin" not in (tmp_path / "m.db").read_bytes()
+
+
+def test_what_was_refused_switched_off_or_taken_since_stays_so(tmp_path):
+    with opened(tmp_path / "m.db") as strata:
+        alice, bob = live(strata), strata.manager(user="bob")
+        bob.refuse("salary")
+        alice.refuse("pin")
+        for name in ("bob", "carol"):
+            strata.admin(by="root").grant(name, "read_user:alice")
+        strata.backup(tmp_path / "b.db")
+        alice.refuse("city")
+        alice.allow("pin")
+        bob.set_recall(False)
+        strata.admin(by="root").revoke("bob", "read_user:alice")
+
+        strata.restore_backup(tmp_path / "b.db")
+
+        assert contents(strata) == set()
+        assert {each.name for each in alice.consents() if not each.allowed} == {"city", "pin"}
+        assert bob.recall("who am I?").degraded == ("recall_off",)
+        assert {each.name for each in bob.consents() if not each.allowed} == {"salary", "recall"}
+        assert bob.grants() == ()
+        assert [grant.grantee for grant in strata.manager(user="carol").grants()] == ["carol"]
+        assert strata.verify_audit().ok
+        alice.allow("city")
+        assert contents(strata) == {"Berlin"}
+
+
+def test_a_store_whose_rights_somebody_has_edited_goes_back_to_those_of_the_backup(tmp_path):
+    ringed = Settings(embedder="none", keys=new_key("k"))
+    with opened(tmp_path / "m.db", settings=ringed) as strata:
+        strata.admin(by="root").grant("bob", "read_user:alice")
+        strata.backup(tmp_path / "b.db")
+        edited = "UPDATE grants SET body = CAST(replace(CAST(body AS TEXT), 'bob', 'eve') AS BLOB)"
+        with closing(apsw.Connection(str(tmp_path / "m.db"))) as connection:
+            connection.execute(edited)
+        with pytest.raises(Tampered):
+            strata.manager(user="bob").grants()
+
+        strata.restore_backup(tmp_path / "b.db")
+
+        assert [grant.grantee for grant in strata.manager(user="bob").grants()] == ["bob"]
 
 
 def test_a_backup_from_after_an_erasure_holds_nothing_of_whom_it_was(tmp_path):

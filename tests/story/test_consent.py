@@ -502,6 +502,36 @@ def test_summaries_that_tell_of_what_is_refused_are_hidden_and_go_with_it(
     assert seen(ana) == []
 
 
+def test_a_telling_that_gave_way_is_shown_by_no_id_history_or_past_either(
+    world: World, ana: MemoryManager
+) -> None:
+    home = ana.remember("Lisbon", key="location").memory
+    told = ana.remember_many(
+        [
+            summary("I live in Lisbon. The launch moved to Friday."),
+            summary("Her days in Lisbon are spent on the launch.", parents=(home.id,)),
+            turn("I live in Lisbon now.", 0),
+            turn("Lisbon is lovely.", 1, source="agent_inferred"),
+            summary("The tram is late on Mondays."),
+        ]
+    )
+    before = [outcome.memory for outcome in told]
+    ana.remember_many([turn("I live in Lisbon, as I said.", 2)])
+    ana.correct("location", "Porto")
+    world.clock.advance(seconds=1)
+    stood = ana.remember("Sails on Sundays.").memory.known_from
+    world.clock.advance(seconds=1)
+    after = [ana.correct(memory.id, f"It went well, {memory.id}.").memory for memory in before]
+
+    ana.refuse("location")
+
+    assert [ana.get(memory.id) is not None for memory in before] == [False] * 4 + [True]
+    lengths = [len(ana.history(memory.id)) for memory in after]
+    assert lengths == [1, 1, 1, 1, 2]
+    past = ana.recall("Lisbon launch tram", known_at=stood, limit=20)
+    assert not any("Lisbon" in hit.memory.content for hit in past)
+
+
 def test_a_summary_that_tells_of_what_is_refused_is_not_written(ana: MemoryManager) -> None:
     ana.refuse("location")
 

@@ -250,6 +250,26 @@ def test_what_another_user_has_under_a_key_neither_hides_mine_nor_is_hidden_by_i
         assert bob.recall("where do I live?", scopes=scopes)[0].memory.content == "Berlin"
 
 
+def test_what_other_users_have_hides_nothing_of_an_org_in_whatever_order_they_are_named(
+    world: World,
+) -> None:
+    root = world.strata.admin(by="root")
+    for right in ("org_write", "read_user:ana", "read_user:carol"):
+        root.grant("bob", right)
+    ana, bob, carol = (world.strata.manager(user=name) for name in USERS)
+    bob.remember("UTC everywhere", key="timezone", scope="org")
+    ana.remember("CET, please", key="timezone")
+    ana.remember("Lisbon", key="location")
+    carol.remember("Oslo", key="location")
+    org, hers = bob.principal.home.lineage[1].path, ana.principal.home.path
+    third = carol.principal.home.path
+
+    for scopes in ([org, hers], [hers, third, org], [third, hers, org]):
+        assert {"CET, please", "UTC everywhere"} <= {*contents(bob, "timezone", scopes)}
+    for scopes in ([hers, third], [third, hers]):
+        assert not bob.recall("where do I live?", scopes=scopes, floor=0.5)
+
+
 def test_what_is_asked_of_oneself_no_other_users_memory_answers(world: World) -> None:
     world.strata.admin(by="root").grant("bob", "read_user:ana")
     ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
@@ -275,4 +295,17 @@ def test_a_digest_says_whose_a_memory_of_another_user_is(world: World) -> None:
 
     assert hers.endswith('; of "ana")')
     assert "of " not in own
+    assert bob.replay(shown.receipt).text == shown.text
+
+
+def test_what_two_users_say_alike_a_digest_tells_of_both(world: World) -> None:
+    world.strata.admin(by="root").grant("bob", "read_user:ana")
+    ana, bob = world.strata.manager(user="ana"), world.strata.manager(user="bob")
+    ana.remember("Likes tea")
+    bob.remember("Likes tea")
+    both = [bob.principal.home.path, ana.principal.home.path]
+
+    shown = bob.digest("tea", scopes=both, floor=0)
+
+    assert sorted(str(item.memory.scope.user) for item in shown.items) == ["ana", "bob"]
     assert bob.replay(shown.receipt).text == shown.text

@@ -3,10 +3,12 @@ is news.
 """
 
 import asyncio
+import threading
 
 import pytest
 
 import memstrata
+from embedders import HashedEmbedder
 from memstrata import Layer, StoreUnavailable
 from memstrata.domain.consent import RECALL_OFF
 from memstrata.manager import reading
@@ -108,6 +110,54 @@ def test_in_a_session_what_was_said_there_comes_first(memory, rankings):
     session.memory.recall("where do I live?")
 
     assert len(rankings) == 1
+
+
+@pytest.fixture
+def alone(target):
+    """Settings by which a process has one connection."""
+    return memstrata.Settings(pool_size=1, call_timeout_s=1)
+
+
+def test_no_recall_waits_for_the_connection_that_it_has_itself(target, alone):
+    with memstrata.open(target, settings=alone) as strata:
+        memory = strata.manager(user="ana")
+        memory.remember(TEA)
+        session = memory.session("s")
+        session.add("user", "I live in Lisbon.")
+
+        said = session.memory.recall("where do I live?")
+        everywhere = memory.recall("drinks", layer="all")
+
+    assert said.hits[0].memory.source is memstrata.Source.IN_SESSION_CORRECTION
+    assert (said.degraded, everywhere.degraded) == ((), ())
+    assert contents(everywhere) == [TEA]
+
+
+def test_while_a_model_reads_the_question_others_have_the_connection(target, alone):
+    class Waiting(HashedEmbedder):
+        go_on = threading.Event()
+        go_on.set()
+
+        def encode(self, texts):
+            assert self.go_on.wait(10)
+            return super().encode(texts)
+
+    async def main():
+        async with memstrata.aopen(target, settings=alone, embedder=Waiting()) as strata:
+            memory = strata.manager(user="ana")
+            await memory.remember(TEA)
+            Waiting.go_on.clear()
+            recall = asyncio.create_task(memory.recall("drinks"))
+            await asyncio.sleep(0)
+            try:
+                return await memory.list(), recall
+            finally:
+                Waiting.go_on.set()
+                await recall
+
+    listed, recall = asyncio.run(main())
+    assert [memory.content for memory in listed] == [TEA]
+    assert contents(recall.result()) == [TEA]
 
 
 def test_a_file_has_answered_before_there_is_anything_to_do_meanwhile(tmp_path, rankings):

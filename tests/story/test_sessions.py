@@ -11,9 +11,11 @@ import pytest
 import memstrata
 from memstrata.blocking import MemoryManager
 from memstrata.domain.session_end import EndedBy, SessionEndReport
+from memstrata.manager import session_sights
 from memstrata.manager import sessions as sessions_module
 from memstrata.manager.extracting import BATCH
 from memstrata.manager.following import PAUSE_S
+from memstrata.manager.spoken import speaks_of
 from memstrata.testing import ManualClock
 from memstrata.wiring import assemble
 
@@ -552,6 +554,46 @@ def test_a_search_reads_on_from_where_the_last_one_stopped(
     assert [hit.memory.content for hit in session.search("umbrella")] == [
         "The blue umbrella is new."
     ]
+
+
+def test_a_search_compares_nothing_twice_with_what_is_not_to_be_told(
+    ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[object] = []
+
+    def counted(said: Any, claims: Any) -> bool:
+        compared.append(said)
+        return speaks_of(said, claims)
+
+    monkeypatch.setattr(session_sights, "speaks_of", counted)
+    ana.refuse("location")
+    session = ana.session("s")
+
+    def found() -> list[int | None]:
+        compared.clear()
+        hits = session.memory.recall("Lisbon Oslo tram", layer="l1", floor=0, limit=20)
+        return sorted(hit.memory.origin.turn for hit in hits)
+
+    for text in ("The tram is late.", "Lisbon is lovely.", "Oslo is cold.", "I live in Oslo."):
+        session.add("user", text)
+    assert (found(), len(compared)) == ([0, 1], 4)
+
+    session.add("user", "The tram is full.")
+    assert (found(), len(compared)) == ([0, 1, 4], 1)
+
+    # What is said now tells what was spoken of before.
+    session.add("user", "I live in Lisbon now.")
+    assert (found(), len(compared)) == ([0, 4], 6)
+
+    ana.allow("location")
+    assert len(found()) == 6
+    ana.refuse("location")
+    assert found() == [0, 4]
+    session.end()
+    session = ana.session("s")
+    for text in ("The tram is red.", "Lisbon is near."):
+        session.add("user", text)
+    assert (found(), len(compared)) == ([0, 1], 2)
 
 
 def test_chinese_is_searched_by_character(ana: MemoryManager) -> None:

@@ -94,6 +94,30 @@ def test_what_waits_for_something_of_the_loop_waits_for_it():
     assert asyncio.run(main()) == 7
 
 
+@pytest.mark.parametrize("pauses", [False, True])
+def test_who_waits_for_something_else_first_does_not_wait_for_what_the_call_holds(pauses):
+    async def holding(lock):
+        async with lock:
+            if pauses:
+                await Pause()
+            return 7
+
+    async def main():
+        lock = asyncio.Lock()
+        if not pauses:
+            await lock.acquire()
+        begun = Begun(holding(lock))
+        if pauses:
+            begun.go_on()
+        else:
+            lock.release()  # Who begun is next in the line.
+        async with asyncio.timeout(1), lock:
+            pass
+        return await begun
+
+    assert asyncio.run(main()) == 7
+
+
 @pytest.mark.parametrize("pauses", [0, 1])
 def test_an_error_is_raised_when_the_call_is_awaited(pauses):
     async def call():
@@ -157,6 +181,29 @@ def test_a_call_that_is_cancelled_ends_in_its_own_way():
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+    asyncio.run(main())
+    assert told == ["left"]
+
+
+def test_a_task_that_is_cancelled_before_its_first_step_ends_the_call_in_its_own_way():
+    told = []
+
+    async def call(came):
+        try:
+            await came
+        finally:
+            await asyncio.sleep(0)
+            told.append("left")
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        begun = Begun(call(loop.create_future()))
+        task = loop.create_task(awaited(begun))
+        begun._task.cancel()
+        async with asyncio.timeout(1):
+            with pytest.raises(asyncio.CancelledError):
+                await task
 
     asyncio.run(main())
     assert told == ["left"]

@@ -11,7 +11,8 @@ under.
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+import types
+from collections.abc import Coroutine, Generator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, TypeAlias
@@ -98,6 +99,8 @@ class Pool:
         self._kept: Wire | None = None
         self._kept_until = 0.0
         self._waiting = 0
+        # Nobody else has hold of them.
+        self._putting = set[asyncio.Future[None]]()
         self._is_closing = False
 
     def line(self, timeout_s: float | None = None) -> AbstractAsyncContextManager[Line]:
@@ -153,7 +156,7 @@ class Pool:
             if not line.is_done:
                 await line.give_up(self.timeout_s)
         finally:
-            await pool.putconn(line.wire.connection)
+            await self._put(pool, line.wire.connection)
             if line.is_hung_up:
                 # The others were opened over the same way and may lead nowhere too.
                 await self._let_go(pool)
@@ -261,7 +264,7 @@ class Pool:
         kept, self._kept = self._kept, None
         if kept is not None:  # It has ended: it was not at hand.
             await kept.connection.close()
-            await pool.putconn(kept.connection)
+            await self._put(pool, kept.connection)
         deadline = asyncio.get_running_loop().time() + limit_s
         self._waiting += 1
         try:
@@ -293,7 +296,7 @@ class Pool:
             if wire is not None:
                 return wire
             await connection.close()
-            await pool.putconn(connection)
+            await self._put(pool, connection)
 
     def _wire_of(self, connection: Connection) -> Wire | None:
         """Return the wire of a connection, None if that has ended."""
@@ -307,7 +310,35 @@ class Pool:
         """Put the connection that was kept into the pool."""
         kept, self._kept = self._kept, None
         if kept is not None:
-            await pool.putconn(kept.connection)
+            await self._put(pool, kept.connection)
+
+    async def _put(self, pool: AsyncConnectionPool[Connection], connection: Connection) -> None:
+        """Put a connection into the pool, also if the call that had it is cancelled meanwhile: the
+        pool would count it as in use for ever.
+        """
+        putting = pool.putconn(connection)
+        try:
+            waits_for = putting.send(None)
+        except StopIteration:
+            return
+        await asyncio.shield(self._beside(_going_on(putting, waits_for)))
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> asyncio.Future[None]:
+        putting = asyncio.ensure_future(work)
+        self._putting.add(putting)
+        putting.add_done_callback(self._putting.discard)
+        return putting
+
+
+@types.coroutine
+def _going_on(call: Coroutine[Any, Any, None], waits_for: Any) -> Generator[Any, Any, None]:
+    """Go on with a call that has been taken up to where it waits."""
+    while True:
+        came = yield waits_for
+        try:
+            waits_for = call.send(came)
+        except StopIteration:
+            return
 
 
 class _Held:

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memstrata.cli import render
-from memstrata.cli.options import Options
+from memstrata.cli.options import Options, refuse_if
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.value import Value
 
 if TYPE_CHECKING:
     from memstrata.domain.carried import CarryProgress
+
+WORD = "restore"
+"""What has to be typed before a store goes back to a backup."""
 
 _SQLITE = b"SQLite format 3\0"
 """What a store's file begins with; an export begins with a brace."""
@@ -47,6 +50,9 @@ def export(
 def restore(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="What export, or what backup wrote.")],
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before a store goes back to a backup.")
+    ] = False,
 ) -> None:
     """Bring back a user from an export (--user before the verb), or a whole store from a backup."""
     chosen: Options = context.obj
@@ -64,6 +70,8 @@ def restore(
             f"{file} is no backup of a store; if it is somebody's export, name whose, with --user "
             "before the verb",
         )
+    if is_store and not yes and chosen.is_there(context):
+        _ask(file)
     with chosen.open(context) as strata, _bar("restoring") as bar:
         report: Any = (
             strata.restore_backup(file)
@@ -114,6 +122,17 @@ def _bar(label: str) -> Iterator[_Bar]:
 
 def _shown(report: Value) -> str:
     return render.fields(report.to_dict())
+
+
+def _ask(backup: Path) -> None:
+    """End with exit code 1 unless the word was typed."""
+    question = (
+        f"Every owner goes back to {backup}; what was written since is gone, unless you take a "
+        f"backup first. Type {WORD!r} to go back"
+    )
+    if typer.prompt(question, err=True) != WORD:
+        typer.echo("memstrata: nothing was restored", err=True)
+        refuse_if(True)
 
 
 def _is_store(file: Path) -> bool:

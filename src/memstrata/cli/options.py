@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -67,15 +68,23 @@ class Options:
         Raises:
             ConfigurationError: See :meth:`require_store`.
         """
-        from memstrata.opening import new_file
-
         settings = memstrata.Settings() if settings is None else settings
         self.require_store(context, settings)
-        begun = None if self._mode(settings) in _STORELESS else new_file(self.store, settings)
+        begun = self._new_file(settings)
         strata = memstrata.open(self.store, mode=self.mode, remote=self.remote, settings=settings)
         if begun is not None:
             typer.echo(f"memstrata: nothing was at {begun}; began a new store there", err=True)
         return strata
+
+    def is_there(self, context: typer.Context) -> bool:
+        """Whether there is a store to be opened, or would one be begun.
+
+        Raises:
+            ConfigurationError: See :meth:`require_store`.
+        """
+        settings = memstrata.Settings()
+        self.require_store(context, settings)
+        return self._new_file(settings) is None
 
     def require_store(self, context: typer.Context, settings: Settings | None = None) -> None:
         """Refuse a command that is about what is stored where nothing is: it would succeed on an
@@ -95,6 +104,11 @@ class Options:
             f"this {verb} is about what is stored, and in mode {mode} (by {told_by}) nothing is; "
             "say --mode local before the verb to have it done to the store"
         )
+
+    def _new_file(self, settings: Settings) -> Path | None:
+        from memstrata.opening import new_file
+
+        return None if self._mode(settings) in _STORELESS else new_file(self.store, settings)
 
     def _mode(self, settings: Settings) -> str:
         return settings.mode if self.mode is None else self.mode

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memstrata.digest.text import Line, Written, is_turn, page, written
+from memstrata.digest.text import Line, Written, is_turn, other_user, page, written
 from memstrata.domain.budgets import MIN_ITEM_CHARS, Budget, DigestRules, Section
 from memstrata.domain.digest import DigestItem
 from memstrata.domain.knowledge import WITHHELD
@@ -61,20 +61,21 @@ def compose(
     draft = _Draft(rules, count, reader)
     chosen: list[Hit] = []
     dropped: list[Dropped] = []
-    said: set[tuple[str | None, str]] = set()
+    said: set[tuple[str | None, str | None, str]] = set()
     for hit in hits:
         memory = hit.memory
+        whose = other_user(memory, reader)
         if memory.sensitivity not in rules.sensitivities:
             reason: str | None = "sensitivity"
         elif memory.is_passage and WITHHELD in memory.metadata:
             reason = WITHHELD
-        elif (_name_of(memory), memory.content_hash) in said:
+        elif (whose, _name_of(memory), memory.content_hash) in said:
             reason = "same_text"
         else:
             reason = draft.add(hit, now)
         if reason is None:
             chosen.append(hit)
-            said |= {(name, memory.content_hash) for name in (_name_of(memory), None)}
+            said |= {(whose, name, memory.content_hash) for name in (_name_of(memory), None)}
         else:
             dropped.append(Dropped(memory.id, hit.score, reason))
     return Composed(draft.text, draft.items, tuple(chosen), tuple(dropped))

@@ -189,14 +189,20 @@ def _stated(triple: Triple, name: Callable[[str | None], str]) -> str:
     return f"{subject} {predicate} {name(triple.object)}"
 
 
+def other_user(memory: Memory, reader: Scope | None) -> str | None:
+    """Return whose memory it is, if another user's than who reads."""
+    whose = memory.scope.user
+    return whose if reader is not None and whose != reader.user else None
+
+
 def _attribution(memory: Memory, now: datetime, reader: Scope | None) -> str:
     said = memory.valid_from or memory.created_at
     source = f"{memory.source.value} {said.date().isoformat()} {memory.confidence:.2f}"
     # Whom it came from last does not tell where it came from.
     trust = () if memory.trust is memory.source.trust else (f"trust {memory.trust.value}",)
     told = (memory.id, source, *trust, *memory.warnings(now))
-    whose = memory.scope.user
-    if reader is not None and whose not in (None, reader.user):
+    whose = other_user(memory, reader)
+    if whose is not None:
         told += (f"of {quoted(whose)}",)
     if memory.is_passage:
         told += (f"from {quoted(citation(memory), MAX_CITATION_CHARS)}",)

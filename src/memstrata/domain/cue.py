@@ -45,13 +45,3 @@ class Cue(Value):
     agent: str | None = None
     purpose: str | None = None
     layers: tuple[Layer, ...] = field(default=MEMORY, metadata=MAY_BE_MISSING)
-
-    @property
-    def line(self) -> tuple[Scope, ...]:
-        """The scopes of who asks, nearest first: of those the nearest that holds a key wins. What
-        is read of other users beside them is on no level of it (SC-2).
-        """
-        home = next((scope for scope in self.scopes if scope.user or scope.session), None)
-        if home is None:
-            return self.scopes
-        return tuple(scope for scope in home.lineage if scope in self.scopes)

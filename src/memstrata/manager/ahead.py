@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine, Generator
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
@@ -16,7 +17,8 @@ class Begun(Generic[T]):
     so again is told the same.
 
     A store in this process has ended its call by then. One over a network has sent its question
-    and pauses for whoever asked it so.
+    and pauses for whoever asked it so; what stands in a line before it could ask goes on by itself,
+    for everybody behind it waits too.
 
     Attributes:
         has_ended: Whether there was nothing to wait for.
@@ -24,25 +26,36 @@ class Begun(Generic[T]):
 
     def __init__(self, call: Coroutine[Any, Any, T]) -> None:
         """Begin a call; an error of the store is raised when it is awaited."""
-        self._call = call
-        self._waits_for: Any = None
+        self._rest: _Rest[T]
+        self._task: asyncio.Task[T] | None = None
         self._result: T
         self._error: StoreError | None = None
         self.has_ended, self._is_known, self._is_awaited = False, True, False
         try:
-            self._waits_for = call.send(None)
+            self._rest = _Rest(call, call.send(None))
             self._is_known = False
         except StopIteration as stop:
             self._result, self.has_ended = stop.value, True
         except StoreError as error:
             self._error = error
+        else:
+            if self._rest.waits_for is not None:
+                self.go_on()
+
+    def go_on(self) -> None:
+        """Let it go on by itself. Whoever waits for anything else before he awaits it says so: it
+        holds a connection, and what he waits for may need one.
+        """
+        if not self._is_known and self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._rest)
 
     def __await__(self) -> Generator[Any, Any, T]:
         """Go on with the call and return its result, or raise what it raises."""
         self._is_awaited = True
         if not self._is_known:
+            rest = self._rest if self._task is None else self._task
             try:
-                self._result = yield from _Rest(self._call, self._waits_for)
+                self._result = yield from rest.__await__()
             except StoreError as error:
                 self._error = error
             self._is_known = True
@@ -58,17 +71,22 @@ class Begun(Generic[T]):
                 await self
 
 
-class _Rest:
+class _Rest(Coroutine[Any, Any, T]):
     """The steps of a coroutine after its first, which may have brought something to wait for.
 
-    Whatever is thrown in while that is waited for is the coroutine's: a cancellation, say.
+    Whatever is thrown in while that is waited for is the coroutine's: a cancellation, say, also
+    of a task that has not taken a step yet.
     """
 
-    def __init__(self, call: Coroutine[Any, Any, Any], waits_for: Any) -> None:
+    def __init__(self, call: Coroutine[Any, Any, T], waits_for: Any) -> None:
         self._call = call
-        self._waits_for = waits_for
+        self.waits_for = waits_for
 
-    def __iter__(self) -> _Rest:
+    def __await__(self) -> Generator[Any, Any, T]:
+        result: T = yield from self
+        return result
+
+    def __iter__(self) -> _Rest[T]:
         return self
 
     def __next__(self) -> Any:
@@ -76,11 +94,12 @@ class _Rest:
 
     def send(self, value: Any) -> Any:
         """Take the next step. A pause at the first has been long enough."""
-        waits_for, self._waits_for = self._waits_for, None
+        waits_for, self.waits_for = self.waits_for, None
         return self._call.send(value) if waits_for is None else waits_for
 
     def throw(self, *error: Any) -> Any:
-        """Take the next step, with an error."""
+        """Take the next step, with an error: what was waited for is waited for no more."""
+        self.waits_for = None
         return self._call.throw(*error)
 
     def close(self) -> None:

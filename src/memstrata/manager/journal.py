@@ -330,7 +330,7 @@ class ReadJournal:
 
     async def close(self) -> None:
         """Write down what waits, for the last time; what cannot be written is warned of."""
-        if self._process != os.getpid():
+        if self._is_closed or self._process != os.getpid():
             return  # a forked child: what waits is the parent's to write
         await self.flush()
         self._is_closed = True

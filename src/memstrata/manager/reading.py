@@ -27,7 +27,6 @@ from memstrata.manager.services import Services
 from memstrata.manager.session_rows import IN_SESSION
 from memstrata.manager.session_sights import SessionSights
 from memstrata.manager.sights import VECTOR, Asked, Sight, Sights, Standing, owners_of
-from memstrata.manager.spoken import is_telling
 from memstrata.policy.guards import CONSENT_REFUSED
 from memstrata.policy.rules import Policy
 from memstrata.retrieval.enduring import enduring
@@ -306,10 +305,11 @@ class Reader:
 
     async def agreed(self, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         """Return the memories that their owners do not refuse to have remembered, in order."""
-        owners = {memory.scope.owner for memory in memories}
-        said = {memory.scope.owner for memory in memories if is_telling(memory)}
-        refusals = {o: await self.sights.refusals(o, tellings=o in said) for o in owners}
-        return tuple(m for m in memories if not refusals[m.scope.owner].against(m))
+        hidden: set[str] = set()
+        for owner in {memory.scope.owner for memory in memories}:
+            of_owner = [memory for memory in memories if memory.scope.owner == owner]
+            hidden |= await self.sights.refused(owner, of_owner)
+        return tuple(memory for memory in memories if memory.id not in hidden)
 
     async def _heard(self, ids: Sequence[str], scopes: Sequence[Scope]) -> tuple[Memory, ...]:
         found: dict[str, Memory] = {}
@@ -387,7 +387,7 @@ class Reader:
         runners_up: int = 0,
     ) -> Ranked:
         """Rank what a cue reads, and order so many more than it asks for."""
-        pool = gather(sight.columns, cue, sight.clock)
+        pool = gather(sight.columns, cue, sight.clock, self.lineage[0])
         bonus, chosen = self.policy.recall.preference_bonus, fusion or self._services.fusion
         return rank(pool, query, cue, chosen, sight.clock, bonus, runners_up=runners_up)
 

@@ -1,9 +1,9 @@
 """A whole store goes back to a backup, in the open file, and keeps forgotten what was since.
 
 The backup is copied and made ready before anything here is touched: looked through, brought to this
-program's schema, relieved of what was forgotten here since it was taken, given a line in its trail,
-and new incarnations, by which every process that has the store open notices. Then the store takes
-over all of it in one transaction.
+program's schema, relieved of what was forgotten here since it was taken and of rights that were
+taken, told what was refused, given a line in its trail, and new incarnations, by which every
+process that has the store open notices. Then the store takes over all of it in one transaction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memstrata.audit import verify
 from memstrata.domain.backups import RestoredStore
 from memstrata.domain.change import Change, Head, Snapshot, TurnRequest
 from memstrata.domain.codec import decode_all
-from memstrata.domain.errors import CarryRefused, StoreError
+from memstrata.domain.errors import CarryRefused, StoreError, Tampered
 from memstrata.domain.event import EventType
 from memstrata.domain.memory import Memory
 from memstrata.domain.moving import PARTS
@@ -138,6 +138,8 @@ async def _made_ready(
         if await copy.keys() == await store.keys():
             for owner in await copy.owners():
                 forgotten += await _forget_again(services, store, copy, owner)
+                await _refuse_again(services, store, copy, owner)
+                await _revoke_again(services, store, copy, owner)
         await _note(services, copy, path)
         await copy.rebirth()
         if not (await verify(copy)).ok:
@@ -202,6 +204,50 @@ async def _erase_again(
         services, copy, owner, EventType.FORGOTTEN, reasons=reasons, erased=True, tombstones=buried
     )
     return gone
+
+
+async def _refuse_again(
+    services: Services, store: RevertibleStore, copy: RevertibleStore, owner: Scope
+) -> None:
+    """Bring a person's refusals into the copy that it does not know of, recall that was switched
+    off among them.
+    """
+    before = {(each.about, each.name) for each in await copy.consents(owner) if not each.allowed}
+    for said in await store.consents(owner):
+        if not said.allowed and (said.about, said.name) not in before:
+            await _write(
+                services,
+                copy,
+                owner,
+                EventType.CONSENT_CHANGED,
+                reasons=("restored", "refused"),
+                details={"about": said.about.value, "name": said.name},
+                consents=(said,),
+            )
+
+
+async def _revoke_again(
+    services: Services, store: RevertibleStore, copy: RevertibleStore, owner: Scope
+) -> None:
+    """Take rights from the copy that were taken since."""
+    given = await copy.grants(owner)
+    if not given:
+        return
+    try:
+        left = {(each.grantee, each.right, each.subject) for each in await store.grants(owner)}
+    except Tampered:
+        return  # Nobody knows what was taken; who goes back for that wants what the backup has.
+    for grant in given:
+        if (grant.grantee, grant.right, grant.subject) not in left:
+            await _write(
+                services,
+                copy,
+                owner,
+                EventType.REVOKED,
+                reasons=("restored",),
+                details={"grantee": grant.grantee, "right": grant.name},
+                revoked=(grant,),
+            )
 
 
 async def _pages(store: MovableStore, owner: Scope) -> AsyncIterator[tuple[Memory, ...]]:

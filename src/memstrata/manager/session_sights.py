@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
-from memstrata.consolidation.support import Said
+from memstrata.consolidation.support import Claim, Said
 from memstrata.domain.change import StoredRow
 from memstrata.domain.cue import Cue
 from memstrata.domain.decision import TURN_CATEGORY, Candidate
@@ -49,6 +50,10 @@ class _Filed(NamedTuple):
         """The last entry; None for an empty log."""
         return self.entries[-1] if self.entries else None
 
+    def goes_on(self, last: Logged | None) -> bool:
+        """Whether it is the log that had an entry, rather than another of the same name."""
+        return last is None or last in self.entries[last.number :][:1]
+
 
 class _Named(NamedTuple):
     """What an entry is called by who logged it; it is a turn among turns."""
@@ -77,11 +82,19 @@ class _Kept(NamedTuple):
     """What of a log may be told.
 
     Attributes:
-        asked: Of which entries of the log, and where its owner stood.
-        frozen: Their columns.
+        life: In which the owner was: incarnation and epoch.
+        last: The last entry of the log that was looked at.
+        unwanted: What is not to be told again, as entries were compared with it.
+        hidden: Ids of those that speak of it, or were logged under it.
+        entries: How many were looked at.
+        frozen: Columns of the others.
     """
 
-    asked: tuple[object, ...]
+    life: tuple[bytes, int]
+    last: Logged | None
+    unwanted: Sequence[Claim]
+    hidden: frozenset[str]
+    entries: int
     frozen: Frozen
 
 
@@ -140,12 +153,14 @@ class SessionSights:
         if head is None or not head.epoch or not filed.entries:
             return filed.frozen
         derived = self._services.hot.of(self._owner, str(self._session)).derived
-        asked = (head.incarnation, head.epoch, filed.last)
         kept: _Kept | None = derived.get(_Kept)
-        if kept is None or kept.asked != asked:
-            heard = await self._heard(filed)
-            ids = await self._unwanted_ids(filed, heard)
-            kept = _Kept(asked, without(filed.frozen, ids))
+        life = (head.incarnation, head.epoch)
+        if kept is not None and (kept.life != life or not filed.goes_on(kept.last)):
+            kept = None
+        if kept is None or kept.last != filed.last:
+            unwanted, hidden = await self._looked_through(filed, kept)
+            left = without(filed.frozen, hidden)
+            kept = _Kept(life, filed.last, unwanted, hidden, len(filed.entries), left)
             derived[_Kept] = kept
         return kept.frozen
 
@@ -153,7 +168,7 @@ class SessionSights:
         """Read what has come since the last time."""
         derived = self._services.hot.of(self._owner, str(self._session)).derived
         known: _Heard = derived.get(_Heard, _Heard())
-        if known.last is not None and known.last not in filed.entries[known.last.number :][:1]:
+        if not filed.goes_on(known.last):
             known = _Heard()
         new = filed.entries[len(known.texts) :]
         work = partial(self._gone_on, known, new)
@@ -168,16 +183,29 @@ class SessionSights:
         last = new[-1] if new else known.last
         return _Heard(last, texts, (*known.stated, *stated), topic)
 
-    async def _unwanted_ids(self, filed: _Filed, heard: _Heard) -> frozenset[str]:
-        """Return the ids of entries that speak of what is unwanted, or were logged under it."""
+    async def _looked_through(
+        self, filed: _Filed, kept: _Kept | None
+    ) -> tuple[Sequence[Claim], frozenset[str]]:
+        """Return what is unwanted, and the ids of entries that speak of it or were logged under it.
+
+        What was looked at is compared with nothing twice, unless what is unwanted is less now.
+        """
+        heard = await self._heard(filed)
         unwanted = await self._unwanted.among(heard.stated)
         refusals = await self._unwanted.refusals()
-        named = (_Named(each.entry.key) for each in filed.entries)
-        entries = zip(filed.rows, heard.texts, named, strict=True)
-        return frozenset(
-            row.id
-            for row, said, name in entries
-            if refusals.against(name) or speaks_of(said, unwanted)
+        if kept is None or unwanted[: len(kept.unwanted)] != kept.unwanted:
+            before, hidden, added = 0, frozenset[str](), unwanted
+        else:
+            before, hidden, added = kept.entries, kept.hidden, unwanted[len(kept.unwanted) :]
+        known = zip(filed.rows[:before], heard.texts[:before], strict=True) if added else ()
+        new = zip(filed.rows, heard.texts, filed.entries, strict=True)
+        return unwanted, hidden.union(
+            (row.id for row, said in known if speaks_of(said, added)),
+            (
+                row.id
+                for row, said, each in islice(new, before, None)
+                if refusals.against(_Named(each.entry.key)) or speaks_of(said, unwanted)
+            ),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -13,13 +13,14 @@ from memstrata.domain.consent import RECALL_OFF, Refusals, refusals_of
 from memstrata.domain.cue import Cue
 from memstrata.domain.errors import StoreUnavailable
 from memstrata.domain.layer import MEMORY, Layer
+from memstrata.domain.memory import Memory
 from memstrata.domain.receipt import Seen
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
 from memstrata.manager.completing import Completer
 from memstrata.manager.services import Services
-from memstrata.manager.spoken import Overheard, Spoken, is_telling
+from memstrata.manager.spoken import Overheard, Spoken, is_telling, parents_of
 from memstrata.ports import Capability
 from memstrata.retrieval.owner_index import OwnerIndex
 from memstrata.retrieval.pool import Pool, gather, newest, unasked
@@ -81,7 +82,7 @@ class Sight(NamedTuple):
             pool: What of it the cue asks for.
         """
         if cue.kinds or cue.filter is not None:
-            pool = gather(self.columns, unasked(cue), self.clock)
+            pool = gather(self.columns, unasked(cue), self.clock, pool.levels.home)
         # Of documents there is no such time: they are read as they are.
         known = newest(pool, self.columns)[: len(self.owners)]
         times = zip(self.owners, known, strict=True)
@@ -123,7 +124,11 @@ class Sights:
             return None
         owners = owners_of(cue.scopes)
         indexes = self._services.indexes.of_all(owners)
-        return Asked(owners, indexes, Begun(self._standing(owners, indexes)))
+        standing = Begun(self._standing(owners, indexes))
+        if cue.layers != MEMORY or self._services.indexes.indexer.is_slow:
+            # More is done meanwhile than to rank: it is waited for a model, or for the store.
+            standing.go_on()
+        return Asked(owners, indexes, standing)
 
     async def of(self, cue: Cue, asked: Standing | None = None) -> Sight:
         """Return what a cue reads: the columns of its owners at the clocks that it names.
@@ -189,13 +194,22 @@ class Sights:
             if refusals.recall_off:
                 off.add(owner)
             if refusals:
-                rows = await self._built(rows, partial(_not_refused, rows, owner, refusals))
+                rows = await self._agreed(rows, owner, refusals)
             if indexes.indexer.is_slow and cue.query:
                 rows, whole = await self._completer.rows(rows)
                 degraded |= set() if whole else {VECTOR}
             frozen.append(await self._built(rows, partial(indexes.frozen_at, rows)))
         clock = cue.known_at or now
         return Sight([*known_at], frozen, now, clock, tuple(degraded), off=frozenset(off))
+
+    async def _agreed(
+        self, rows: Sequence[StoredRow], owner: Scope, refusals: Refusals
+    ) -> Sequence[StoredRow]:
+        """Return what its owner does not refuse of what once stood."""
+        memories = await self._built(rows, partial(decode_all, rows))
+        parents = await self._parents(owner, parents_of(memories))
+        work = partial(_not_refused, rows, memories, owner, refusals, parents)
+        return await self._built(rows, work)
 
     async def audible(self, sight: Sight, cue: Cue, reader: Scope) -> Sight:
         """Return what of a sight may be recalled (MO-2): nothing, and it says so, if the reader has
@@ -243,6 +257,25 @@ class Sights:
                 raise
             return index.refusals.recall_off
 
+    async def refused(self, owner: Scope, memories: Sequence[Memory]) -> frozenset[str]:
+        """Return the ids of those of an owner's memories, standing or not, that the owner does not
+        want remembered.
+        """
+        tellings = [memory for memory in memories if is_telling(memory)]
+        refusals = await self.refusals(owner, tellings=bool(tellings))
+        if not refusals:
+            return frozenset()
+        hidden = frozenset(memory.id for memory in memories if refusals.against(memory))
+        # No index holds these.
+        gone = [each for each in tellings if not each.status.is_live and each.id not in hidden]
+        if not gone:
+            return hidden
+        overheard = self._services.indexes.of(owner).overheard or Overheard(owner)
+        parents = await self._parents(owner, parents_of(gone))
+        work = partial(overheard.refused_since, gone, refusals, parents)
+        since: frozenset[str] = await self._services.aside(work)
+        return hidden | since
+
     async def refusals(self, owner: Scope, *, tellings: bool = False) -> Refusals:
         """Return what an owner does not want remembered, for reads that go past its index.
 
@@ -285,8 +318,11 @@ class Sights:
         is_long = overheard.unread(rows) > MANY_TELLINGS or len(rows) > MANY_READ
         apart = self._services.aside if is_long else _at_once
         made_of = await apart(partial(overheard.made_of, rows))
-        parents = decode_all(await self._services.store.get(owner, made_of)) if made_of else ()
+        parents = await self._parents(owner, made_of)
         index.heed(await apart(partial(overheard.refused, rows, refusals, parents)), unheard)
+
+    async def _parents(self, owner: Scope, ids: Sequence[str]) -> tuple[Memory, ...]:
+        return decode_all(await self._services.store.get(owner, ids)) if ids else ()
 
     async def _standing(
         self, owners: Sequence[Scope], indexes: Sequence[OwnerIndex]
@@ -371,12 +407,15 @@ def _is_of_now(cue: Cue) -> bool:
 
 
 def _not_refused(
-    rows: Sequence[StoredRow], owner: Scope, refusals: Refusals
+    rows: Sequence[StoredRow],
+    memories: Sequence[Memory],
+    owner: Scope,
+    refusals: Refusals,
+    parents: Iterable[Memory],
 ) -> Sequence[StoredRow]:
-    memories = decode_all(rows)
     # By what all of them state, those too that are hidden for what they state now.
-    parents = {memory.id: memory for memory in memories}
-    spoken = Spoken(memories, owner).refused(refusals, parents=parents)
+    made_of = {parent.id: parent for parent in parents}
+    spoken = Spoken(memories, owner).refused(refusals, parents=made_of)
     return [
         row
         for row, memory in zip(rows, memories, strict=True)

@@ -71,6 +71,11 @@ def speaks_of(said: Said, claims: Iterable[Claim]) -> bool:
     return any(mentions(claim, said) for claim in claims)
 
 
+def parents_of(told: Iterable[Memory]) -> list[str]:
+    """Return the ids of the memories that the summaries among some were made of."""
+    return sorted({id for each in told if _is_summary(each) for id in each.parents})
+
+
 def is_telling(told: Memory | Candidate) -> bool:
     """Whether something tells, under no key, what was said: a turn that is kept as it was said
     (CO-10), or a session's summary (CO-8).
@@ -228,6 +233,27 @@ class Overheard:
             if by is not None:
                 found.setdefault(id, by)
         return found
+
+    def refused_since(
+        self, told: Sequence[Memory], refusals: Refusals, parents: Iterable[Memory]
+    ) -> frozenset[str]:
+        """Return the ids of those that stand no more and speak of something refused: by what the
+        standing ones state, which were read before, by what they state themselves, and by what
+        they were made of.
+
+        Args:
+            told: Turns and summaries.
+            refusals: Of their owner.
+            parents: What they were made of, as far as it is there.
+        """
+        heard = {memory.id: _Telling(memory) for memory in told}
+        claims = [*self._compared[0], *_refused_in(heard.values(), self._home, [refusals])]
+        stated = {parent.id: _Stated(parent) for parent in parents}
+        return frozenset(
+            id
+            for id, each in heard.items()
+            if _by_which([*claims, *_inherited(each, stated, [refusals])], each.said)
+        )
 
     def _read(self, rows: Iterable[StoredRow]) -> dict[str, _Telling]:
         known = self._heard

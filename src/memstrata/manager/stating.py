@@ -80,6 +80,7 @@ class Statements:
         """
         owner = self._principal.home.owner
         asked, unread = Begun(self._services.store.held(owner, session=session)), None
+        asked.go_on()
         try:
             # While a store over a network says what is held back.
             unread = await self._unread(session)

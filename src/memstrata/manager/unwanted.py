@@ -42,7 +42,7 @@ class Unwanted:
         return [
             claim_of(each)
             for each in stated
-            if buried.intersection(marks_of(each)) or refusals.against(each)
+            if (buried and buried.intersection(marks_of(each))) or refusals.against(each)
         ]
 
     async def refusals(self) -> Refusals:

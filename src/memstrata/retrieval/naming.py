@@ -117,7 +117,7 @@ def asked(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Float
 
 def _is_asker(pool: Pool, slot: int) -> bool:
     user = pool.memory(slot).scope.user
-    return user is not None and user == pool.asker
+    return user is not None and user == pool.levels.asker
 
 
 def _knows(pool: Pool, name: str) -> bool:

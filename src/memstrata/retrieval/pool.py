@@ -22,11 +22,13 @@ from memstrata.domain.change import StoredRow
 from memstrata.domain.codec import KIND_CODES, NEVER, code_of, decode
 from memstrata.domain.cue import Cue
 from memstrata.domain.memory import Memory
+from memstrata.domain.scope import Scope
 from memstrata.domain.value import to_us
 from memstrata.retrieval.ageing import LATEST
 from memstrata.retrieval.enduring import Enduring, enduring
 from memstrata.retrieval.entry import scope_tag, tag
 from memstrata.retrieval.filtering import Columns, passing
+from memstrata.retrieval.levels import NO_LEVELS, levels_of
 from memstrata.retrieval.segment import EVER_TRUE, RECALLED, Counts, Frozen, Places, Segment
 
 Bools = NDArray[np.bool_]
@@ -84,9 +86,9 @@ class Pool:
         has_turns: Whether there may be verbatim turns among them.
         ages_at: Earliest time from which any of them may count less, µs.
         decays: Whether any of them may lose confidence with time.
-        nearest: Tag of a key to the place, in the cue's line, of the nearest scope that holds it;
-            empty where one scope is read.
-        asker: The user who says "I", None if there is none.
+        levels: How near scopes lie to who reads.
+        nearest: Tag of a key to the level of the nearest scope that holds it; empty where one scope
+            is read.
 
     The same pool serves many queries, possibly at once: whatever a query makes is its own.
     """
@@ -98,8 +100,8 @@ class Pool:
         taken = [(p.segment, whole if p.is_whole else p.places) for p in parts]
         self.entry = _gather([segment.entry[places] for segment, places in taken])
         self.state = _gather([segment.state[places] for segment, places in taken])
+        self.levels = NO_LEVELS
         self.nearest: Mapping[int, int] = {}
-        self.asker: str | None = None
         self.ages_at = min((part.segment.ages_at for part in parts), default=LATEST)
         self.decays = any(part.segment.decays for part in parts)
         self.has_turns = any(part.segment.has_turns for part in parts)
@@ -224,26 +226,33 @@ class Pool:
         return part, int(part.places[slot - self._starts[number]])
 
 
-def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
+def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime, home: Scope | None = None) -> Pool:
     """Select the rows that ``cue`` may see.
 
     A row is visible if it stands, lies in one of the cue's scopes, is of a wanted kind, has not
     passed its hard expiry, holds at ``valid_at``, admits the agent and the purpose, and passes
     the filter (RE-5).
+
+    Args:
+        frozen: Columns of whose scopes it names.
+        cue: What is asked.
+        now: The clock.
+        home: Of who reads; None for whoever only wants the rows.
     """
     # Only within one owner: a pool over several copies the rows of all, and every user's would
     # hold those of the org once more.
     if len(frozen) != 1 or cue.filter or cue.valid_at is not None:
-        return _selected(frozen, cue, now)
-    selections, reader = frozen[0].selections, (cue.scopes, cue.agent, cue.purpose, cue.kinds)
+        return _selected(frozen, cue, now, home)
+    selections = frozen[0].selections
+    reader = (cue.scopes, cue.agent, cue.purpose, cue.kinds, home)
     clock = to_us(now)
     kept: tuple[int, int, Pool] | None = selections.get(reader)
     if kept is not None and kept[0] <= clock < kept[1]:
         return kept[2]
-    pool = _selected(frozen, cue, now)
+    pool = _selected(frozen, cue, now, home)
     until = _changes_at(pool, clock)
     if cue.kinds:  # a key is held, and let go of, whatever kind is wanted
-        until = min(until, _changes_at(gather(frozen, unasked(cue), now), clock))
+        until = min(until, _changes_at(gather(frozen, unasked(cue), now, home), clock))
     if len(selections) >= MAX_SELECTIONS:
         selections.clear()
     selections[reader] = (clock, until, pool)
@@ -271,13 +280,13 @@ def _enduring_slots(pool: Pool) -> frozenset[int]:
     return pool.enduring_slots()
 
 
-def _selected(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
+def _selected(frozen: Sequence[Frozen], cue: Cue, now: datetime, home: Scope | None) -> Pool:
     pool = _gathered(frozen, cue, now)
-    pool.asker = next((scope.user for scope in cue.line), None)
+    pool.levels = levels_of(cue, home)
     if len(cue.scopes) > 1:
         asked = cue.kinds or cue.filter
         holders = _gathered(frozen, unasked(cue), now) if asked else pool
-        pool.nearest = _nearest(holders, cue)
+        pool.nearest = pool.levels.nearest(holders.entry) if len(holders) else {}
     return pool
 
 
@@ -305,21 +314,6 @@ def _gathered(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
 def unasked(cue: Cue) -> Cue:
     """Return the cue without what it asks for: a key is held whatever kind is wanted (SC-2)."""
     return replace(cue, kinds=frozenset(), filter=None)
-
-
-def _nearest(pool: Pool, cue: Cue) -> dict[int, int]:
-    if not len(pool):
-        return {}
-    keyed = np.flatnonzero(pool.entry["key"])
-    if not len(keyed):
-        return {}
-    levels = {scope_tag(scope): place for place, scope in enumerate(cue.line)}
-    keys = pool.entry["key"][keyed].tolist()
-    nearest: dict[int, int] = {}
-    for key, scope in zip(keys, pool.entry["scope"][keyed].tolist(), strict=True):
-        level = levels.get(scope, len(levels))
-        nearest[key] = min(level, nearest.get(key, level))
-    return nearest
 
 
 def _part(

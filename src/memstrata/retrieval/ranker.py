@@ -18,7 +18,7 @@ from memstrata.domain.value import to_us
 from memstrata.language.names import Other
 from memstrata.language.questions import Question
 from memstrata.ports import TYPICAL_UNRELATED
-from memstrata.retrieval.entry import scope_tag, tag
+from memstrata.retrieval.entry import tag
 from memstrata.retrieval.filtering import Columns, holds, passing
 from memstrata.retrieval.fusion import Fusion, fuse
 from memstrata.retrieval.pool import Bools, Floats, Ints, Pool, exclusions
@@ -140,7 +140,7 @@ def rank(
         parts["preference_bias"] = np.where(biased, bonus, 0.0)
         score = np.minimum(score + parts["preference_bias"], 1.0)
     if pool.nearest:
-        eligible = eligible & ~_shadowed(pool, cue)
+        eligible = eligible & ~_shadowed(pool)
     found = eligible
     if cue.floor is not None:
         eligible = found & ((relevance >= cue.floor) | structured)
@@ -160,7 +160,7 @@ def standing(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
     columns = Columns(pool.entry, pool.state, to_us(ranked.now), endures)
     found = passing(wanted, columns, pool.row)
     if pool.nearest:
-        found &= ~_shadowed(pool, cue)
+        found &= ~_shadowed(pool)
     return ranked.hits_at(_ordered(pool, ranked.score, found, cue.limit))
 
 
@@ -188,7 +188,7 @@ def explain(
     matched = tuple(term for number, term in enumerate(query.terms) if number in held)
     if slot not in order:
         why_not = ("below_floor",) if cue.floor is not None else ("no_match",)
-        if ranked.pool.nearest and _shadowed(ranked.pool, cue)[slot]:
+        if ranked.pool.nearest and _shadowed(ranked.pool)[slot]:
             why_not = ("nearer_scope_holds_key",)
         return Explanation(
             memory.id, score=hit.score, why=hit.why, excluded=why_not, matched_terms=matched
@@ -236,16 +236,14 @@ def _biased(pool: Pool, cue: Cue) -> Bools | None:
     return np.asarray(by_key | of_kind, np.bool_)
 
 
-def _shadowed(pool: Pool, cue: Cue) -> Bools:
+def _shadowed(pool: Pool) -> Bools:
     """Rows whose key stands in a nearer scope too."""
     shadowed = np.zeros(len(pool), np.bool_)
     if not len(pool):
         return shadowed
     keyed = np.flatnonzero(pool.entry["key"])
-    levels = {scope_tag(scope): place for place, scope in enumerate(cue.line)}
     rows = zip(pool.entry["key"][keyed].tolist(), pool.entry["scope"][keyed].tolist(), strict=True)
-    # What another user has is on no level of who asks.
-    shadowed[keyed] = [levels.get(scope, -1) > pool.nearest[key] for key, scope in rows]
+    shadowed[keyed] = [pool.levels.is_hidden(scope, pool.nearest[key]) for key, scope in rows]
     return shadowed
 
 
