@@ -22,9 +22,10 @@ single write      One `remember` of a new text: policy, gates, ranking entry, au
                   change and commit, without the decision in between. `bare` is a transaction of
                   psycopg's own, BEGIN, one INSERT, COMMIT, of as many random bytes as the write's
                   rows hold (values only, no headers or indexes) into one table with one index.
-                  `rows` is another reading: a transaction of psycopg's own that leaves the rows
-                  of a write, one plain INSERT each and an UPDATE of the owner's, in tables of the
-                  same columns without keys, indexes, policies or checks; all in one pipeline.
+                  `rows` is the same bytes as they lie: a transaction of psycopg's own that
+                  leaves the rows of a write, one plain INSERT each and an UPDATE of the owner's,
+                  in tables of the same columns without keys, indexes, policies or checks; all in
+                  one pipeline.
 
 Beside the blocking face stands psycopg's blocking connection, beside the async face its async one.
 """
@@ -321,6 +322,7 @@ def rounds(
         sides = {side: writing(face, text) for side, face in faces.items()}
         yield times, {**sides, "bare": lambda b=body: lambda: write(b), "rows": lambda: write_rows}
     times.report(
+        ("postgres", "rows", 2),
         ("postgres", "bare", None),
         ("postgres commit", "bare", 2),
         ("postgres commit", "rows", None),

@@ -12,19 +12,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import NamedTuple
 
-from memstrata.capture import cues, lexicon
+from memstrata.capture import cues, lexicon, tongues
+from memstrata.capture.clause import Clause, Reading, Repair, first_word
 from memstrata.capture.sentences import (
     TOO_LONG,
     Cues,
     at_start,
     find,
+    is_question,
     length_of,
     plain_text,
     sentences,
+    trimmed,
 )
+from memstrata.capture.tongues import cutting
+from memstrata.capture.tongues.tongue import Tongue
 from memstrata.language import patterns
 
 MAX_CLAUSES_OF_SENTENCE = 12
@@ -32,79 +36,6 @@ MAX_CLAUSES = 100
 MAX_LEAD_INS = 6
 
 MEMORY_CONTROL = "memory_control"
-
-
-class Repair(Enum):
-    """How a clause presents itself as a correction."""
-
-    NONE = 0
-    ACTUALLY = 1
-    """Mild: corrects a keyed fact, means nothing before a free statement."""
-    MEANT = 2
-    """Takes back what was said here: "no, I meant"."""
-    WRONG = 3
-    """Takes back what is on record: "that's wrong"."""
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A part of a sentence and how it may be read.
-
-    Attributes:
-        text: The clause without lead-ins, plain apostrophes and spaces.
-        start: Where it begins in the turn.
-        end: Where it ends in the turn, exclusive.
-        lead: Where the words begin that limit it ("for future updates, …", "when I travel, …");
-            equal to ``start`` where there are none.
-        statement: May be read as a statement about the speaker.
-        instruction: May be read as an instruction.
-        asserted: The speaker's own words about the real world, not quoted, reported or supposed;
-            true of questions too, which presuppose ("a present for my wife Olga?").
-        durable: Said for the future: "from now on", "for future …", "remember that".
-        passing: Said for the moment: "for now", "just today".
-        remember: Introduced by "remember that", "note that" or the like.
-        condition: Limited by "when I …".
-        repair: How it presents itself as a correction.
-        given: How many characters ``text`` begins with that stand in the clause before: the
-            subject, "I ", of "… and live in Leeds".
-    """
-
-    text: str
-    start: int
-    end: int
-    lead: int
-    statement: bool = True
-    instruction: bool = True
-    asserted: bool = True
-    durable: bool = False
-    passing: bool = False
-    remember: bool = False
-    condition: bool = False
-    repair: Repair = Repair.NONE
-    given: int = 0
-
-    @property
-    def first(self) -> str:
-        """The first word, lower case."""
-        return first_word(self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The clauses of a turn and what was not read.
-
-    Attributes:
-        clauses: In the order of the text; empty under memory control (CO-5).
-        notes: What was left out and why, each a short name.
-    """
-
-    clauses: tuple[Clause, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def repairs(self) -> bool:
-        """Whether any clause presents itself as a correction, of what may have been said before."""
-        return any(clause.repair is not Repair.NONE for clause in self.clauses)
 
 
 def read(text: str) -> Reading:
@@ -118,24 +49,29 @@ def read(text: str) -> Reading:
     clauses: list[Clause] = []
     carried = Repair.NONE
     spans = list(sentences(plain, notes))
-    if any(_is_control(plain[start:end]) for start, end in spans):
-        return Reading((), (MEMORY_CONTROL,))
+    spoken: list[Tongue | None] = []
     for start, end in spans:
+        spoken.append(tongues.of(plain[start:end], spoken[-1] if spoken else None))
+    if any(map(_is_control, (plain[start:end] for start, end in spans), spoken)):
+        return Reading((), (MEMORY_CONTROL,))
+    for (start, end), tongue in zip(spans, spoken, strict=True):
         sentence = plain[start:end]
-        clauses += _clauses_of(sentence, start, carried)
-        carried = _carried(sentence)
+        if tongue is None:
+            clauses += _clauses_of(sentence, start, carried)
+            carried = _carried(sentence)
+        else:
+            before = clauses[-1] if clauses else None
+            clauses += cutting.clauses_of(sentence, start, tongue, carried, before)
+            carried = cutting.carried(sentence, tongue)
         if len(clauses) >= MAX_CLAUSES:
             notes.append(TOO_LONG)
             break
     return Reading(tuple(clauses), tuple(dict.fromkeys(notes)))
 
 
-def first_word(text: str) -> str:
-    """Return the first word in lower case, without punctuation at its end."""
-    return text[:24].lower().split(" ", 1)[0].rstrip(",.;:!")
-
-
-def _is_control(sentence: str) -> bool:
+def _is_control(sentence: str, tongue: Tongue | None) -> bool:
+    if tongue is not None:
+        return cutting.is_control(sentence, tongue)
     return (
         at_start(rf"(?:{cues.FILLER}|{cues.GREETING}){{0,4}}{cues.CONTROL}", sentence) is not None
     )
@@ -230,7 +166,7 @@ class _Flow:
 
 def _clauses_of(sentence: str, offset: int, carried: Repair) -> list[Clause]:
     pieces = _pieces(sentence)
-    flow = _Flow(offset=offset, question=_is_question(sentence), repair=carried)
+    flow = _Flow(offset=offset, question=is_question(sentence), repair=carried)
     told = _OF_SENTENCES.told(sentence)
     flow.asserted = cues.FICTION not in told
     if flow.question and at_start(cues.TAG, sentence[pieces[-1].start :]):
@@ -248,7 +184,7 @@ def _clause(sentence: str, piece: _Piece, flow: _Flow, *, last: bool) -> Clause:
     start, stop, strong, subject = piece
     lead = _peel(sentence[start:stop])
     body = start + lead.length
-    end = body + len(_trimmed(sentence[body:stop]))
+    end = body + len(trimmed(sentence[body:stop]))
     text = subject + sentence[body:end] if end > body else ""
     _enter(flow, lead, start)
     told = _OF_CLAUSES.told(text)
@@ -393,22 +329,3 @@ def _carried(sentence: str) -> Repair:
         return Repair.NONE
     lead = _peel(sentence)
     return lead.repair if lead.length >= len(sentence.rstrip()) else Repair.NONE
-
-
-def _is_question(sentence: str) -> bool:
-    return sentence.rstrip(" \"')*]!").endswith(("?", "？"))
-
-
-def _trimmed(text: str) -> str:
-    end = len(text)
-    while end and not (text[end - 1].isalnum() or text[end - 1] in ")\"'%+#/]"):
-        end -= 1
-    # A quotation mark that was opened before the clause is not its own.
-    if (
-        end
-        and text[end - 1] in "\"')"
-        and text.count(text[end - 1], 0, end) == 1
-        and (text[end - 1] != ")" or "(" not in text)
-    ):
-        end -= 1
-    return text[:end].rstrip(" .,;:!?")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memstrata.capture import lexicon, values
-from memstrata.capture.clauses import Clause
+from memstrata.capture.clause import Clause
 from memstrata.capture.findings import Finding, Findings, starts
 from memstrata.language import patterns
 

@@ -26,7 +26,14 @@ ABBREVIATIONS = frozenset(
         "ltd",
         "jr",
         "sr",
+        "ул",
+        "пер",
+        "просп",
     }
+)
+# Months of languages in which a day is written with a point before them.
+MONTHS_OF_DAYS = lexicon.words(
+    "januar jänner februar märz april mai juni juli august september oktober november dezember"
 )
 BULLET = r"(?:[-*•–]\s+|\(?\d{1,2}[.)]\s+|#+\s*)"
 # Patterns and the group that is masked; what begins inside is not the speaker's own statement.
@@ -227,6 +234,33 @@ CONTROL = (
     r"|don't remember my\b|(?:this|that|what i).{0,40}\boff the record\b|off the record\b"
     r"|forget (?:that )?(?:i|what i)(?: just)?(?: ever)? (?:said|told|mentioned)\b)"
 )
+# "Translate this: …" in other languages. In Japanese what is to be done stands last.
+_WORK_OF_HAN = (
+    r"(?:翻[译譯]|修改|[润潤]色|改[写寫]|[总總][结結]|校[对對]|概括|[缩縮][写寫]|[扩擴][写寫]|[续續][写寫]|批改|仿[写寫]"
+    r"|(?:(?:この|次の|以下の?|下記の?|下の)[^:：\n]{0,40})?(?:翻訳|校正|要約|添削|和訳|英訳))"
+)
+# "Correct the following text." ends with no colon, where it is said so.
+_WORK_ON_WHAT_FOLLOWS = (
+    rf"{_WORK_OF_HAN}[^:：\n]{{0,12}}(?:以下|下面|下列)[^:：\n]{{0,40}}$"
+    rf"|[把将將]?(?:以下|下面|下列|次の|下記)[^:：\n]{{1,40}}{_WORK_OF_HAN}[^:：\n]{{0,20}}$"
+)
+_WORK_ON = (
+    r"(?:übersetz|korrigier|verbesser|fasse? .{0,40}zusammen|formulier|überprüf|lektorier|traduc"
+    r"|tradu[iz]|corrig|corríg|corrija|corr[ei]gg|resum|résum|riassum|reformul|riformul|riscriv"
+    r"|reescrib|reescrev|réécri|mejora|melhor[ae]|parafras|escr[ií]b[ea]|escrev[ae]|redact[ae]|redij"
+    r"|revis|vertaal|verbeter|corrigeer|herschrijf|herformuleer|redigeer|vat .{0,40}samen|перевед"
+    r"|исправ|перепиш|проверь|улучши|отредактир|перефразир|сократи"
+    r"|améliore|raccourci|simplifie[rz]?\s|relis\s|relire|complète|migliora|accorcia|semplifica"
+    r"|rileggi|completa\s"
+    rf"|(?:[把将將用][^:：\n]{{0,40}})?{_WORK_OF_HAN})"
+)
+# "Here is the letter: …".
+_SHOWN = (
+    r"(?:voici|voilà|ecco)\s+(?:(?:le|la|l'|les|un|une|mon|ma|il|lo|i|una|il mio|la mia)\s?)?"
+    r"(?:texte|lettre|e-?mail|message|histoire|article|paragraphe|extrait|dialogue|poème|chanson"
+    r"|phrase|brouillon|transcription|testo|lettera|messaggio|storia|articolo|paragrafo|estratto"
+    r"|dialogo|poesia|canzone|frase|bozza|trascrizione)"
+)
 MATERIAL = (
     r"(?:(?:can|could|would|will) you |i (?:want|need) you to |please |help me )*"
     r"(?:translate|proofread|rewrite|re-write|rephrase|paraphrase|summari[sz]e|edit|improve|polish"
@@ -238,10 +272,15 @@ MATERIAL = (
     r"|template|dialogue|post)\b[^.]{0,80}:\s*$"
 )
 INLINE_MATERIAL = (
-    r"(?:(?:please|hi|hello|hey|ok|now|so|then|can you|could you|would you|will you|help me"
-    r"|i want you"
-    r" to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase|paraphrase"
-    r"|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten|expand|continue"
+    r"(?:(?:bitte|por favor|per favore|s'il te pla[iî]t|s'il vous pla[iî]t|alsjeblieft|пожалуйста"
+    r"|[请請]|麻[烦煩]你?|你?能不能|可以|(?:est-ce que )?(?:peux|pourrais|pouvez|pourriez|tu peux"
+    r"|vous pouvez)[- ]?(?:tu|vous)?(?: m')?|bonjour|salut|ciao|merci de"
+    r"|(?:mi )?(?:puoi|potresti|può|potrebbe)|aide-moi à|aiutami a)[, ，]*){0,3}(?:[帮幫][我忙])?"
+    rf"(?:(?:{_WORK_ON}|{_SHOWN})[^:：\n]{{0,160}}[:：]|{_WORK_ON_WHAT_FOLLOWS})"
+    r"|(?:(?:please|hi|hello|hey|ok|now|so|then|can you|could you|would you|will you|help me"
+    r"|i want you to|i need you to)[, ]+)*(?:translate|proofread|rewrite|re-write|rephrase"
+    r"|paraphrase|summari[sz]e|edit|improve|polish|correct|fix|grade|analy[sz]e|revise|shorten"
+    r"|expand|continue"
     r"|reply to|respond to|critique|evaluate|review|explain|complete|convert"
     r"|classify)\b[^:\n]{0,160}:"
 )

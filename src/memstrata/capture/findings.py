@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from memstrata.capture import lexicon, values
-from memstrata.capture.clauses import Clause
+from memstrata.capture.clause import Clause
 from memstrata.domain.memory import Importance, Kind
 from memstrata.language import patterns
 
@@ -67,6 +67,10 @@ class Table:
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.rules = rules
         self._any = "|".join(f"(?:{patterns.unnamed(rule.pattern)})" for rule in rules)
+
+    def begins(self, text: str) -> bool:
+        """Return whether a text begins as any rule's phrase does."""
+        return starts(self._any, text)
 
     def read(self, clause: Clause) -> Findings:
         """Return the findings of the first rule that has any."""

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.capture import clauses
-from memstrata.capture.clauses import Clause, Repair
+from memstrata.capture.clause import Clause, Repair
 from memstrata.capture.rules import NOT_THE_USER, TURN_SCOPED
 from memstrata.capture.support import gaps
 from memstrata.domain.codec import canonical_json

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from memstrata.capture import clauses, lexicon, values
-from memstrata.capture.clauses import Clause, Reading, Repair
+from memstrata.capture.clause import Clause, Reading, Repair
 from memstrata.capture.companions import companions
 from memstrata.capture.findings import Finding, Findings, affirmed, has, starts
 from memstrata.capture.instructions import instruction
 from memstrata.capture.sentences import plain_text
 from memstrata.capture.statements import statement
-from memstrata.capture.support import gaps
+from memstrata.capture.support import UNSUPPORTED_SPEAKER, gaps
+from memstrata.capture.tongues.tongue import Tongue
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.memory import Kind
 from memstrata.domain.scope import Scope
@@ -186,6 +187,9 @@ def _same(one: Candidate, other: Candidate) -> bool:
 
 
 def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Finding]:
+    if clause.tongue is not None:
+        yield from _findings_in(clause.tongue, clause, last)
+        return
     found: Findings = ()
     if clause.instruction and not _is_continued(clause, turn):
         found = instruction(clause)
@@ -196,6 +200,39 @@ def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Fi
     named = companions(clause, turn.text[clause.end : clause.end + 12]) if clause.asserted else ()
     yield from found
     yield from (one for one in named if one.key is None or one.key not in {f.key for f in found})
+
+
+def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Findings:
+    """Return what a clause of another language than English gives."""
+    found: Findings = ()
+    if clause.instruction:
+        found = tongue.instruction(clause)
+    if clause.condition:
+        # "When I write in French, answer in French" is a rule, and no wish for French.
+        found = tuple(_RULE if one.key else one for one in found)
+    if not found and clause.statement:
+        found = tongue.statement(clause) or _repaired_in(tongue, clause, last)
+    readable = clause.asserted and (clause.statement or clause.instruction)
+    if not found and clause.remember and readable and len(clause.text) >= tongue.least_note:
+        found = (Finding(category="fact"),)
+    if clause.condition:
+        found = tuple(one for one in found if one.key is None)
+    return found
+
+
+_RULE = Finding(category="constraint", kind=Kind.PROCEDURAL)
+
+
+def _repaired_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Findings:
+    if last is None or last.key is None or clause.repair is Repair.NONE:
+        return ()
+    match = patterns.compile(tongue.cues.it_is, ignore_case=True).fullmatch(clause.text)
+    shape = tongue.words.shape(last.key) if match else None
+    value = shape(match.group("v") or "") if match and shape else None
+    if value is None or len(value) < len(clause.text) / 3:
+        return ()
+    said = None if tongue.words.keeps_said(last.key, value) else value
+    return (Finding(category=last.category, key=last.key, value=said, corrects=True),)
 
 
 def _is_continued(clause: Clause, turn: Turn) -> bool:
@@ -256,7 +293,7 @@ def _candidate(turn: Turn, scope: Scope, clause: Clause, finding: Finding) -> Ca
         origin=turn.origin,
         speaker=turn.speaker,
         said_at=turn.said_at,
-        marks=(*_marks(clause, finding), *_unproven(content, quote, finding, turn)),
+        marks=(*_marks(clause, finding), *_unproven(content, quote, finding, turn, clause)),
         explicit=explicit,
         retracts=finding.retracts,
     )
@@ -275,10 +312,16 @@ def _marks(clause: Clause, finding: Finding) -> tuple[str, ...]:
     return tuple(mark for mark, applies in marks if applies)
 
 
-def _unproven(content: str, quote: str, finding: Finding, turn: Turn) -> tuple[str, ...]:
+def _unproven(
+    content: str, quote: str, finding: Finding, turn: Turn, clause: Clause
+) -> tuple[str, ...]:
     if finding.retracts is not None:
         return ()
-    return gaps(content, quote, key=finding.key, speaker=turn.speaker, said_at=turn.said_at)
+    marks = gaps(content, quote, key=finding.key, speaker=turn.speaker, said_at=turn.said_at)
+    if clause.tongue is None:
+        return marks
+    # Whom a clause is about is told by English words; phrases of a language say "I" themselves.
+    return tuple(mark for mark in marks if mark != UNSUPPORTED_SPEAKER)
 
 
 def _evidence(clause: Clause, finding: Finding) -> tuple[int, int]:

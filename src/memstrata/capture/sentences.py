@@ -28,7 +28,8 @@ TOO_LONG = "too_long"
 
 _PLAIN = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u00b4": "'", "\u201c": '"', "\u201d": '"',
-     "\u00ab": '"', "\u00bb": '"', "\u00a0": " ", "\u202f": " ", "\t": " ", "\r": " ",
+     "\u00ab": '"', "\u00bb": '"', "\u300c": '"', "\u300d": '"', "\u300e": '"', "\u300f": '"',
+     "\u00a0": " ", "\u202f": " ", "\t": " ", "\r": " ",
      "\0": "\n"} | {chr(code): "\n" for code in range(0xD800, 0xE000)}
 )  # fmt: skip
 
@@ -121,7 +122,10 @@ def _spans(plain: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for match in patterns.compile(cues.SENTENCE_END).finditer(window):
         stop, after = match.span()
         mark = window[stop : stop + 1]
-        if mark == "." and _is_abbreviation(window[max(begun, stop - 8) : stop]):
+        if mark == "." and (
+            _is_abbreviation(window[max(begun, stop - 8) : stop])
+            or _is_day(window[max(begun, stop - 3) : stop], window[after : after + 12])
+        ):
             continue
         closing = stop + 1 if mark and mark in ".!?…。！？" else stop
         if window[begun:closing].strip():
@@ -134,6 +138,13 @@ def _spans(plain: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _is_abbreviation(before: str) -> bool:
     word = before.replace("(", " ").rsplit(maxsplit=1)[-1:] or [""]
     return word[0].lower() in cues.ABBREVIATIONS or (len(word[0]) == 1 and word[0].isupper())
+
+
+def _is_day(before: str, after: str) -> bool:
+    """Whether a point is that of a day: "am 3. Mai"."""
+    day = before.rsplit(maxsplit=1)[-1:] or [""]
+    month = after.split(maxsplit=1)[:1] or [""]
+    return day[0].isdecimal() and month[0].lower().rstrip(".,;:!?") in cues.MONTHS_OF_DAYS
 
 
 def _is_material(plain: str, start: int, end: int) -> bool:
@@ -196,3 +207,24 @@ def length_of(pattern: str, text: str) -> int:
     """Return how long the match at the start is, 0 without one."""
     match = at_start(pattern, text)
     return match.span()[1] if match else 0
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence ends as a question does."""
+    return sentence.rstrip(" \"')*]!").endswith(("?", "？"))
+
+
+def trimmed(text: str) -> str:
+    """Return a clause without the marks that end it."""
+    end = len(text)
+    while end and not (text[end - 1].isalnum() or text[end - 1] in ")\"'%+#/]》"):
+        end -= 1
+    # A quotation mark that was opened before the clause is not its own.
+    if (
+        end
+        and text[end - 1] in "\"')"
+        and text.count(text[end - 1], 0, end) == 1
+        and (text[end - 1] != ")" or "(" not in text)
+    ):
+        end -= 1
+    return text[:end].rstrip(" .,;:!?")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memstrata.capture import lexicon, values
-from memstrata.capture.clauses import Clause
+from memstrata.capture.clause import Clause
 from memstrata.capture.findings import (
     Build,
     Finding,

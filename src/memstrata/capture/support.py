@@ -250,7 +250,7 @@ class _Pair:
     ) -> bool:
         """Whether a clause is about another person, while the claim names none."""
         lows = [word.low for word in part.words]
-        if any(low in _FIRST or low in _MINE for low in lows):
+        if any(low in _FIRST or low in _MINE or low in _FIRST_ELSEWHERE for low in lows):
             return False
         own = [i for i, low in enumerate(lows) if low in ("my", "our")]
         if any(lows[i + 1] not in _RELATIONS for i in own if i + 1 < len(lows)):
@@ -339,6 +339,14 @@ _RELATIONS = frozenset({*lexicon.ONE_RELATION, *lexicon.MANY_RELATION}) | frozen
 _THIRD = frozenset("he she they he's she's they're they've he'd she'd his her their".split())
 _FIRST = frozenset("i i'm i've i'd i'll im ive we we're we've we'd we'll".split())
 _MINE = frozenset("me us mine ours myself ourselves let's".split())
+# Who speaks of himself in another language speaks of nobody else.
+_FIRST_ELSEWHERE = frozenset(
+    "ich mein meine meinen meinem meiner meines mich mir wir unser unsere yo mi mis mío mía je j'ai"
+    " mon ma mes moi io mio mia miei mie eu meu minha meus minhas ik mijn wij onze ons я мой моя"
+    " моё мое мои моего моей моему мою меня мне мы наш наша"
+    # Verbs that say so alone, before what may look like a name.
+    " soy vivo trabajo llámame llamame sou moro trabalho".split()
+)
 _SELF = frozenset("user user's i i'm i've my".split())
 _ASKING = frozenset("wants want prefers prefer asks asked likes expects needs wishes".split())
 _USER_TERMS = frozenset(analyse("user users speaker the person client"))

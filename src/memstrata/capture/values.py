@@ -32,7 +32,8 @@ _TITLE = r"(?:(?:Dr|Mrs?|Ms|Prof|Sir)\.?\s+)?"
 _NAME = rf"{_TITLE}\p{{Lu}}[\p{{L}}\p{{M}}]+(?:['-]\p{{L}}+)*(?:\s+{_NAME_WORD}){{0,3}}"
 _PLACE = (
     r"\p{Lu}[\p{L}\p{M}.'-]*(?:\s+(?:\p{Lu}[\p{L}\p{M}.'-]*|de|del|la|las|los|le|of|the|upon|sur|am"
-    r"|an der|do|da|di)){0,4}(?:,\s*\p{Lu}[\p{L}\p{M}.'-]*(?:\s+\p{Lu}[\p{L}\p{M}.'-]*){0,2}){0,2}"
+    r"|an der|do|da|di|op|aan den|aan de|aan|van)){0,4}"
+    r"(?:,\s*\p{Lu}[\p{L}\p{M}.'-]*(?:\s+\p{Lu}[\p{L}\p{M}.'-]*){0,2}){0,2}"
 )
 # Capitalised words that are no names of people.
 _NO_NAMES = lexicon.words(

@@ -2,7 +2,7 @@
 
 "I no longer drink coffee" says nothing of what Anna drinks, and what is true of port 8081 nothing
 of port 8080. Where it is not plain that both are about one, they are not: a true statement that is
-taken away is worse than a false one that stays until somebody sees it. English.
+taken away is worse than a false one that stays until somebody sees it. English, but for tastes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 
 from memstrata.hygiene.claims import Claim, has
 from memstrata.hygiene.figures import Measure
+from memstrata.hygiene.stances_elsewhere import OWN
 from memstrata.language import patterns
 from memstrata.language.analyser import analyse
 
@@ -75,6 +76,8 @@ def _subject(text: str) -> tuple[str, ...]:
     if not words:
         return ()
     first = words[0].strip(",:;")
+    if patterns.compile(OWN, ignore_case=True).match(plain) is not None:
+        return _SELF
     if first in _I or first in _BIDS or (first == "the" and words[1:2] == ["user"]):
         return _SELF
     plain = " ".join(words)

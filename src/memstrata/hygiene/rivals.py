@@ -20,6 +20,9 @@ from memstrata.domain.opposition import Opposed, Pair, Relation, Verdict
 from memstrata.hygiene.claims import light, stems
 from memstrata.hygiene.opposition import Reading, compare_readings, ends_something, readings
 from memstrata.hygiene.stances import Stance, lifts_with
+from memstrata.hygiene.stances_elsewhere import CHARACTERS as _CHARACTERS
+from memstrata.hygiene.stances_elsewhere import FAVOURABLE as _ELSEWHERE_FOR
+from memstrata.hygiene.stances_elsewhere import UNFAVOURABLE as _ELSEWHERE_AGAINST
 from memstrata.language import patterns
 from memstrata.language.analyser import analyse, term_id
 from memstrata.ports import OwnerView
@@ -84,6 +87,7 @@ _UNFAVOURABLE = (
     " propose mention interested considering keen fond happy impressed enough table question no-go"
     " looking buying against quit option"
 )
+_FOR, _AGAINST = f"{_FAVOURABLE} {_ELSEWHERE_FOR}", f"{_UNFAVOURABLE} {_ELSEWHERE_AGAINST}"
 # As they are written: "Ana prefers" tells what somebody does, "I prefer" what he is for.
 _STANCES = frozenset(
     "like likes liked love loves loved enjoy enjoys adore adores appreciate prefer recommend warmed"
@@ -94,7 +98,7 @@ _STANCES = frozenset(
     " tired sick fed disappointed off through against stop quit no enough leave keep table"
     " no-go into"
     " option happy back favourite favorite cannot didn't".split()
-)
+).union(_ELSEWHERE_FOR.split(), _ELSEWHERE_AGAINST.split())
 
 
 def opposed(
@@ -181,7 +185,8 @@ def needs_of(text: str, shape: Shape) -> tuple[Need, ...]:
     words = text.lower().split()
     named = not terms.isdisjoint(_ids_of(_ATTRIBUTES)) and not _COPULAS.isdisjoint(words)
     ends = not terms.isdisjoint(_ids_of(_ENDING)) and ends_something(text)
-    if ends or named or not (terms.isdisjoint(_ids_of(_SLOTTED)) and _STANCES.isdisjoint(words)):
+    takes_sides = not _STANCES.isdisjoint(words) or not _CHARACTERS.isdisjoint(text)
+    if ends or named or takes_sides or not terms.isdisjoint(_ids_of(_SLOTTED)):
         said = readings(text)
         needs += _of_ends(said) if ends else ()
         needs += _of_slots(said)
@@ -191,7 +196,7 @@ def needs_of(text: str, shape: Shape) -> tuple[Need, ...]:
 
 def _of_stances(said: Sequence[Reading]) -> Iterator[Need]:
     for mine in _stances(said):
-        theirs = _ids_of(_UNFAVOURABLE if mine.favours else _FAVOURABLE)
+        theirs = _ids_of(_AGAINST if mine.favours else _FOR)
         for term in sorted(mine.thing):
             # A name is the same whatever is said of it.
             least = -1.0 if term in mine.names else ALIKE_IN_STANCE
@@ -262,7 +267,7 @@ def _with_kind(
     kinds = frozenset(term for one in lifted for term in one.kind_of_thing)
     if not kinds or not any(one.favours and not one.kind_of_thing for one in mine):
         return against
-    needs = [Need(_ids({term}), 1, _ids_of(_UNFAVOURABLE)) for term in sorted(kinds)]
+    needs = [Need(_ids({term}), 1, _ids_of(_AGAINST)) for term in sorted(kinds)]
     known = {memory.id for memory in against.rivals}
     more = [
         memory

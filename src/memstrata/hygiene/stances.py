@@ -3,7 +3,8 @@
 The last word about a thing is in force. A later good word lifts an earlier refusal of the same
 thing, and of the kind of thing that the earlier one named with it: who was done with Acme's shoes,
 then with shoes, and now likes Acme's new line, is done with neither. A general word is never lifted
-by a narrower one that names another thing besides. English.
+by a narrower one that names another thing besides. English here; :mod:`.stances_elsewhere` has the
+patterns of other languages.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from memstrata.domain.memory import Memory
+from memstrata.hygiene import stances_elsewhere
 from memstrata.hygiene.claims import Claim, claims, has, stems, stems_of
 from memstrata.language import patterns
 
@@ -100,7 +102,33 @@ _FOR = (
         r"|excellent|amazing|fantastic|wonderful|superb|my new favou?rite)(?:\s+now)?$"
     ),
 )
-_ANY = "|".join(f"(?:{patterns.unnamed(rule)})" for rule in (*_AGAINST, *_FOR))
+_OPENING_GUARDS = 4
+"""From this place on, the English wordings against a thing ask not to be come with it."""
+
+
+class _Rule(NamedTuple):
+    """A wording: whether it favours a thing, asks not to be come with it, and whether capitals tell
+    names in it, which they do not where all nouns have them, or none.
+    """
+
+    pattern: str
+    favours: bool
+    is_guard: bool = False
+    tells_names: bool = True
+
+
+_RULES = (
+    *(_Rule(rule, favours=False) for rule in _AGAINST[:_OPENING_GUARDS]),
+    *(_Rule(rule, favours=False, is_guard=True) for rule in _AGAINST[_OPENING_GUARDS:]),
+    *(_Rule(rule, favours=False, tells_names=False) for rule in stances_elsewhere.AGAINST),
+    *(
+        _Rule(rule, favours=False, is_guard=True, tells_names=False)
+        for rule in stances_elsewhere.GUARDS
+    ),
+    *(_Rule(rule, favours=True) for rule in _FOR),
+    *(_Rule(rule, favours=True, tells_names=False) for rule in stances_elsewhere.FOR),
+)
+_ANY = "|".join(f"(?:{patterns.unnamed(rule)})" for rule, *_ in _RULES)
 """Tells most claims to be for and against nothing, in one look."""
 
 # Words that say that something of a maker is meant, and not what it is.
@@ -137,12 +165,11 @@ def stance(claim: Claim) -> Stance | None:
     """Return what a claim says for or against a thing, or None."""
     if not has(_ANY, claim.text) or claim.is_supposed:
         return None
-    for favours, rules in ((False, _AGAINST), (True, _FOR)):
-        for place, rule in enumerate(rules):
-            match = patterns.compile(rule, ignore_case=True).search(claim.text)
-            found = None if match is None else _stance(match, favours=favours, place=place)
-            if found is not None:
-                return found if not (favours and claim.denies) else None
+    for rule in _RULES:
+        match = patterns.compile(rule.pattern, ignore_case=True).search(claim.text)
+        found = None if match is None else _stance(match, rule)
+        if found is not None:
+            return found if not (rule.favours and claim.denies) else None
     return None
 
 
@@ -183,19 +210,17 @@ def warns(memory: Memory, query: str) -> bool:
     return not thing.isdisjoint(about)
 
 
-def _stance(match: patterns.Match, *, favours: bool, place: int) -> Stance | None:
+def _stance(match: patterns.Match, rule: _Rule) -> Stance | None:
     said = (match.groupdict().get("thing") or "").strip()
-    tail = patterns.compile(_TAIL, ignore_case=True).search(said)
-    if tail is not None and tail.span()[0] > 0:
-        said = said[: tail.span()[0]]
+    for pattern in (_TAIL, stances_elsewhere.ENDS):
+        tail = patterns.compile(pattern, ignore_case=True).search(said)
+        if tail is not None and tail.span()[0] > 0:
+            said = said[: tail.span()[0]]
     if not said or patterns.compile(_NO_THING, ignore_case=True).match(said):
         return None
     thing = stems(said) - stems_of(_IDLE)
     if not thing:
         return None
     named = " ".join(word for word in said.split() if word[:1].isupper() and word != "I")
-    return Stance(favours, thing, thing & stems(named), not favours and place >= _FIRST_GUARD)
-
-
-_FIRST_GUARD = 4
-"""From this place on, the wordings against a thing ask not to be come with it."""
+    names = thing & stems(named) if rule.tells_names else frozenset[str]()
+    return Stance(rule.favours, thing, names, rule.is_guard)

@@ -29,6 +29,15 @@ def normalise(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
+def without_accents(text: str) -> str:
+    """Return letters without accents: "où" as "ou", "sœur" as "soeur". Positions do not stay."""
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFD", text.replace("œ", "oe"))
+    bare = "".join(char for char in apart if not unicodedata.combining(char))
+    return unicodedata.normalize("NFC", bare)
+
+
 # One write asks for the hash of its text four times; no more than the last few texts are kept.
 @lru_cache(maxsize=8)
 def content_hash(text: str) -> str:

@@ -77,7 +77,8 @@ def compile(pattern: str, *, ignore_case: bool = False) -> Pattern:
 
 def escaped(literal: str) -> str:
     """Return the pattern of a literal."""
-    return "".join(c if c.isalnum() or c in "_ " else f"\\{c}" for c in literal)
+    # The engine knows no escaped mark outside ASCII.
+    return "".join(c if c.isalnum() or c in "_ " or not c.isascii() else f"\\{c}" for c in literal)
 
 
 def spans(pattern: str, text: str, group: int = 0) -> Iterator[tuple[int, int]]:

@@ -67,12 +67,18 @@ _TAKING_BACK = frozenset(
     "lacked unable without cancelled canceled dropped fail fails failed declined rejects rejected "
     "former formerly ex".split()
 )
-_NEGATING = NEGATIONS | _TAKING_BACK | frozenset(
+# Norwegian says "nei" before what it says; in Italian it is "in the".
+_NEGATING = (NEGATIONS - {"nei"}) | _TAKING_BACK | frozenset(
     "cannot dont doesnt didnt isnt wasnt arent werent cant couldnt wont wouldnt shouldnt havent "
     "hasnt hadnt aint rarely seldom".split()
 )  # fmt: skip
 # Names and other words of one language that deny in another; in English text they do not.
 _OTHERWISE = frozenset("no ne nada ni nie niet nee nein pas ex sin mai non ei nu bez".split())
+# "No" is "in the" where these are said.
+_PORTUGUESE = frozenset(
+    "sou moro mora é não nao meu minha você mudei trabalho trabalha nasci cresci gosto estou "
+    "está chamo prefiro".split()
+)
 _IDLE_PHRASES = _by_first(
     ("can't", "wait"), ("cannot", "wait"), ("cant", "wait"), ("not", "only"), ("not", "just"),
     ("no", "doubt"), ("no", "problem"), ("no", "matter"), ("no", "wonder"), ("no", "worries"),
@@ -82,13 +88,15 @@ _IDLE_PHRASES = _by_first(
     ("couldn't", "believe"), ("don't", "you"), ("isn't", "it"), ("aren't", "you"),
     ("doesn't", "it"), ("stopped", "by"), ("stop", "by"), ("stops", "by"), ("no", "one's"),
     ("dropped", "by"), ("dropped", "off"), ("whether", "or", "not"), ("if", "not"),
+    ("vivo", "no"), ("vive", "no"),
+    ("sans", "gluten"), ("sans", "lactose"), ("senza", "glutine"), ("senza", "lattosio"),
 )  # fmt: skip
 _DENYING_PHRASES = _by_first(
     ("used", "to"), ("no", "longer"), ("not", "anymore"), ("any", "longer")
 )
 _HAN_COMPOUNDS = frozenset(
     "不错 不过 不仅 不但 不断 不久 不同 不少 不管 不论 没关系 没事 未来 特别 别人 区别 级别 类别 "
-    "分别 非常 非洲 除非 并非 无论 无锡 莫非 差不 不如 了不 无线 无限 无疑 不禁 对不".split()
+    "分别 非常 非洲 除非 并非 无论 无锡 莫非 差不 不如 了不 无线 无限 无疑 不禁 对不 不耐".split()
 )
 
 
@@ -126,7 +134,16 @@ def _opens(token: Token | None) -> bool:
 
 def _is_interjection(piece: Sequence[Token]) -> bool:
     """Whether it only says no before what is said: "No, it's Berlin"."""
-    return len(piece) == 1 and piece[0].low in ("no", "nope", "nah", "nein", "non", "нет", "não")
+    return len(piece) == 1 and piece[0].low in (
+        "no",
+        "nope",
+        "nah",
+        "nein",
+        "nei",
+        "non",
+        "нет",
+        "não",
+    )
 
 
 def _read(piece: Sequence[Token]) -> Part:
@@ -134,8 +151,11 @@ def _read(piece: Sequence[Token]) -> Part:
     negations, place = 0, 0
     lows = [token.low for token in piece]
     is_english = not _ENGLISH.isdisjoint(lows)
+    idle = _OTHERWISE - {"no"} if is_english else frozenset[str]()
+    if not _PORTUGUESE.isdisjoint(lows):
+        idle |= {"no"}
     while place < len(piece):
-        step, negates = _step(lows, place, is_english=is_english)
+        step, negates = _step(lows, place, idle)
         if negates:
             negations += 1
         elif negations % 2:
@@ -149,8 +169,8 @@ _ENGLISH = frozenset(
 )
 
 
-def _step(lows: Sequence[str], place: int, *, is_english: bool) -> tuple[int, bool]:
-    """Return how many words to go on, and whether they negate."""
+def _step(lows: Sequence[str], place: int, idle: frozenset[str]) -> tuple[int, bool]:
+    """Return how many words to go on, and whether they negate; those that are idle do not."""
     for phrase in _IDLE_PHRASES.get(lows[place], ()):
         if tuple(lows[place : place + len(phrase)]) == phrase:
             return len(phrase), False
@@ -164,7 +184,7 @@ def _step(lows: Sequence[str], place: int, *, is_english: bool) -> tuple[int, bo
     if low in NEGATING_CHARACTERS:
         pairs = (low + "".join(lows[place + 1 : place + 2]), "".join(lows[place - 1 : place]) + low)
         return 1, not any(pair in _HAN_COMPOUNDS for pair in pairs)
-    if is_english and low in _OTHERWISE and low != "no":
+    if low in idle:
         return 1, False
     return 1, is_negation(low)
 

@@ -30,6 +30,7 @@ from memstrata.language.asked_of import (
     asked_of_named,
     asked_of_others,
 )
+from memstrata.language.asked_tongues import asked_unspaced
 
 
 class Mark(IntFlag):
@@ -219,7 +220,7 @@ _MAX_OPENING = 3
 _ENDS = frozenset(".!?;\n\N{FULLWIDTH QUESTION MARK}")
 _OWNERS = frozenset(["'s", "\N{RIGHT SINGLE QUOTATION MARK}s"])
 _TO_ENDS = str.maketrans(dict.fromkeys(_ENDS, "\n"))
-_TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?\"()[]*_-/", " "))
+_TO_SPACES = str.maketrans(dict.fromkeys("'\N{RIGHT SINGLE QUOTATION MARK}.,;:!?¿¡\"()[]*_-/", " "))
 
 
 def marks(text: str, terms: tuple[str, ...]) -> Mark:
@@ -257,7 +258,7 @@ def read_question(text: str) -> Question:
         dates=dates,
         date_terms=date_terms,
         ago=_ago(words, pairs) if told & _OF_AGO else None,
-        keys=_keys(text, words) if told & _OF_KEYS else NO_KEYS,
+        keys=_keys(text, words) if told & _OF_KEYS else _keys_unspaced(text),
         of_others=_of_others(text, words) if told & _OF_SELF else _of_named(text, words),
     )
 
@@ -271,6 +272,11 @@ def _keys(text: str, words: list[str]) -> AskedKeys:
     return AskedKeys(
         tuple(own), tuple(dict.fromkeys(key for each in found for key in each.replies))
     )
+
+
+def _keys_unspaced(text: str) -> AskedKeys:
+    found = asked_unspaced(text)
+    return AskedKeys(found) if found else NO_KEYS
 
 
 def _of_others(text: str, words: list[str]) -> OfOthers:
