@@ -112,8 +112,8 @@ ITALIAN = accents_or_none(
     Asking(
         questions=_QUESTIONS,
         who=frozenset(
-            "io mi mio mia me abito vivo chiamo vengo sono lavoro faccio ho compio preferisco mangio"
-            " chiamarmi rispondermi contattarmi voglio posso seguo sto devi".split()
+            "io mi mio mia me abito vivo chiamo vengo sono lavoro faccio ho compio preferisco"
+            " mangio chiamarmi rispondermi contattarmi voglio posso seguo sto devi".split()
         ),
         empty=frozenset(
             "io adesso ora attualmente già ancora esattamente di preciso per favore ciao salve"
