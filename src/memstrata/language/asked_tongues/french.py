@@ -129,9 +129,9 @@ FRENCH = accents_or_none(
         ),
         nouns=_NOUNS,
         frames=frozenset(
-            "quel quelle quels quelles c quoi comment s as tu avez vous a de d du le la l moi à pour"
-            " enregistré connais connaissez sais savez souviens rappelles rappelle te t retenu noté enregistré"
-            " gardé mémorisé en sur était".split()
+            "quel quelle quels quelles c quoi comment s as tu avez vous a de d du le la l moi à"
+            " pour connais connaissez sais savez souviens rappelles rappelle te t retenu noté"
+            " enregistré gardé mémorisé en sur était".split()
         ),
         openings="tu sais|sais tu|savez vous|vous savez|tu te souviens|te souviens tu|tu te"
         " rappelles"
