@@ -175,3 +175,9 @@ def test_long_texts_of_one_kind_are_compared_too(said: str) -> None:
     claim, quote = (said * MAX_CHARS)[: MAX_CHARS - 1], (said * MAX_CHARS)[1:MAX_CHARS]
 
     assert {*gaps(claim, quote, said_at=SAID_AT)} <= {*UNPROVEN}
+
+
+@pytest.mark.parametrize("text", ["I live in Ma.", "My name is Mais.", "Vivo en Ma"])
+def test_a_value_that_only_turns_sentences_elsewhere_is_borne_out(text: str) -> None:
+    value = text.split()[-1].rstrip(".")
+    assert gaps(value, text.rstrip("."), key="location") == ()

@@ -209,9 +209,11 @@ class _Pair:
         Only where both can be told: of other sentences nothing is said.
         """
         words = [word for word in self.said if word.text[0].isalnum()]
-        if not words or not self.quoted:
+        claimed_parts = parts(self.claim)
+        # "Ma" is a place, and a word that only turns a sentence.
+        if not words or not self.quoted or not claimed_parts:
             return True
-        stated = parts(self.claim)[0]
+        stated = claimed_parts[0]
         claimed = {word.low.removesuffix("'s") for word in stated.words} | {*_words_of(self.key)}
         terms = _terms(stated) - self.speaking - _USER_TERMS
         part, theirs = max(self.quoted, key=lambda each: len(terms & each[1]))

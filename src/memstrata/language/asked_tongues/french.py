@@ -82,14 +82,56 @@ _QUESTIONS = {
     " responsable",
 }
 
+_NOUNS = {
+    HOME: "adresse|domicile|lieu résidence",
+    ORIGIN: "ville natale|lieu naissance",
+    NAME: "nom|prénom|nom famille",
+    CALLED: "surnom",
+    JOB: "métier|profession|travail|boulot|job",
+    EMPLOYER: "employeur|entreprise|boîte",
+    AGE: "âge",
+    BIRTHDAY: "anniversaire|date naissance|date anniversaire",
+    DIET: "régime|régime alimentaire",
+    WIFE: "femme appelle|prénom femme|nom femme|épouse appelle",
+    HUSBAND: "mari appelle|prénom mari|nom mari|époux appelle",
+    COLOR: "couleur préférée|couleur favorite",
+    FOOD: "plat préféré|repas préféré",
+    EMAIL: "e mail|email|mail|courriel|adresse mail|adresse email|adresse e mail",
+    PHONE: "numéro|numéro téléphone|numéro portable",
+    ZONE: "fuseau horaire|fuseau",
+    MANAGER: "chef|cheffe|patron|patronne|chef appelle|cheffe appelle|prénom chef|nom chef",
+    "girlfriend_name": "copine appelle|prénom copine|nom copine|petite amie appelle",
+    "boyfriend_name": "copain appelle|prénom copain|nom copain|petit ami appelle",
+    "partner_name": "compagnon appelle|compagne appelle|conjoint appelle|conjointe appelle",
+    "mother_name": "mère appelle|prénom mère|nom mère",
+    "father_name": "père appelle|prénom père|nom père",
+    "favorite_movie": "film préféré",
+    "favorite_book": "livre préféré|roman préféré",
+    "favorite_song": "chanson préférée",
+    "favorite_band": "groupe préféré",
+    "favorite_team": "équipe préférée|club préféré",
+    "favorite_animal": "animal préféré",
+    "favorite_sport": "sport préféré",
+    "favorite_city": "ville préférée",
+    "favorite_restaurant": "restaurant préféré|resto préféré",
+    "favorite_drink": "boisson préférée",
+    "favorite_season": "saison préférée",
+}
+
 FRENCH = accents_or_none(
     Asking(
         questions=_QUESTIONS,
-        who=frozenset("je j mon ma mes me m".split()),
+        who=frozenset("je j mon ma mes me m moi".split()),
         empty=frozenset(
             "est ce qu que déjà donc actuellement maintenant encore stp svp bonjour salut et au"
             " fait"
             " exactement merci dis toujours alors en".split()
+        ),
+        nouns=_NOUNS,
+        frames=frozenset(
+            "quel quelle quels quelles c quoi comment s as tu avez vous a de d du le la l moi à"
+            " pour connais connaissez sais savez souviens rappelles rappelle te t retenu noté"
+            " enregistré gardé mémorisé en sur était".split()
         ),
         openings="tu sais|sais tu|savez vous|vous savez|tu te souviens|te souviens tu|tu te"
         " rappelles"

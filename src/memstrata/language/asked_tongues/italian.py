@@ -39,7 +39,7 @@ _QUESTIONS = {
     " chiamare",
     JOB: "che lavoro faccio|qual è il mio lavoro|qual è la mia professione|che mestiere faccio"
     "|di cosa mi occupo|cosa faccio nella vita|che cosa faccio nella vita|qual è il mio mestiere"
-    "|cosa faccio di lavoro",
+    "|cosa faccio di lavoro|il mio lavoro|la mia professione",
     EMPLOYER: "dove lavoro|per chi lavoro|chi è il mio datore di lavoro|per quale azienda lavoro"
     "|in quale azienda lavoro|in che azienda lavoro|presso quale azienda lavoro"
     "|per che azienda lavoro",
@@ -72,17 +72,58 @@ _QUESTIONS = {
     "|come si chiama il mio responsabile|chi è il mio responsabile|come si chiama il mio manager",
 }
 
+_NOUNS = {
+    HOME: "indirizzo|residenza|domicilio",
+    ORIGIN: "città natale|luogo nascita",
+    NAME: "nome|nome cognome",
+    CALLED: "soprannome",
+    JOB: "professione|mestiere|occupazione",
+    EMPLOYER: "datore lavoro|azienda|nome azienda",
+    AGE: "età",
+    BIRTHDAY: "compleanno|data nascita|data compleanno",
+    DIET: "dieta|alimentazione",
+    WIFE: "moglie nome|moglie chiama|moglie",
+    HUSBAND: "marito nome|marito chiama|marito",
+    COLOR: "colore preferito",
+    FOOD: "piatto preferito|cibo preferito",
+    EMAIL: "e mail|email|mail|indirizzo e mail|indirizzo email|indirizzo mail",
+    PHONE: "numero telefono|numero cellulare|numero|telefono|cellulare",
+    ZONE: "fuso orario",
+    MANAGER: "capo|responsabile|capo nome|capo chiama",
+    "girlfriend_name": "ragazza chiama|fidanzata chiama|ragazza nome|fidanzata nome",
+    "boyfriend_name": "ragazzo chiama|fidanzato chiama|ragazzo nome|fidanzato nome",
+    "partner_name": "compagna chiama|compagno chiama|compagna nome|compagno nome",
+    "mother_name": "madre chiama|mamma chiama|madre nome|mamma nome",
+    "father_name": "padre chiama|papà chiama|padre nome|papà nome",
+    "favorite_movie": "film preferito",
+    "favorite_book": "libro preferito|romanzo preferito",
+    "favorite_song": "canzone preferita",
+    "favorite_band": "gruppo preferito",
+    "favorite_team": "squadra preferita|squadra cuore",
+    "favorite_animal": "animale preferito",
+    "favorite_sport": "sport preferito",
+    "favorite_city": "città preferita",
+    "favorite_restaurant": "ristorante preferito",
+    "favorite_drink": "bevanda preferita",
+    "favorite_season": "stagione preferita",
+}
+
 ITALIAN = accents_or_none(
     Asking(
         questions=_QUESTIONS,
         who=frozenset(
-            "io mi mio mia abito vivo chiamo vengo sono lavoro faccio ho compio preferisco mangio"
-            " chiamarmi rispondermi contattarmi voglio posso seguo sto devi".split()
+            "io mi mio mia me abito vivo chiamo vengo sono lavoro faccio ho compio preferisco"
+            " mangio chiamarmi rispondermi contattarmi voglio posso seguo sto devi".split()
         ),
         empty=frozenset(
             "io adesso ora attualmente già ancora esattamente di preciso per favore ciao salve"
             " scusa e"
             " allora oggi più grazie quindi".split()
+        ),
+        nouns=_NOUNS,
+        frames=frozenset(
+            "qual quale quali è era come si hai sai conosci ricordi ti ricorda memorizzato salvato"
+            " registrato segnato per di del della dei il la lo le i a me su che data in".split()
         ),
         openings="sai|sai dirmi|lo sai|sapete|ti ricordi|ricordi|si ricorda|puoi dirmi|mi puoi dire"
         "|mi sai dire|potresti dirmi|dimmi|mi dici|mi ricordi|puoi ricordarmi|ricordami"

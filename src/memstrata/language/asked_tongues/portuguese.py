@@ -30,24 +30,28 @@ from memstrata.language.asked_tongues.asking import (
 _QUESTIONS = {
     HOME: "onde moro|onde vivo|em que cidade moro|em que cidade vivo|em qual cidade moro"
     "|qual é minha cidade|qual é meu endereço|qual é minha morada|onde resido|em que país moro"
-    "|em que país vivo|onde estou morando|para onde me mudei",
+    "|em que país vivo|onde estou morando|para onde me mudei"
+    "|onde é que moro|onde é que vivo|em qual cidade moro|em que bairro moro",
     ORIGIN: "de onde sou|onde nasci|onde cresci|de que cidade sou|qual é minha cidade natal"
     "|de onde venho|em que cidade nasci|qual é minha terra natal|de que país sou|sou de onde",
     NAME: "como me chamo|qual é meu nome|quem sou|qual é meu nome completo|como é que me chamo",
     CALLED: "como deve me chamar|como você deve me chamar|como quero ser chamado"
     "|como quero ser chamada|como me deves chamar|qual é meu apelido|qual é minha alcunha"
-    "|como prefiro ser chamado|como prefiro ser chamada|como me chamam|como é que me chamam",
+    "|como prefiro ser chamado|como prefiro ser chamada|como me chamam|como é que me chamam"
+    "|como gosto de ser chamado|como gosto de ser chamada",
     JOB: "com que trabalho|em que trabalho|no que trabalho|qual é meu trabalho"
     "|qual é minha profissão"
     "|o que faço da vida|qual é meu emprego|trabalho com quê|com o que trabalho"
     "|o que faço profissionalmente|trabalho em quê",
     EMPLOYER: "onde trabalho|para quem trabalho|em que empresa trabalho|em qual empresa trabalho"
     "|para que empresa trabalho|qual é minha empresa|quem é meu empregador"
-    "|como se chama minha empresa",
+    "|como se chama minha empresa"
+    "|onde é que trabalho|para quem é que trabalho|em que empresa é que trabalho",
     AGE: "quantos anos tenho|qual é minha idade|que idade tenho",
     BIRTHDAY: "quando é meu aniversário|quando faço anos|quando nasci|em que dia nasci"
     "|qual é minha data de nascimento|que dia é meu aniversário|quando faço aniversário"
-    "|em que dia faço anos|em que ano nasci",
+    "|em que dia faço anos|em que ano nasci"
+    "|em que dia faço aniversário|quando é que faço anos|quando é que nasci",
     DIET: "qual é minha dieta|que dieta sigo|o que não como|o que não posso comer",
     "allergies allergy food_allergies": "a que sou alérgico|a que sou alérgica"
     "|quais são minhas alergias|que alergias tenho|sou alérgico a quê|sou alérgica a quê"
@@ -75,7 +79,8 @@ _QUESTIONS = {
     COLOR: "qual é minha cor favorita|qual é minha cor preferida|de que cor mais gosto"
     "|que cor prefiro|de que cor gosto mais",
     FOOD: "qual é minha comida favorita|qual é meu prato favorito|o que gosto de comer"
-    "|qual é minha comida preferida|qual é meu prato preferido",
+    "|qual é minha comida preferida|qual é meu prato preferido"
+    "|qual é a comida de que mais gosto|que comida mais gosto|qual comida mais gosto",
     "favorite_movie": "qual é meu filme favorito|qual é meu filme preferido",
     "favorite_book": "qual é meu livro favorito|qual é meu livro preferido",
     "favorite_song": "qual é minha canção favorita",
@@ -91,7 +96,8 @@ _QUESTIONS = {
     PHONE: "qual é meu telefone|qual é meu número de telefone|qual é meu celular"
     "|qual é meu telemóvel|qual é meu número de celular|qual é meu número de telemóvel"
     "|qual é meu número",
-    ZONE: "qual é meu fuso horário|em que fuso horário estou|em que fuso horário vivo",
+    ZONE: "qual é meu fuso horário|em que fuso horário estou|em que fuso horário vivo"
+    "|em qual fuso horário estou|em que fuso horário moro|qual fuso horário uso",
     MANAGER: "como se chama meu chefe|quem é meu chefe|como se chama minha chefe|quem é minha chefe"
     "|qual é o nome do meu chefe|qual é o nome da minha chefe",
     "native_language mother_tongue first_language": "qual é minha língua materna"
@@ -140,7 +146,8 @@ PORTUGUESE = accents_or_none(
         nouns=_NOUNS,
         frames=frozenset(
             "que qual quais é era sabe sabes tem tens guardado guardada anotado anotada conhece diz"
-            " diga sobre lembra lembras tu te disse há pode podes dizer de".split()
+            " diga sobre lembra lembras tu te disse há pode podes dizer de aí"
+            " mim está salvo salva registrado registrada consta".split()
         ),
         openings="você sabe|sabe|sabes|você lembra|lembra|lembras te|você se lembra|se lembra"
         "|me diga|diga me|diz me|pode me dizer|você pode me dizer|podes dizer me|eu te disse"
