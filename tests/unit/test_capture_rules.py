@@ -309,3 +309,23 @@ def test_cues_that_are_looked_for_together_are_those_that_are_there(text: str) -
 
     assert sorted(ANYWHERE.told(plain)) == sorted(c for c in CUES if find(c, plain))
     assert sorted(AT_START.told(plain)) == sorted(c for c in CUES if at_start(c, plain))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "When I write in French, answer in French.",
+        "Answer in French when I write in French.",
+        "When I ask for updates, keep it short.",
+        "If I ask about recipes, use metric units.",
+        "When I'm travelling, contact me by SMS.",
+    ],
+)
+def test_what_is_asked_for_on_some_occasions_is_a_rule_of_those_and_sets_no_key(text: str) -> None:
+    (rule,) = found(text)
+    assert (rule.key, rule.category, rule.content) == (None, "constraint", text.rstrip("."))
+
+
+def test_an_exception_is_no_condition() -> None:
+    (language,) = found("Answer in French unless I ask for more.")
+    assert (language.key, language.content) == ("language", "french")

@@ -192,7 +192,7 @@ def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Fi
         return
     found: Findings = ()
     if clause.instruction and not _is_continued(clause, turn):
-        found = instruction(clause)
+        found = _on_condition(clause, instruction(clause))
     elif clause.statement:
         found = statement(clause) or _repaired(clause, last)
     if not found and clause.remember and (clause.statement or clause.instruction):
@@ -208,8 +208,7 @@ def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Find
     if clause.instruction:
         found = tongue.instruction(clause)
     if clause.condition:
-        # "When I write in French, answer in French" is a rule, and no wish for French.
-        found = tuple(_RULE if one.key else one for one in found)
+        found = _as_rules(found)
     if not found and clause.statement:
         found = tongue.statement(clause) or _repaired_in(tongue, clause, last)
     readable = clause.asserted and (clause.statement or clause.instruction)
@@ -220,7 +219,21 @@ def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Find
     return found
 
 
+def _on_condition(clause: Clause, found: Findings) -> Findings:
+    """Return what an instruction gives: a rule where "when I …" limits it, before it or behind."""
+    limited = clause.condition or has(_ON_CONDITION, clause.text)
+    return _as_rules(found) if limited else found
+
+
+def _as_rules(found: Findings) -> Findings:
+    """Return findings of which none sets a key: "When I write in French, answer in French" is a
+    rule, and no wish for French.
+    """
+    return tuple(_RULE if one.key and one.retracts is None else one for one in found)
+
+
 _RULE = Finding(category="constraint", kind=Kind.PROCEDURAL)
+_ON_CONDITION = r"\s(?:when|whenever|every time|each time|any ?time|if)\s+(?:i|we|i'm|we're)\s"
 
 
 def _repaired_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Findings:
