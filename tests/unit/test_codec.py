@@ -132,6 +132,28 @@ def test_a_damaged_state_is_reported_with_its_id(state: bytes) -> None:
         codec.decode(row_of(FULL)._replace(state=state))
 
 
+@pytest.mark.parametrize("memory", [FULL, replace(FULL, tags=(), superseded_by=None)])
+def test_a_state_is_told_from_one_without_check_sum_whatever_its_sum_ends_in(
+    memory: Memory,
+) -> None:
+    ends = set()
+    for number in range(2500):
+        state = codec.encode_state(
+            replace(memory, updated_at=memory.updated_at + timedelta(seconds=number))
+        )
+        ends.add(state[-1])
+        with pytest.raises(ValueError, match="not as it was written"):
+            codec.without_check(b"\xff" + state[1:])
+    assert ends.issuperset(b"}")
+
+
+@pytest.mark.parametrize("memory", [FULL, replace(FULL, tags=(), superseded_by=None)])
+def test_a_state_that_was_written_without_check_sum_is_read(memory: Memory) -> None:
+    state = codec.encode_state(memory)[: -codec.CHECK_BYTES]
+
+    assert codec.decode(row_of(memory)._replace(state=state)) == memory
+
+
 def test_canonical_json_has_one_text_and_refuses_what_json_has_not() -> None:
     assert codec.canonical_json({"b": 1, "a": "é"}) == '{"a":"é","b":1}'.encode()
     with pytest.raises(ValueError, match="JSON"):
