@@ -23,7 +23,7 @@ from benchmarks.harness import _turn
 
 import memstrata
 from memstrata.blocking import Strata
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.opening import IN_MEMORY
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.records import FeedbackRecord, KeptRecord, checked_name
 from memstrata.domain.value import from_us

@@ -15,7 +15,7 @@ pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,po
 
 from memstrata.adapters import postgres_answers
 from memstrata.adapters.postgres_pool import Line
-from memstrata.adapters.postgres_rows import Look
+from memstrata.adapters.postgres_rows import RowsLook
 from memstrata.adapters.store_postgres import PostgresStore
 
 APP = "memstrata_app"
@@ -106,7 +106,7 @@ def test_entries_of_what_gave_way_stay_where_they_are(store, monkeypatch):
     retired = [contract.make.superseded(old, first) for old in others]
     contract.write(store, contract.make.change(restated=retired))
     came = []
-    monkeypatch.setattr(Look, "_take_entries", lambda look, rows: came.extend(rows) or [])
+    monkeypatch.setattr(RowsLook, "_take_entries", lambda look, rows: came.extend(rows) or [])
 
     (row,) = drive(store, store.snapshot(ALICE)).rows
 

@@ -13,7 +13,7 @@ from memstrata.adapters import sqlite_erasure
 from memstrata.adapters.residue import CHUNK_BYTES, Needles
 from memstrata.adapters.session_sqlite import SqliteSessionStore
 from memstrata.blocking import Strata
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.erasure import Look
 from memstrata.domain.session import Observation
 from memstrata.settings import Settings

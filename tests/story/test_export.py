@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from memstrata.audit import verify_owner
 from memstrata.blocking import Strata
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.carrying import MAX_LINE_BYTES
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.errors import CarryRefused, ScopeDenied
 from memstrata.domain.event import CHAIN_START, chain
 from memstrata.domain.memory import Draft

@@ -5,8 +5,8 @@ from dataclasses import replace
 from conftest import World
 from memstrata import Memory, MemoryManager, Outcome, Principal
 from memstrata.domain.candidate_codec import encode_candidate
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import Change, OutboxItem, Snapshot, TurnRequest
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import from_us

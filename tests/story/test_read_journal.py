@@ -14,8 +14,8 @@ from conftest import World
 from memstrata import Receipt, Scope, StoreFull
 from memstrata.agent import AgentResult
 from memstrata.blocking import MemoryManager, Strata
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import JournalEntry
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.floors import FloorState
 from memstrata.manager import journal as journal_module
 from memstrata.settings import Settings

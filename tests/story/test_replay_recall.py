@@ -13,7 +13,7 @@ import pytest
 
 from conftest import World
 from memstrata import InvalidInput, Made, NotReplayable, Recall, Receipt, ScopeDenied
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.value import from_us
 from memstrata.retrieval import identity
 

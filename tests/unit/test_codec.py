@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memstrata.domain import codec
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import StoredRow
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.memory import Importance, Kind, Memory, Origin, Status, Triple
@@ -155,6 +156,6 @@ def test_a_state_that_was_written_without_check_sum_is_read(memory: Memory) -> N
 
 
 def test_canonical_json_has_one_text_and_refuses_what_json_has_not() -> None:
-    assert codec.canonical_json({"b": 1, "a": "é"}) == '{"a":"é","b":1}'.encode()
+    assert canonical_json({"b": 1, "a": "é"}) == '{"a":"é","b":1}'.encode()
     with pytest.raises(ValueError, match="JSON"):
-        codec.canonical_json(float("nan"))
+        canonical_json(float("nan"))

@@ -5,7 +5,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memstrata.domain.codec import canonical_json, quoted
+from memstrata.domain.canonical import canonical_json, quoted
 from memstrata.domain.memory import Importance
 from memstrata.domain.session import Entry, EntryKind, SessionEntry
 from memstrata.domain.session_codec import decode_entry, encode_entry

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
 from memstrata.domain.findings import Opinion
 from memstrata.ports import Capability, Classified, LanguageModel

@@ -19,6 +19,7 @@ from memstrata.adapters.store_tags import (
     memory_tags,
     session_tag,
 )
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import (
     Head,
     HeldCandidate,
@@ -27,7 +28,7 @@ from memstrata.domain.change import (
     ReviewRecord,
     StoredRow,
 )
-from memstrata.domain.codec import STATUS_CODES, canonical_json, code_of, decode, status_of
+from memstrata.domain.codec import STATUS_CODES, code_of, decode, status_of
 from memstrata.domain.consent_codec import encode_consent
 from memstrata.domain.event import Link
 from memstrata.domain.moving import OwnerFacts, Row

@@ -23,6 +23,7 @@ from memstrata.adapters.store_tags import (
     subject_tag,
     tombstone_tag,
 )
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import (
     Change,
     Head,
@@ -34,7 +35,7 @@ from memstrata.domain.change import (
     ReviewRecord,
     StoredRow,
 )
-from memstrata.domain.codec import canonical_json, encode_body, encode_state
+from memstrata.domain.codec import encode_body, encode_state
 from memstrata.domain.consent import Consent
 from memstrata.domain.consent_codec import encode_consent
 from memstrata.domain.event import CHAIN_START

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from memstrata.adapters import postgres_rows as meaning
 from memstrata.adapters.postgres_change import Written, renewed, write_change
-from memstrata.adapters.postgres_coded_reads import ALL_STATUSES, Look
+from memstrata.adapters.postgres_coded_reads import ALL_STATUSES, CodedLook
 from memstrata.adapters.postgres_coding import coding_of
 from memstrata.adapters.postgres_errors import NOT_FORESEEN, Unforeseen
 from memstrata.adapters.postgres_keeping import PostgresKeeping
@@ -286,7 +286,7 @@ class CodedPostgresStore(PostgresKeeping):
     ) -> tuple[Snapshot, Stood | None]:
         """Take the turn; return what a writer wants to see, and where that stands."""
         tags = {tombstone_tag(owner.tag, print_): print_ for print_ in request.tombstones}
-        look = Look(owner, request.since, self._keeper.seen(owner))
+        look = CodedLook(owner, request.since, self._keeper.seen(owner))
         wanted = meaning.wanted_under_turn(owner.name, owner.tag, request)
         # Those come with the rows, by whichever look these come.
         asked = [statement for statement in wanted if statement[0] != "consents"]
@@ -303,7 +303,7 @@ class CodedPostgresStore(PostgresKeeping):
         fits = meaning.may_follow(look.since, stood.head)
         snapshot = self._snapshot(look, stood, rows) if fits else None
         if snapshot is None:
-            look = Look(owner, look.since if fits else None, None)
+            look = CodedLook(owner, look.since if fits else None, None)
             _, *rows = await line.run(*look.statements, timeout_s=self._pool.timeout_s)
             snapshot = self._snapshot(look, stood, rows)
         if snapshot is None:

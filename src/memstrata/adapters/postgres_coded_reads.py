@@ -31,7 +31,7 @@ ALL_STATUSES = {"live_1": -1, "live_2": -1, "live_3": -1}
 """Of no memory, so that a statement that leaves out three statuses leaves out none."""
 
 
-class Look(NamedTuple):
+class CodedLook(NamedTuple):
     """A question for an owner's rows.
 
     Attributes:
@@ -84,7 +84,7 @@ class CodedReads(PostgresStore):
         """See the port."""
         known = [(self._owners.of(owner), since) for owner, since in asked.items()]
         self._check_usable()
-        looks = [Look(owner, since, self._keeper.seen(owner)) for owner, since in known]
+        looks = [CodedLook(owner, since, self._keeper.seen(owner)) for owner, since in known]
         sent = [statement for look in looks for statement in look.statements]
         found = iter(await self._pool.view([owner.name for owner, _ in known], *sent))
         snapshots: list[Snapshot] = []
@@ -240,7 +240,7 @@ class CodedReads(PostgresStore):
         return self._keeper.stood(owner, found[0] if found else None, seen, lambda: is_inhabited)
 
     def _snapshot(
-        self, look: Look, stood: Stood, found: Sequence[Sequence[Row]]
+        self, look: CodedLook, stood: Stood, found: Sequence[Sequence[Row]]
     ) -> Snapshot | None:
         """Return what a look has found, once the owner's set is the one that was sealed; None if
         what was known of the set has been let go of between the question and the answer.

@@ -66,7 +66,7 @@ def together(rows: Iterable[Row], entries: Mapping[str, bytes]) -> Columns:
     return columns
 
 
-class Look:
+class RowsLook:
     """A reader's question for what an owner has, or what of it has changed since a head.
 
     Args:

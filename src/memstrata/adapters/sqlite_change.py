@@ -39,6 +39,7 @@ from memstrata.adapters.store_tags import (
     subject_tag,
     tombstone_tag,
 )
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import (
     Change,
     Head,
@@ -48,7 +49,7 @@ from memstrata.domain.change import (
     Renewed,
     StoredRow,
 )
-from memstrata.domain.codec import canonical_json, encode_body, encode_state
+from memstrata.domain.codec import encode_body, encode_state
 from memstrata.domain.consent_codec import encode_consent
 from memstrata.domain.scope import Scope
 from memstrata.domain.session_codec import step_body

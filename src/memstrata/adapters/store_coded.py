@@ -19,6 +19,7 @@ from memstrata.adapters.store_columns import read_grants
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import is_storable
 from memstrata.adapters.store_watch import Mark, content_half, state_half
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import (
     Change,
     Head,
@@ -29,7 +30,7 @@ from memstrata.domain.change import (
     StoredRow,
 )
 from memstrata.domain.checks import json_vouched
-from memstrata.domain.codec import canonical_json, state_vouched
+from memstrata.domain.codec import state_vouched
 from memstrata.domain.errors import Tampered
 from memstrata.domain.moving import Row
 from memstrata.domain.scope import Grant

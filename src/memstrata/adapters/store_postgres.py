@@ -76,7 +76,7 @@ class PostgresStore(PostgresBackups):
         named = {self._owners.of(owner).name: since for owner, since in asked.items()}
         self._check_usable()
         looks = {
-            name: meaning.Look(name, since, is_new=since is None and name in self._unwritten)
+            name: meaning.RowsLook(name, since, is_new=since is None and name in self._unwritten)
             for name, since in named.items()
         }
         stands: Statement = ("heads", {"owners": [*named]})

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
 from itertools import groupby
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import BESIDE_ERASURE, Change, Head, NewVersion
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.consent import Consent
 from memstrata.domain.event import Event, Link, chain, commit_to
 from memstrata.domain.scope import Grant, Scope

@@ -7,7 +7,7 @@ from typing import Any
 from memstrata.adapters.store_owners import Owner
 from memstrata.adapters.store_rules import is_storable
 from memstrata.adapters.store_tags import session_tag
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.errors import InvalidScope, StoreCorrupt
 from memstrata.domain.scope import Scope
 from memstrata.domain.session import SessionRecord

@@ -22,7 +22,7 @@ from memstrata.agent.result import AgentResult, AppliedMemory, MemoryState, Trac
 from memstrata.capture.intent import model_intent, rule_intent
 from memstrata.digest.applying import Effect
 from memstrata.digest.text import visible
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.decision import Candidate, Outcome, OutcomeKind, Usage
 from memstrata.domain.errors import CeilingReached, ModelError
 from memstrata.domain.memory import Memory

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.capture.support import gaps
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.decision import TURN_CATEGORY, Candidate, Proposer
 from memstrata.domain.errors import InvalidInput, InvalidScope
 from memstrata.domain.given import enum_member, moment

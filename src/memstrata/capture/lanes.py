@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from memstrata.capture import clauses
 from memstrata.capture.model import PROPOSE_SCHEMA, anchor, is_controlled, shown
 from memstrata.capture.rules import IMPLICIT_CONFIDENCE
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.decision import Candidate
 from memstrata.domain.memory import Kind
 from memstrata.domain.proposal import ProposedItem

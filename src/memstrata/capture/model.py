@@ -15,7 +15,7 @@ from memstrata.capture import clauses
 from memstrata.capture.clause import Clause, Repair
 from memstrata.capture.rules import NOT_THE_USER, TURN_SCOPED
 from memstrata.capture.support import gaps
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.decision import Candidate, Proposer, Usage
 from memstrata.domain.memory import Origin
 from memstrata.domain.proposal import ProposedItem, ScopeName

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from memstrata.consolidation.summary import Told, unsupported
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.memory import Kind, Memory, Status
 from memstrata.domain.trust import Sensitivity, Source, Trust

@@ -11,7 +11,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.errors import InvalidInput
 from memstrata.language import moments, numerals
 from memstrata.language.analyser import analyse

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.decision import Candidate
 from memstrata.domain.numbered import schema_of, words_by_number
 from memstrata.domain.proposal import Advice

@@ -8,8 +8,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import HeldCandidate
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate, Proposer
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.held import Held, Support

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.checks import json_with_check, json_without_check, with_check
 from memstrata.domain.codec import (
     IMPORTANCE_CODES,
@@ -28,7 +29,6 @@ from memstrata.domain.codec import (
     STATE,
     STATUS_CODES,
     TRUST_CODES,
-    canonical_json,
     without_check,
 )
 from memstrata.domain.moving import Cell

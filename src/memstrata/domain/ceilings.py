@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime
 from types import MappingProxyType
 from typing import NamedTuple
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.value import Value
 
 DAY_US = 86_400_000_000

@@ -7,7 +7,6 @@ of states can be read at once as columns.
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from memstrata.domain.canonical import canonical_json, parsed
 from memstrata.domain.change import StoredRow
 from memstrata.domain.checks import (
     CHECK_BYTES,
@@ -100,42 +100,6 @@ SENSITIVITY_CODES: tuple[Sensitivity, ...] = (
 )
 
 T = TypeVar("T")
-
-
-_ENCODER = json.JSONEncoder(
-    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-)
-
-
-# What JSON does not show as it is (RFC 8259, 7), but for what texts of people have: the stroke that
-# escapes comes first.
-_ESCAPES = ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\n", b"\\n"))
-_WITHOUT_CONTROLS = bytes(
-    ord(" ") if code < 0x20 and code != ord("\n") else code for code in range(256)
-)
-
-
-def canonical_json(value: object) -> bytes:
-    """Return the one UTF-8 JSON text of a value: sorted keys, no spaces, no NaN.
-
-    Raises:
-        ValueError: If the value holds NaN, an infinity or a lone surrogate.
-    """
-    return _ENCODER.encode(value).encode("utf-8")
-
-
-def quoted(text: str) -> bytes:
-    """Return the canonical JSON of a text, a long one in a third of the time.
-
-    Raises:
-        ValueError: If it holds a lone surrogate.
-    """
-    raw = text.encode("utf-8")
-    if raw.translate(_WITHOUT_CONTROLS) != raw:
-        return canonical_json(text)
-    for shown, escaped in _ESCAPES:
-        raw = raw.replace(shown, escaped)
-    return b'"%b"' % raw
 
 
 def code_of(codes: tuple[T, ...], value: T) -> int:
@@ -225,7 +189,7 @@ def _is_object(tail: bytes) -> bool:
     if not (tail.startswith(b"{") and tail.endswith(b"}")):
         return False
     try:
-        _parse(tail.decode())
+        parsed(tail.decode())
     except ValueError:
         return False
     return True
@@ -286,7 +250,7 @@ def first_end(state: bytes) -> int | None:
 _NO_STATE = with_check(STATE.pack(*[0] * 10, *[NEVER] * 4))
 """A state for a memory that has lost its own."""
 
-_UNREADABLE = (
+UNREADABLE = (
     ValueError,
     LookupError,
     TypeError,
@@ -306,12 +270,12 @@ def decode(row: StoredRow) -> Memory:
     """
     try:
         fields: dict[str, Any] = {"id": row.id}
-        _read_body(fields, _parse(json_without_check(row.body, row.id).decode()))
+        _read_body(fields, parsed(json_without_check(row.body, row.id).decode()))
         _read_state(fields, row.state)
         fields["known_from"] = from_us(row.known_from)
         if row.known_to is not None:
             fields["known_to"] = from_us(row.known_to)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise _unreadable(row, error) from error
     return Memory.over(fields)
 
@@ -363,16 +327,6 @@ def trust_of(state: bytes) -> Trust:
 
 # Hits of one principal lie in a handful of scopes; parsing checks every character of every id.
 _scope = lru_cache(maxsize=4096)(Scope.parse)
-_read_json = json.JSONDecoder().raw_decode
-
-
-def _parse(text: str) -> Any:
-    # What encoders here wrote has no blanks around it, which others look for before and behind.
-    found, end = _read_json(text)
-    if end != len(text):
-        raise ValueError(f"more follows at character {end}")
-    return found
-
 
 # Name in the body: field, and what makes its value; None where JSON's is the value itself.
 _BODY: Mapping[str, tuple[str, Callable[[Any], Any] | None]] = {
@@ -434,7 +388,7 @@ def _read_state(fields: dict[str, Any], packed: bytes) -> None:
     if valid_to != NEVER:
         fields["valid_to"] = from_us(valid_to)
     if len(state) > STATE.size:
-        tail = json.loads(state[STATE.size :])
+        tail = parsed(state[STATE.size :].decode())
         fields["tags"] = tuple(tail.get("tags", ()))
         fields["superseded_by"] = tail.get("superseded_by")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.consent import RECALL_NAME, About, Consent
 from memstrata.domain.value import from_us
 

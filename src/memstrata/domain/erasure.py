@@ -16,7 +16,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.event import chain, commit_to
 from memstrata.domain.reread import read_value
 from memstrata.domain.value import Value

@@ -16,7 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.receipt import Receipt
 from memstrata.domain.value import Value
 

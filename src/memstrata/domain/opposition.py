@@ -75,6 +75,6 @@ class Opposed(NamedTuple):
     rivals: tuple[Memory, ...]
 
 
-Look: TypeAlias = Callable[[Candidate, Shape, Memory | None], Opposed | None]
+OppositionLook: TypeAlias = Callable[[Candidate, Shape, Memory | None], Opposed | None]
 """Finds what stands against free text, or None; the third is a memory of the same words, which a
 gate has met already."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import ReviewRecord
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import Value, from_us, to_us

@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from memstrata.domain.codec import canonical_json, quoted
+from memstrata.domain.canonical import canonical_json, quoted
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.memory import Importance
 from memstrata.domain.session import Entry, EntryKind, Logged, Observation, SessionEntry

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.session_end import EndStep, SessionStep
 from memstrata.domain.value import Value

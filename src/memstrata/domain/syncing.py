@@ -9,8 +9,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import Head
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.consent import Consent
 from memstrata.domain.consent_codec import decode_consent, encode_consent
 from memstrata.domain.value import Value, to_us

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.session_end import SessionStep
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.memory import Memory, Status
 from memstrata.domain.numbered import schema_of, words_by_number
 from memstrata.domain.opposition import Pair, Relation

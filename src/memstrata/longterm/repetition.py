@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.decision import Approved, Candidate, Proposer
 from memstrata.domain.memory import Memory
 from memstrata.domain.trust import Trust, join

@@ -20,7 +20,7 @@ from memstrata.domain.ageing import confidence_at
 from memstrata.domain.decision import Approved, Candidate, OutcomeKind
 from memstrata.domain.gates import LongTermRules, Shape
 from memstrata.domain.memory import Memory
-from memstrata.domain.opposition import Look
+from memstrata.domain.opposition import OppositionLook
 from memstrata.language.normalise import content_hash, normalise
 from memstrata.language.sameness import are_the_same, read
 from memstrata.longterm.conflict import contend, contend_with_all, oppose, weigh
@@ -42,7 +42,7 @@ def resolve(
     moment: Moment,
     rules: LongTermRules = BUILT_IN,
     shape: Shape | None = None,
-    look: Look | None = None,
+    look: OppositionLook | None = None,
 ) -> Resolution:
     """Decide what becomes of a candidate; the outcome's first reason names what decided.
 
@@ -148,7 +148,7 @@ def _free_text(
     moment: Moment,
     rules: LongTermRules,
     shape: Shape | None,
-    look: Look | None,
+    look: OppositionLook | None,
 ) -> Resolution:
     candidate = approved.candidate
     alike = _alike(candidate, view)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memstrata.domain.ageing import DAY_US, MONTH_US, UNREAD, Access
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import JournalEntry
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.errors import InvalidScope, StoreCorrupt
 from memstrata.domain.scope import Scope
 from memstrata.domain.value import from_us

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from memstrata.capture.drafts import flag, target_scope
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import JournalEntry
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.cue import Cue
 from memstrata.domain.errors import InvalidInput
 from memstrata.domain.filters import Filter, OneOf, both, parse_filter

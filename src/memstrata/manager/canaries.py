@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate
 from memstrata.domain.memory import Memory
 from memstrata.retrieval.entry import ENTRY

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import (
     Change,
     Head,
@@ -22,7 +23,7 @@ from memstrata.domain.change import (
     StoredRow,
     TurnRequest,
 )
-from memstrata.domain.codec import canonical_json, decode
+from memstrata.domain.codec import decode
 from memstrata.domain.decision import Outcome, OutcomeKind
 from memstrata.domain.event import EventType
 from memstrata.domain.scope import Principal, Scope

@@ -28,7 +28,7 @@ from memstrata.domain.scope import Principal, Scope
 from memstrata.domain.value import from_us, to_us
 from memstrata.longterm.collecting import FORESEEN, due
 from memstrata.manager.accesses import Folded, drop_old, fold, keep_only, looked_at
-from memstrata.manager.collecting_turn import EVENTS, Due, Sight, Turn
+from memstrata.manager.collecting_turn import EVENTS, CollectingTurn, Due, RunSight
 from memstrata.manager.cycling import Cycle
 from memstrata.manager.dreaming import Dreamer
 from memstrata.manager.evidence import settle
@@ -203,7 +203,7 @@ class Collector:
         report = _begun(plan, dry_run=False)
         report = report.counted(Rule.IN_REVIEW, _count(plan.due, Rule.IN_REVIEW))
         purged = await self._purgeable(owner, plan.purged)
-        said, sight = now_us, Sight(plan.head)
+        said, sight = now_us, RunSight(plan.head)
         for work in (*plan.restated, *_parts(purged, PURGED_ROWS)):
             now_us = services.clock.now_us()
             if now_us - said >= RENEWED_US:
@@ -285,11 +285,13 @@ class Collector:
     # -- doing it --------------------------------------------------------------------------
 
     async def _turn(
-        self, owner: Scope, work: Sequence[Due], plan: Plan, sight: Sight, report: GcReport
+        self, owner: Scope, work: Sequence[Due], plan: Plan, sight: RunSight, report: GcReport
     ) -> GcReport:
         services, was_lost = self._services, sight.is_lost
         known = await self._seen_again(owner, work, sight) if was_lost else work
-        turn = Turn(services, self._principal, owner, known, plan.folded, to_us(plan.now), sight)
+        turn = CollectingTurn(
+            services, self._principal, owner, known, plan.folded, to_us(plan.now), sight
+        )
         if known and sight.head is not None:
             request = TurnRequest(since=sight.head)
             committed = await services.store.commit(owner, request, turn.decide)
@@ -305,7 +307,7 @@ class Collector:
             report = report.counted(rule, count)
         return replace(report, left=report.left + len(work) - len(turn.done))
 
-    async def _seen_again(self, owner: Scope, work: Sequence[Due], sight: Sight) -> list[Due]:
+    async def _seen_again(self, owner: Scope, work: Sequence[Due], sight: RunSight) -> list[Due]:
         """Return what of some work stands as it was read, looked at anew."""
         (sight.head,) = await self._services.store.heads((owner,))
         rows = await self._services.store.get(owner, [each.id for each in work])

@@ -52,7 +52,7 @@ class Due(NamedTuple):
 
 
 @dataclass(slots=True)
-class Sight:
+class RunSight:
     """What a run has seen since it looked at the rows: what each turn shows adds to it, so that
     none reads its rows once more.
 
@@ -69,7 +69,7 @@ class Sight:
 
 
 @dataclass(slots=True)
-class Turn:
+class CollectingTurn:
     """A few memories to be collected under the owner's turn, as far as they stand as read: all by
     one rule, or all to be purged.
 
@@ -90,7 +90,7 @@ class Turn:
     work: Sequence[Due]
     folded: Folded
     now_us: int
-    sight: Sight
+    sight: RunSight
     done: list[Due] = field(default_factory=list)
 
     def decide(self, snapshot: Snapshot) -> Change | None:

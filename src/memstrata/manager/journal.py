@@ -21,8 +21,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import JournalEntry
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.digest import DigestItem
 from memstrata.domain.errors import InvalidInput, StoreCorrupt, StoreError, StoreUnavailable
 from memstrata.domain.floors import FeedbackRules, FloorState, Served

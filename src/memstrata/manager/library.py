@@ -210,7 +210,7 @@ class Library:
         *,
         within_s: float | None = None,
         remote: bool = True,
-    ) -> Begun:
+    ) -> SourcesAsked:
         """Ask the sources of some scopes, and return at once.
 
         Args:
@@ -223,9 +223,9 @@ class Library:
         left_s = self.timeout_s if within_s is None else within_s
         wanted = [kept for kept in self.of(scopes) if remote or kept.shelf is not None]
         asked = [(kept, self._ask(kept, query, left_s)) for kept in wanted]
-        return Begun(asked, self._clock.monotonic() + left_s)
+        return SourcesAsked(asked, self._clock.monotonic() + left_s)
 
-    async def end(self, begun: Begun) -> Looked:
+    async def end(self, begun: SourcesAsked) -> Looked:
         """Wait for what was asked, as long as agreed, and return what there is."""
         open_now = [future for _, future in begun.asked if future is not None]
         if not all(future.done() for future in open_now):
@@ -367,7 +367,7 @@ class Library:
         return future.result()
 
 
-class Begun(NamedTuple):
+class SourcesAsked(NamedTuple):
     """Sources that are being asked.
 
     Attributes:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.ceilings import CALLS, EMBEDDED, TOKENS, Ceilings, Limits, day_of
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import NO_USAGE, Usage
 from memstrata.domain.errors import CeilingReached, ModelError, StoreError
 from memstrata.domain.scope import Scope

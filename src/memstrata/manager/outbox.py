@@ -6,8 +6,8 @@ import json
 from typing import NamedTuple
 
 from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import OutboxItem
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.decision import Candidate
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.scope import Principal, Scope

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import Change, PolicyRecord, Snapshot, TurnRequest
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.event import EventType
 from memstrata.domain.scope import DEFAULT_ORG, Principal, Scope
 from memstrata.manager.scribe import Scribe

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.ceilings import Ceilings
 from memstrata.domain.change import JournalEntry, Renewed, StoredRow
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.reindexing import (
     Noted,

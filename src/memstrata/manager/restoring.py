@@ -12,7 +12,6 @@ import json
 import marshal
 import os
 import stat
-import struct
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from memstrata.domain.candidate_codec import decode_candidate
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.carried import CarryProgress, RestoreReport
 from memstrata.domain.carrying import (
     MAX_LINE_BYTES,
@@ -34,7 +34,7 @@ from memstrata.domain.carrying import (
     read_header,
 )
 from memstrata.domain.change import ReviewRecord, StoredRow
-from memstrata.domain.codec import canonical_json, decode, decode_all
+from memstrata.domain.codec import UNREADABLE, decode, decode_all
 from memstrata.domain.consent_codec import decode_consent
 from memstrata.domain.decision import Candidate
 from memstrata.domain.errors import CarryRefused, InvalidInput, InvalidScope, StoreCorrupt
@@ -57,16 +57,7 @@ HELD_BYTES = 32 * 1024 * 1024
 LINES_AT_ONCE = 256
 """Lines checked at a time: a few milliseconds of work. Chosen."""
 
-UNFIT = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    OverflowError,
-    InvalidInput,
-    StoreCorrupt,
-    struct.error,
-)
+UNFIT = (*UNREADABLE, InvalidInput, StoreCorrupt)
 """What the parsers raise of a value that is not what they take."""
 
 _RANK = {type: place for place, type in enumerate(TYPES)}

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import JournalEntry
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.errors import StoreCorrupt
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Scope

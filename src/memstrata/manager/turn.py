@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.domain.candidate_codec import decode_candidate
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import (
     Change,
     HeldCandidate,
@@ -21,7 +22,6 @@ from memstrata.domain.change import (
     Snapshot,
     TurnRequest,
 )
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.consent import NO_REFUSALS, About, Refusals
 from memstrata.domain.decision import (
     Candidate,

@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any
 
 from memstrata.domain.budgets import DigestRules, PullRules, PushRules
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.ceilings import Ceilings
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.consolidating import LaneRules, ReflectionRules
 from memstrata.domain.consolidation import ConsolidationRules
 from memstrata.domain.floors import FeedbackRules

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import asdict, replace
 from functools import lru_cache
 
-from memstrata.domain.codec import canonical_json
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.receipt import Ranking
 from memstrata.domain.value import plain
 from memstrata.retrieval.fusion import Fusion

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import IdempotencyRecord, JournalEntry, PolicyRecord
-from memstrata.domain.codec import canonical_json, decode
+from memstrata.domain.codec import decode
 from memstrata.domain.memory import Memory
 from memstrata.domain.scope import Grant, Right, Scope
 from memstrata.ports import MemoryStore

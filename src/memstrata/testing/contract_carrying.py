@@ -7,9 +7,10 @@ A subclass gives ``store`` and ``empty``, two empty stores of its kind with keys
 
 from collections.abc import Iterator, Sequence
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.carrying import TYPES, Carried, Standing, line_of, parsed, read_carried
 from memstrata.domain.change import Head, IdempotencyRecord, JournalEntry, TurnRequest
-from memstrata.domain.codec import canonical_json, encode_body, encode_state
+from memstrata.domain.codec import encode_body, encode_state
 from memstrata.domain.errors import CarryRefused
 from memstrata.domain.event import commit_to
 from memstrata.domain.memory import Status, Triple

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import Change, IdempotencyRecord, JournalEntry
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.erasure import Purged
 from memstrata.domain.event import EventType
 from memstrata.domain.scope import Scope

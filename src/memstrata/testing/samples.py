@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from memstrata.domain.canonical import canonical_json
 from memstrata.domain.change import (
     Change,
     HeldCandidate,
@@ -12,7 +13,6 @@ from memstrata.domain.change import (
     OutboxItem,
     ReviewRecord,
 )
-from memstrata.domain.codec import canonical_json
 from memstrata.domain.consent import About, Consent
 from memstrata.domain.event import Event, EventType
 from memstrata.domain.memory import Kind, Memory, Status

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from memstrata.domain.codec import canonical_json, decode
+from memstrata.domain.canonical import canonical_json
+from memstrata.domain.codec import decode
 from memstrata.domain.errors import MoveRefused
 from memstrata.domain.scope import Scope
 from memstrata.manager.journal import ReadJournal
