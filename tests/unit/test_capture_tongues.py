@@ -19,7 +19,7 @@ from memstrata.domain.decision import Candidate
 from memstrata.domain.scope import Scope
 from memstrata.domain.turn import Role, Turn
 from memstrata.language import patterns
-from memstrata.language.asked_tongues import asked_unspaced
+from memstrata.language.asked_tongues import ASKINGS, asked_unspaced
 from memstrata.language.han import in_both, simplified, words_in_both
 from memstrata.language.polarity import parts
 from memstrata.language.questions import read_question
@@ -56,7 +56,7 @@ def told(one: Candidate, text: str) -> str:
 
 
 def test_each_language_that_can_be_told_is_written_down_and_tried() -> None:
-    assert set(told_by()) == set(SAID)
+    assert set(told_by()) == set(SAID) == set(ASKINGS)
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), [(n, t, e) for n, t, *e in GIVEN])

@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -248,16 +248,14 @@ class Turnstile:
         return descriptor
 
     def _arrive(self, deadline: float) -> tuple[Place, int]:
-        with self._arrival:
+        with self._arrival, ExitStack() as given_up:
             place = self._threads.stand()
-            try:
-                with self._translating:
-                    while (ticket := self._line.draw()) is None:
-                        self._sleep(SHORTEST_SLEEP_S, deadline)
-            except BaseException:
-                # Ctrl-C too: everybody behind a place that nobody leaves would wait for ever.
-                self._threads.leave(place)
-                raise
+            # Whatever interrupts: everybody behind a place that nobody leaves would wait for ever.
+            given_up.callback(self._threads.leave, place)
+            with self._translating:
+                while (ticket := self._line.draw()) is None:
+                    self._sleep(SHORTEST_SLEEP_S, deadline)
+            given_up.pop_all()
             return place, ticket
 
     def _sleep(self, wanted_s: float, deadline: float) -> None:

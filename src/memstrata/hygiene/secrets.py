@@ -2,7 +2,7 @@
 
 Rules are data, ``secrets.toml`` beside this file. What a rule matches must then be as random as a
 secret of its kind is, and where only the words around tell what it is it must look like nothing
-else: a path, a placeholder, a word.
+else: a path, a stand-in, a word.
 """
 
 from __future__ import annotations

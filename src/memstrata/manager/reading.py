@@ -120,11 +120,11 @@ class Reader:
             if asked and guess and await self.sights.came_true(asked, guess[0]):
                 return guess[1]
             sight = await self.audible(cue, asked and asked.standing)
-        except BaseException:
-            # What was begun holds a connection: it is waited for, a call that was cancelled too.
+        finally:
+            # What was begun holds a connection: unless it was, it is waited for, by a call that
+            # was cancelled too.
             if asked is not None:
                 await asked.standing.dismiss()
-            raise
         found = await self.aside(sight, partial(self.recalled, sight, cue, query, lost))
         if cue.layers != MEMORY:
             self.note_passages([hit.memory for hit in found.hits])

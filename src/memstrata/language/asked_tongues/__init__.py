@@ -2,27 +2,17 @@
 
 "Wo wohne ich?" asks for ``location``. A question asks for a key only where all its words but those
 that say nothing are the words of one that is listed, in any order: as
-:mod:`memstrata.language.asked` reads English, with fewer ways to say it. A language is data, a
-module of its own here.
+:mod:`memstrata.language.asked` reads English, with fewer ways to say it. A language is a file of
+data (:mod:`.loading`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from memstrata.language import patterns
-from memstrata.language.asked_tongues.asking import Asking
-from memstrata.language.asked_tongues.chinese import CHINESE
-from memstrata.language.asked_tongues.dutch import DUTCH
-from memstrata.language.asked_tongues.french import FRENCH
-from memstrata.language.asked_tongues.german import GERMAN
-from memstrata.language.asked_tongues.italian import ITALIAN
-from memstrata.language.asked_tongues.japanese import JAPANESE
-from memstrata.language.asked_tongues.portuguese import PORTUGUESE
-from memstrata.language.asked_tongues.russian import RUSSIAN
-from memstrata.language.asked_tongues.spanish import SPANISH
+from memstrata.language.asked_tongues.loading import Asking, Phrase, load
 from memstrata.language.han import simplified
 
 MOST_WORDS = 14
@@ -32,11 +22,11 @@ MOST_SENTENCES = 4
 MOST_CHARS = 60
 """Of a sentence in such a script that asks for a key; chosen."""
 
-ASKINGS: tuple[Asking, ...] = (
-    DUTCH, FRENCH, GERMAN, ITALIAN, PORTUGUESE, RUSSIAN, SPANISH, JAPANESE, CHINESE,
-)  # fmt: skip
+_LANGUAGES = "dutch french german italian portuguese russian spanish japanese chinese"
+ASKINGS: Mapping[str, Asking] = {name: load(name) for name in _LANGUAGES.split()}
+_SPACED = tuple(asking for asking in ASKINGS.values() if asking.spaced)
 
-MAY_ASK_ELSEWHERE = frozenset[str]().union(*(asking.who for asking in ASKINGS if asking.spaced))
+MAY_ASK_ELSEWHERE = frozenset[str]().union(*(asking.who for asking in _SPACED))
 """A question with none of these words asks for no key in these languages."""
 
 _FIRST_UNSPACED = "\u3040"
@@ -55,9 +45,9 @@ def asked_elsewhere(words: Sequence[str], *, asks: bool) -> tuple[str, ...]:
     """
     if not 0 < len(words) <= MOST_WORDS:
         return ()
-    for filed in _SPACED:
+    for asking in _SPACED:
         # All English questions pay for this.
-        if not filed.asking.who.isdisjoint(words) and (keys := _asked_in(filed, words, asks=asks)):
+        if not asking.who.isdisjoint(words) and (keys := _asked_in(asking, words, asks=asks)):
             return keys
     return ()
 
@@ -78,58 +68,41 @@ def asked_unspaced(text: str) -> tuple[str, ...]:
     found = (
         keys
         for part in said
-        for place, filed in enumerate(_FILED)
-        if not filed.asking.spaced and (keys := _asked_in(filed, _parted(part, place), asks=True))
+        for name, asking in ASKINGS.items()
+        if not asking.spaced and (keys := _asked_in(asking, _parted(part, name), asks=True))
     )
     return tuple(dict.fromkeys(key for keys in found for key in keys))
 
 
-class _Filed(NamedTuple):
-    """A language's questions by their words, with what they may be wrapped in."""
-
-    asking: Asking
-    questions: Mapping[frozenset[str], tuple[str, ...]]
-    marked: Mapping[frozenset[str], tuple[str, ...]]
-    nouns: Mapping[frozenset[str], tuple[str, ...]]
-    openings: tuple[tuple[str, ...], ...]
-
-
-def _asked_in(filed: _Filed, words: Sequence[str], *, asks: bool) -> tuple[str, ...]:
-    asking = filed.asking
+def _asked_in(asking: Asking, words: Sequence[str], *, asks: bool) -> tuple[str, ...]:
     if asking.who.isdisjoint(words):
         return ()
-    said = frozenset(_unwrapped(tuple(words), filed.openings, asking.empty)) - asking.empty
-    if keys := filed.questions.get(said) or (filed.marked.get(said) if asks else None):
+    said = frozenset(_unwrapped(tuple(words), asking.openings, asking.empty)) - asking.empty
+    if keys := asking.questions.get(said) or (asking.marked.get(said) if asks else None):
         return keys
     named = said - asking.who - asking.frames
-    return filed.nouns.get(named, ()) if named != said else ()
+    return asking.nouns.get(named, ()) if named != said else ()
 
 
-def _parted(sentence: str, place: int) -> Sequence[str]:
+def _parted(sentence: str, name: str) -> Sequence[str]:
     """Return the words of a sentence, none if it has one that the language does not know."""
     if len(sentence) > MOST_CHARS:
         return ()
-    if ASKINGS[place].both_hans:
+    if ASKINGS[name].both_hans:
         sentence = simplified(sentence)
-    found = (match.group() or "" for match in _known(place).finditer(sentence))
+    found = (match.group() or "" for match in _known(name).finditer(sentence))
     words = [word for word in found if word]
     return words if sum(map(len, words)) == len(sentence) else ()
 
 
 @cache
-def _known(place: int) -> patterns.Pattern:
+def _known(name: str) -> patterns.Pattern:
     """Return the words of a language, the longest first."""
-    asking = ASKINGS[place]
-    told = (*asking.questions.values(), *asking.nouns.values(), asking.openings)
-    said = "|".join(told).replace("|", " ").split()
-    known = {*said, *asking.empty, *asking.who, *asking.frames}
-    words = sorted(known, key=lambda word: (-len(word), word))
+    words = sorted(ASKINGS[name].words, key=lambda word: (-len(word), word))
     return patterns.compile("|".join(map(patterns.escaped, words)))
 
 
-def _unwrapped(
-    words: tuple[str, ...], openings: Sequence[tuple[str, ...]], empty: frozenset[str]
-) -> tuple[str, ...]:
+def _unwrapped(words: Phrase, openings: Sequence[Phrase], empty: frozenset[str]) -> Phrase:
     """Return a question without what it is wrapped in, the longest that fits, be it greeted."""
     while words:
         for opening in openings:
@@ -139,32 +112,3 @@ def _unwrapped(
             break
         words = words[1:]
     return words
-
-
-def _by_words(
-    told: Mapping[str, str], empty: frozenset[str]
-) -> Mapping[frozenset[str], tuple[str, ...]]:
-    found: dict[frozenset[str], tuple[str, ...]] = {}
-    for keys, asked in told.items():
-        for question in asked.split("|"):
-            said = frozenset(question.split()) - empty
-            found[said] = tuple(dict.fromkeys([*found.get(said, ()), *keys.split()]))
-    return found
-
-
-def _openings(asking: Asking) -> tuple[tuple[str, ...], ...]:
-    wraps = (tuple(each.split()) for each in asking.openings.split("|") if each)
-    return tuple(sorted(wraps, key=len, reverse=True))
-
-
-_FILED = tuple(
-    _Filed(
-        asking,
-        _by_words(asking.questions, asking.empty),
-        _by_words(asking.marked, asking.empty),
-        _by_words(asking.nouns, asking.empty),
-        _openings(asking),
-    )
-    for asking in ASKINGS
-)
-_SPACED = tuple(filed for filed in _FILED if filed.asking.spaced)

@@ -1,0 +1,30 @@
+"""Who gives up on the way to the write turn is in nobody's way (SC-9)."""
+
+import pytest
+
+from memstrata import StoreError
+from memstrata.adapters.sqlite_turn import turnstile
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [(KeyboardInterrupt, KeyboardInterrupt), (SystemExit, SystemExit), (OSError, StoreError)],
+)
+def test_who_is_interrupted_while_arriving_leaves_no_place_behind(
+    tmp_path, monkeypatch, what, told
+):
+    def draw():
+        raise what("now")
+
+    (tmp_path / "m.db").touch()
+    turns = turnstile(tmp_path / "m.db")
+    try:
+        with monkeypatch.context() as broken:
+            broken.setattr(turns._line, "draw", draw)
+            with pytest.raises(told, match="now"), turns.turn(1):
+                pytest.fail("there was no turn")
+
+        with turns.turn(1):
+            pass
+    finally:
+        turns.release()
