@@ -3,6 +3,7 @@
 What is to be found stands beside this module, a file for each language.
 """
 
+import time
 import tomllib
 from pathlib import Path
 
@@ -95,6 +96,48 @@ def test_every_phrase_of_a_language_can_be_looked_for(name: str) -> None:
     # Nor are all together too much for the engine.
     assert not tongue.statements.begins("")
     assert not tongue.instructions.begins("")
+
+
+HARD = (
+    ("german", "Ich wohne in Rom, ", ("—", ",", "Nein, ", "(")),
+    ("spanish", "Vivo en Roma, ", ("—", ";", "No, ")),
+    ("portuguese", "Moro em Roma, ", ("—", "(", "Não, ")),
+    ("french", "J'habite à Rome, ", ("—", ";", "Non, ")),
+    ("italian", "Abito a Roma, ", ("—", ";", "No, ")),
+    ("dutch", "Ik woon in Gent, ", ("—", ",", "Nee, ")),
+    ("russian", "Я живу в Москве, ", ("—", ",", "Нет, ")),
+    ("chinese", "我住在北京，", (": ", "二", "记住", "我", "不对，")),
+    ("japanese", "東京に住んでいます、", ("—", "の", "東京に住んでいます、", "違う、")),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [(lead + piece * 200, name) for name, lead, row in HARD for piece in row]
+)
+def test_what_is_read_of_64_kib_takes_no_longer_than_it_may(text: str, name: str) -> None:
+    # As many sentences as are read of a turn, in as many letters.
+    turn = Turn(role=Role.USER, text="\n".join([text[:150]] * 60)[:9_000])
+    assert tongues.of(text[:150]) is load(name)
+    examine(turn, ANA)
+
+    took_s = []
+    for _ in range(3):
+        begun = time.process_time()
+        examine(turn, ANA)
+        took_s.append(time.process_time() - begun)
+
+    assert min(took_s) < 0.100
+
+
+def test_who_reads_all_languages_by_turns_compiles_no_pattern_twice() -> None:
+    texts = [text for _, text, *_ in GIVEN]
+
+    def compiled() -> int:
+        for text in texts:
+            examine(Turn(role=Role.USER, text=text), ANA)
+        return patterns.compile.cache_info().misses
+
+    assert compiled() == compiled()
 
 
 def test_english_with_a_foreign_word_is_english() -> None:

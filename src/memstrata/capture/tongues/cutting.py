@@ -9,7 +9,7 @@ of a sentence too.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from memstrata.capture.clause import Clause, Repair
@@ -19,11 +19,13 @@ from memstrata.capture.tongues.tongue import Tongue
 from memstrata.language import patterns
 
 MAX_CLAUSES_OF_SENTENCE = 12
+MAX_JOINTS_OF_SENTENCE = 30
+"""Places of a sentence where a clause might end that are looked at; chosen: beyond them it is a
+list, and 64 KiB of nothing else take no longer than they may."""
 MAX_LEAD_INS = 6
 MAX_REPAIR_CHARS = 60
 MAX_WORDS_OF_WHO_SAYS = 3
 
-_IDLE = frozenset({"filler", "adverb"})
 _REPAIRS = {"wrong": Repair.WRONG, "meant": Repair.MEANT, "actually": Repair.ACTUALLY}
 
 
@@ -280,12 +282,13 @@ def _pieces(sentence: str, tongue: Tongue) -> list[_Piece]:
     """Return the pieces of a sentence, which may be clauses."""
     cuts: list[tuple[int, int]] = []
     joint = patterns.compile(tongue.cues.joint, ignore_case=True)
-    joints = [match.span() for match in joint.finditer(sentence)]
+    found = islice(joint.finditer(sentence), MAX_JOINTS_OF_SENTENCE)
+    joints = [match.span() for match in found]
     for (start, end), (stop, _) in pairwise([*joints, (len(sentence), 0)]):
         # Within a quotation nothing begins.
         if start and not sentence.count('"', 0, end) % 2:
             rest, piece = sentence[end : end + 120], trimmed(sentence[end:stop])
-            if _parts(sentence[start:end], rest, piece, tongue):
+            if piece and _parts(sentence[start:end], rest, piece, tongue):
                 cuts.append((start, end))
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
@@ -309,24 +312,18 @@ def _is_head(rest: str, piece: str, tongue: Tongue) -> bool:
     cues = tongue.cues
     behind = _peel(rest, tongue, only=("adverb",)).length
     rest, piece = rest[behind:], piece[behind:]
-    heads = (
-        cues.others, cues.elided, cues.supposes, cues.limits, cues.asks, cues.own, cues.lends,
-    )  # fmt: skip
-    return (
-        any(head and _starts(head, rest) for head in heads)
-        # Of some phrases the end tells, of which the sentence's own is no part.
-        or any(_is_phrase(text, tongue) for text in (rest, trimmed(rest), piece))
-        or any(_starts(cue, rest) for name, cue in cues.lead_ins if name not in _IDLE)
-    )
+    # Of some phrases the end tells, of which the sentence's own is no part.
+    texts = {rest, trimmed(rest), piece}
+    return _starts(cues.heads, rest) or any(_is_phrase(text, tongue) for text in texts)
 
 
 def _peel(text: str, tongue: Tongue, *, only: tuple[str, ...] = ()) -> _Lead:
     lead = _Lead()
     for _ in range(MAX_LEAD_INS):
         rest = text[lead.length :]
-        found = ((name, length_of(cue, rest)) for name, cue in tongue.cues.lead_ins)
+        cues = (each for each in tongue.cues.lead_ins if not only or each[0] in only)
         name, length = next(
-            ((name, n) for name, n in found if n and (not only or name in only)), ("", 0)
+            ((name, n) for name, cue in cues if (n := length_of(cue, rest))), ("", 0)
         )
         if not length:
             break

@@ -16,6 +16,7 @@ from memstrata.capture.findings import Findings, Table
 from memstrata.capture.sentences import length_of
 from memstrata.capture.tongues.meanings import table
 from memstrata.capture.tongues.values import Words
+from memstrata.language import patterns
 
 NEVER = r"[^\s\S]"
 """A pattern of which there is no match: for what a language has no words for."""
@@ -86,6 +87,15 @@ class Cues:
     durable: str = NEVER
     passing: str = NEVER
     it_is: str = NEVER
+
+    @cached_property
+    def heads(self) -> str:
+        """How a clause begins, but for its phrases: what tells that a joint before it is one."""
+        told = (
+            self.others, self.elided, self.supposes, self.limits, self.asks, self.own, self.lends,
+            *(cue for name, cue in self.lead_ins if name not in ("filler", "adverb")),
+        )  # fmt: skip
+        return "|".join(f"(?:{patterns.unnamed(cue)})" for cue in told if cue)
 
 
 @dataclass(frozen=True)
