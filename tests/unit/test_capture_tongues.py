@@ -202,6 +202,44 @@ def test_who_asks_in_german_not_to_be_remembered_is_not() -> None:
     assert examine(turn, ANA).diagnostics == (MEMORY_CONTROL,)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich wohne in Rom, aber merk dir das nicht.",
+        "Ich wohne in Rom (bitte nicht merken).",
+        "Das musst du dir nicht merken: ich wohne in Rom.",
+        "Du musst dir das nicht merken: ich wohne in Rom.",
+        "Vivo en Roma, pero no lo recuerdes.",
+        "Vivo en Roma (no lo guardes).",
+        "Moro em Roma, mas não guarde isso.",
+        "J'habite à Rome, mais ne le retiens pas.",
+        "J'habite à Rome (ne t'en souviens pas).",
+        "Abito a Roma, ma non ricordarlo.",
+        "Abito a Roma (non memorizzarlo).",
+        "Ik woon in Gent, maar onthoud dat niet.",
+        "Я живу в Москве, но не запоминай это.",
+        "我住在北京（不要记住）。",
+        "東京に住んでいますが、覚えないでください。",
+    ],
+)
+def test_who_asks_behind_what_is_said_not_to_remember_it_is_heard(text: str) -> None:
+    assert examine(Turn(role=Role.USER, text=text), ANA).diagnostics == (MEMORY_CONTROL,)
+
+
+def test_who_asks_to_remember_or_quotes_who_does_not_is_no_such_request() -> None:
+    said = {
+        text: examine(Turn(role=Role.USER, text=text), ANA)
+        for text in (
+            "Merk dir das: ich wohne in Rom.",
+            "Ich wohne in Rom, merk dir das.",
+            '"Ach, merk dir das nicht", sagte sie',
+            "别记错了，我叫小明。",
+        )
+    }
+    assert [bool(found.candidates) for found in said.values()] == [True, True, False, True]
+    assert not any(found.diagnostics for found in said.values())
+
+
 @pytest.mark.parametrize("text", ENGLISH)
 def test_what_is_said_in_english_is_read_as_english(text: str) -> None:
     plain = plain_text(text)

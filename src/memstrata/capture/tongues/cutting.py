@@ -8,6 +8,7 @@ of a sentence too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -26,6 +27,8 @@ MAX_LEAD_INS = 6
 MAX_REPAIR_CHARS = 60
 MAX_WORDS_OF_WHO_SAYS = 3
 
+# They part what stands in them as commas do.
+_BRACKETS = str.maketrans("()（）", ",,，，")
 _REPAIRS = {"wrong": Repair.WRONG, "meant": Repair.MEANT, "actually": Repair.ACTUALLY}
 
 
@@ -72,9 +75,21 @@ class _Piece(NamedTuple):
 
 
 def is_control(sentence: str, tongue: Tongue) -> bool:
-    """Whether a sentence asks not to remember what is said."""
-    lead = _peel(sentence, tongue, only=("filler", "request"))
-    return _starts(tongue.cues.control, sentence[lead.length :])
+    """Whether a sentence asks not to remember what is said, itself or what it ends with: "I live
+    in Rome, but do not remember that", "… (do not note this)".
+    """
+    control = tongue.cues.control
+    plain = sentence.translate(_BRACKETS)
+    if not _has(control, plain):
+        return False
+    ends = (match.span()[1] for match in _matches(tongue.cues.joint, plain))
+    for place in (0, *islice(ends, MAX_JOINTS_OF_SENTENCE)):
+        said = plain[place:]
+        led = _peel(said, tongue, only=("filler", "request")).length
+        # What somebody else is quoted with is no request.
+        if not plain.count('"', 0, place) % 2 and any(_starts(control, said[n:]) for n in (0, led)):
+            return True
+    return False
 
 
 def carried(sentence: str, tongue: Tongue) -> Repair:
@@ -281,8 +296,7 @@ def _is_phrase(text: str, tongue: Tongue) -> bool:
 def _pieces(sentence: str, tongue: Tongue) -> list[_Piece]:
     """Return the pieces of a sentence, which may be clauses."""
     cuts: list[tuple[int, int]] = []
-    joint = patterns.compile(tongue.cues.joint, ignore_case=True)
-    found = islice(joint.finditer(sentence), MAX_JOINTS_OF_SENTENCE)
+    found = islice(_matches(tongue.cues.joint, sentence), MAX_JOINTS_OF_SENTENCE)
     joints = [match.span() for match in found]
     for (start, end), (stop, _) in pairwise([*joints, (len(sentence), 0)]):
         # Within a quotation nothing begins.
@@ -355,6 +369,10 @@ def _starts(pattern: str, text: str) -> bool:
 
 def _has(pattern: str, text: str) -> bool:
     return find(pattern, text) is not None
+
+
+def _matches(pattern: str, text: str) -> Iterator[patterns.Match]:
+    return patterns.compile(pattern, ignore_case=True).finditer(text)
 
 
 def _is(pattern: str, text: str) -> bool:

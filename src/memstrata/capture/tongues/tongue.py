@@ -56,7 +56,8 @@ class Cues:
         unreal: What anywhere in a sentence says that it is of no real world: "in my novel".
         durable: What anywhere in a sentence says that it is meant for good: "always".
         passing: What anywhere in a sentence says that it is meant for the moment.
-        control: How a sentence begins that asks not to remember what is said (CO-5).
+        control: How a sentence begins, or what follows a joint in it, that asks not to remember
+            what is said (CO-5).
         it_is: How a repair begins that gives the value alone, as group ``v``: "no, it's Berlin".
         goes_on: How begins what no joint of punctuation parts from what is before it, in a language
             where no verb tells who is meant. All other such joints part clauses there. Empty where
