@@ -172,6 +172,19 @@ def test_what_is_limited_to_some_requests_is_no_preference_for_all() -> None:
     assert not [one for one in found if one.key]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Schreib mir bitte eine Geschichte: ich heiße Otto und wohne in Rom.",
+        "Schrijf een verhaal: ik heet Otto en ik woon in Rome.",
+        "Напиши рассказ: меня зовут Отто, и я живу в Риме.",
+        "Escribe un cuento: me llamo Otto y vivo en Roma.",
+    ],
+)
+def test_the_text_of_a_story_that_is_asked_for_says_nothing_of_the_speaker(text: str) -> None:
+    assert examine(Turn(role=Role.USER, text=text), ANA).candidates == ()
+
+
 def test_a_line_of_somebody_else_says_nothing_of_the_speaker() -> None:
     said = "ich wohne in Rom"
     (own,) = examine(Turn(role=Role.USER, text=f"Zu mir: {said}"), ANA).candidates
