@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from memstrata.capture.clause import Clause, Repair
+from memstrata.capture.clause import Clause, Lead, Repair
 from memstrata.capture.cues import OWN_LINE
 from memstrata.capture.sentences import at_start, find, is_question, length_of, trimmed
 from memstrata.capture.tongues.tongue import Tongue
@@ -29,20 +29,6 @@ MAX_WORDS_OF_WHO_SAYS = 3
 
 # They part what stands in them as commas do.
 _BRACKETS = str.maketrans("()（）", ",,，，")
-_REPAIRS = {"wrong": Repair.WRONG, "meant": Repair.MEANT, "actually": Repair.ACTUALLY}
-
-
-@dataclass(slots=True)
-class _Lead:
-    """What was peeled off the front of a clause."""
-
-    length: int = 0
-    limit: int | None = None
-    durable: bool = False
-    passing: bool = False
-    remember: bool = False
-    request: bool = False
-    repair: Repair = Repair.NONE
 
 
 @dataclass(slots=True)
@@ -191,7 +177,7 @@ def _clause(
     return clause
 
 
-def _lead(flow: _Flow, lead: _Lead, start: int) -> None:
+def _lead(flow: _Flow, lead: Lead, start: int) -> None:
     """Note what was peeled off a clause that begins at ``start``."""
     flow.durable = flow.durable or lead.durable
     flow.passing = flow.passing or lead.passing
@@ -331,8 +317,8 @@ def _is_head(rest: str, piece: str, tongue: Tongue) -> bool:
     return _starts(cues.heads, rest) or any(_is_phrase(text, tongue) for text in texts)
 
 
-def _peel(text: str, tongue: Tongue, *, only: tuple[str, ...] = ()) -> _Lead:
-    lead = _Lead()
+def _peel(text: str, tongue: Tongue, *, only: tuple[str, ...] = ()) -> Lead:
+    lead = Lead()
     for _ in range(MAX_LEAD_INS):
         rest = text[lead.length :]
         cues = (each for each in tongue.cues.lead_ins if not only or each[0] in only)
@@ -341,26 +327,8 @@ def _peel(text: str, tongue: Tongue, *, only: tuple[str, ...] = ()) -> _Lead:
         )
         if not length:
             break
-        _note(lead, name)
-        lead.length += length
+        lead.take(name, length)
     return lead
-
-
-def _note(lead: _Lead, name: str) -> None:
-    match name:
-        case "durable":
-            lead.limit = lead.length if lead.limit is None else lead.limit
-            lead.durable = True
-        case "remember":
-            lead.remember = lead.durable = True
-        case "passing":
-            lead.passing = True
-        case "request":
-            lead.request = True
-        case "wrong" | "meant" | "actually":
-            lead.repair = max(lead.repair, _REPAIRS[name], key=lambda repair: repair.value)
-        case _:
-            pass
 
 
 def _starts(pattern: str, text: str) -> bool:
