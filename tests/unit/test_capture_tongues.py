@@ -18,6 +18,7 @@ from memstrata.capture.tongues.loading import load, told_by
 from memstrata.capture.tongues.values import age
 from memstrata.domain.decision import Candidate
 from memstrata.domain.scope import Scope
+from memstrata.domain.trust import Source
 from memstrata.domain.turn import Role, Turn
 from memstrata.language import patterns
 from memstrata.language.asked_tongues import asked_unspaced
@@ -49,7 +50,7 @@ ENGLISH = [
 
 def told(one: Candidate, text: str) -> str:
     start, end = one.metadata["span"]
-    assert one.quote == text[start:end]
+    assert one.quote == text[start:end] != ""
     assert not one.marks or one.marks == ("turn_scoped",)
     if one.retracts:
         return f"-{one.retracts}"
@@ -279,6 +280,27 @@ def test_what_follows_a_name_and_a_colon_is_the_line_of_its_bearer() -> None:
         for text in ("Tom: ik woon in Rome.", "Over mij: ik woon in Rome.", "Аня: я живу в Риме.")
     }
     assert [bool(found) for found in said.values()] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("announced", "source"),
+    [
+        ("", Source.USER_STATED),
+        ("Das stimmt nicht. ", Source.USER_CORRECTION),
+        ("Das stimmt nicht, es regnet. ", Source.USER_STATED),
+    ],
+)
+def test_a_sentence_that_only_says_no_makes_a_correction_of_the_next(
+    announced: str, source: Source
+) -> None:
+    turn = Turn(role=Role.USER, text=f"{announced}Ich wohne in Köln.")
+    (home,) = examine(turn, ANA).candidates
+    assert (home.content, home.source) == ("Köln", source)
+
+
+def test_what_is_asked_for_for_the_moment_is_marked_so() -> None:
+    (name,) = examine(Turn(role=Role.USER, text="Vorerst nenn mich Tom."), ANA).candidates
+    assert (name.key, name.marks) == ("nickname", ("turn_scoped",))
 
 
 def test_a_value_in_another_case_is_kept_as_it_was_said() -> None:
