@@ -3,6 +3,7 @@
 What is to be found stands beside this module, a file for each language.
 """
 
+import time
 import tomllib
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from memstrata.capture.tongues.loading import load, told_by
 from memstrata.capture.tongues.values import age
 from memstrata.domain.decision import Candidate
 from memstrata.domain.scope import Scope
+from memstrata.domain.trust import Source
 from memstrata.domain.turn import Role, Turn
 from memstrata.language import patterns
 from memstrata.language.asked_tongues import ASKINGS, asked_unspaced
@@ -48,7 +50,7 @@ ENGLISH = [
 
 def told(one: Candidate, text: str) -> str:
     start, end = one.metadata["span"]
-    assert one.quote == text[start:end]
+    assert one.quote == text[start:end] != ""
     assert not one.marks or one.marks == ("turn_scoped",)
     if one.retracts:
         return f"-{one.retracts}"
@@ -97,6 +99,48 @@ def test_every_phrase_of_a_language_can_be_looked_for(name: str) -> None:
     assert not tongue.instructions.begins("")
 
 
+HARD = (
+    ("german", "Ich wohne in Rom, ", ("—", ",", "Nein, ", "(")),
+    ("spanish", "Vivo en Roma, ", ("—", ";", "No, ")),
+    ("portuguese", "Moro em Roma, ", ("—", "(", "Não, ")),
+    ("french", "J'habite à Rome, ", ("—", ";", "Non, ")),
+    ("italian", "Abito a Roma, ", ("—", ";", "No, ")),
+    ("dutch", "Ik woon in Gent, ", ("—", ",", "Nee, ")),
+    ("russian", "Я живу в Москве, ", ("—", ",", "Нет, ")),
+    ("chinese", "我住在北京，", (": ", "二", "记住", "我", "不对，")),
+    ("japanese", "東京に住んでいます、", ("—", "の", "東京に住んでいます、", "違う、")),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [(lead + piece * 200, name) for name, lead, row in HARD for piece in row]
+)
+def test_what_is_read_of_64_kib_takes_no_longer_than_it_may(text: str, name: str) -> None:
+    # As many sentences as are read of a turn, in as many letters.
+    turn = Turn(role=Role.USER, text="\n".join([text[:150]] * 60)[:9_000])
+    assert tongues.of(text[:150]) is load(name)
+    examine(turn, ANA)
+
+    took_s = []
+    for _ in range(3):
+        begun = time.process_time()
+        examine(turn, ANA)
+        took_s.append(time.process_time() - begun)
+
+    assert min(took_s) < 0.100
+
+
+def test_who_reads_all_languages_by_turns_compiles_no_pattern_twice() -> None:
+    texts = [text for _, text, *_ in GIVEN]
+
+    def compiled() -> int:
+        for text in texts:
+            examine(Turn(role=Role.USER, text=text), ANA)
+        return patterns.compile.cache_info().misses
+
+    assert compiled() == compiled()
+
+
 def test_english_with_a_foreign_word_is_english() -> None:
     text = "I live in Oslo and I love the song Ich will"
     assert tongues.of(text) is None
@@ -129,6 +173,19 @@ def test_what_is_limited_to_some_requests_is_no_preference_for_all() -> None:
     assert not [one for one in found if one.key]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Schreib mir bitte eine Geschichte: ich heiße Otto und wohne in Rom.",
+        "Schrijf een verhaal: ik heet Otto en ik woon in Rome.",
+        "Напиши рассказ: меня зовут Отто, и я живу в Риме.",
+        "Escribe un cuento: me llamo Otto y vivo en Roma.",
+    ],
+)
+def test_the_text_of_a_story_that_is_asked_for_says_nothing_of_the_speaker(text: str) -> None:
+    assert examine(Turn(role=Role.USER, text=text), ANA).candidates == ()
+
+
 def test_a_line_of_somebody_else_says_nothing_of_the_speaker() -> None:
     said = "ich wohne in Rom"
     (own,) = examine(Turn(role=Role.USER, text=f"Zu mir: {said}"), ANA).candidates
@@ -159,6 +216,44 @@ def test_who_asks_in_german_not_to_be_remembered_is_not() -> None:
     assert examine(turn, ANA).diagnostics == (MEMORY_CONTROL,)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich wohne in Rom, aber merk dir das nicht.",
+        "Ich wohne in Rom (bitte nicht merken).",
+        "Das musst du dir nicht merken: ich wohne in Rom.",
+        "Du musst dir das nicht merken: ich wohne in Rom.",
+        "Vivo en Roma, pero no lo recuerdes.",
+        "Vivo en Roma (no lo guardes).",
+        "Moro em Roma, mas não guarde isso.",
+        "J'habite à Rome, mais ne le retiens pas.",
+        "J'habite à Rome (ne t'en souviens pas).",
+        "Abito a Roma, ma non ricordarlo.",
+        "Abito a Roma (non memorizzarlo).",
+        "Ik woon in Gent, maar onthoud dat niet.",
+        "Я живу в Москве, но не запоминай это.",
+        "我住在北京（不要记住）。",
+        "東京に住んでいますが、覚えないでください。",
+    ],
+)
+def test_who_asks_behind_what_is_said_not_to_remember_it_is_heard(text: str) -> None:
+    assert examine(Turn(role=Role.USER, text=text), ANA).diagnostics == (MEMORY_CONTROL,)
+
+
+def test_who_asks_to_remember_or_quotes_who_does_not_is_no_such_request() -> None:
+    said = {
+        text: examine(Turn(role=Role.USER, text=text), ANA)
+        for text in (
+            "Merk dir das: ich wohne in Rom.",
+            "Ich wohne in Rom, merk dir das.",
+            '"Ach, merk dir das nicht", sagte sie',
+            "别记错了，我叫小明。",
+        )
+    }
+    assert [bool(found.candidates) for found in said.values()] == [True, True, False, True]
+    assert not any(found.diagnostics for found in said.values())
+
+
 @pytest.mark.parametrize("text", ENGLISH)
 def test_what_is_said_in_english_is_read_as_english(text: str) -> None:
     plain = plain_text(text)
@@ -185,6 +280,27 @@ def test_what_follows_a_name_and_a_colon_is_the_line_of_its_bearer() -> None:
         for text in ("Tom: ik woon in Rome.", "Over mij: ik woon in Rome.", "Аня: я живу в Риме.")
     }
     assert [bool(found) for found in said.values()] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("announced", "source"),
+    [
+        ("", Source.USER_STATED),
+        ("Das stimmt nicht. ", Source.USER_CORRECTION),
+        ("Das stimmt nicht, es regnet. ", Source.USER_STATED),
+    ],
+)
+def test_a_sentence_that_only_says_no_makes_a_correction_of_the_next(
+    announced: str, source: Source
+) -> None:
+    turn = Turn(role=Role.USER, text=f"{announced}Ich wohne in Köln.")
+    (home,) = examine(turn, ANA).candidates
+    assert (home.content, home.source) == ("Köln", source)
+
+
+def test_what_is_asked_for_for_the_moment_is_marked_so() -> None:
+    (name,) = examine(Turn(role=Role.USER, text="Vorerst nenn mich Tom."), ANA).candidates
+    assert (name.key, name.marks) == ("nickname", ("turn_scoped",))
 
 
 def test_a_value_in_another_case_is_kept_as_it_was_said() -> None:

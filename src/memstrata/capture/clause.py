@@ -89,6 +89,49 @@ class Reading:
         return any(clause.repair is not Repair.NONE for clause in self.clauses)
 
 
+@dataclass(slots=True)
+class Lead:
+    """What was peeled off the front of a clause, in whatever language.
+
+    Attributes:
+        length: How many characters.
+        limit: Where in them the words begin that say for when it is meant; None without any.
+        durable: As :class:`Clause` has it, as the next three.
+        passing: Said for the moment.
+        remember: "Remember that".
+        request: "Could you".
+        repair: The strongest of the corrections that it announces.
+    """
+
+    length: int = 0
+    limit: int | None = None
+    durable: bool = False
+    passing: bool = False
+    remember: bool = False
+    request: bool = False
+    repair: Repair = Repair.NONE
+
+    def take(self, name: str, length: int) -> None:
+        """Add the next lead-in, by the name that it has among the cues."""
+        match name:
+            case "durable":
+                self.limit = self.length if self.limit is None else self.limit
+                self.durable = True
+            case "remember" | "remember_me":
+                self.remember = self.durable = True
+            case "remember_to":
+                self.request = self.remember = True
+            case "request":
+                self.request = True
+            case "passing":
+                self.passing = True
+            case "wrong" | "meant" | "actually":
+                self.repair = max(self.repair, Repair[name.upper()], key=lambda one: one.value)
+            case _:
+                pass
+        self.length += length
+
+
 def first_word(text: str) -> str:
     """Return the first word in lower case, without punctuation at its end."""
     return text[:24].lower().split(" ", 1)[0].rstrip(",.;:!")

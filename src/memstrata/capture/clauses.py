@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from memstrata.capture import cues, lexicon, tongues
-from memstrata.capture.clause import Clause, Reading, Repair, first_word
+from memstrata.capture.clause import Clause, Lead, Reading, Repair, first_word
 from memstrata.capture.sentences import (
     TOO_LONG,
     Cues,
@@ -80,20 +80,8 @@ def _is_control(sentence: str, tongue: Tongue | None) -> bool:
 # Lead-ins ---------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Lead:
-    """What was peeled off the front of a clause."""
-
-    length: int = 0
-    limit: int | None = None
-    durable: bool = False
-    remember: bool = False
-    request: bool = False
-    repair: Repair = Repair.NONE
-
-
-def _peel(text: str) -> _Lead:
-    lead = _Lead()
+def _peel(text: str) -> Lead:
+    lead = Lead()
     for _ in range(MAX_LEAD_INS):
         rest = text[lead.length :]
         if not at_start(cues.ANY_LEAD_IN, rest):
@@ -109,30 +97,8 @@ def _peel(text: str) -> _Lead:
             break
         if not length:
             break
-        _note(lead, name)
-        lead.length += length
+        lead.take(name, length)
     return lead
-
-
-def _note(lead: _Lead, name: str) -> None:
-    match name:
-        case "durable":
-            lead.limit = lead.length if lead.limit is None else lead.limit
-            lead.durable = True
-        case "remember" | "remember_me":
-            lead.remember = lead.durable = True
-        case "remember_to":
-            lead.request = lead.remember = True
-        case "request":
-            lead.request = True
-        case "wrong":
-            lead.repair = Repair.WRONG
-        case "meant":
-            lead.repair = max(lead.repair, Repair.MEANT, key=lambda repair: repair.value)
-        case "actually":
-            lead.repair = max(lead.repair, Repair.ACTUALLY, key=lambda repair: repair.value)
-        case _:
-            pass
 
 
 # Clauses ----------------------------------------------------------------------------------------
@@ -219,7 +185,7 @@ def _is_line_of(text: str) -> bool:
     return at_start(cues.LINE_OF, text) is not None and not at_start(cues.OWN_LINE, text)
 
 
-def _enter(flow: _Flow, lead: _Lead, start: int) -> None:
+def _enter(flow: _Flow, lead: Lead, start: int) -> None:
     flow.durable = flow.durable or lead.durable
     flow.remember = lead.remember or (flow.remember and not lead.request)
     if lead.limit is not None:
@@ -229,7 +195,7 @@ def _enter(flow: _Flow, lead: _Lead, start: int) -> None:
 
 
 def _leave(
-    flow: _Flow, clause: Clause, lead: _Lead, told: Sequence[str], *, imperative: bool
+    flow: _Flow, clause: Clause, lead: Lead, told: Sequence[str], *, imperative: bool
 ) -> Clause:
     """Note what this clause means for the next; a frame around others states nothing itself."""
     text = clause.text

@@ -40,9 +40,9 @@ class Pattern(Protocol):
         """Return all matches from left to right, without overlap."""
 
 
-# Chosen: more than the project has patterns; each costs at most the engine's own limit of 8 MB
-# and in practice a few kB.
-_KEPT_PATTERNS = 1024
+# Chosen: more than the project has patterns, of which each language of capture has some 150; each
+# costs at most the engine's own limit of 8 MB and in practice a few kB.
+_KEPT_PATTERNS = 4096
 # Chosen: what a set may take for its automaton; the engine's own 8 MB let a hostile text of 64 KiB
 # have it built over and over.
 _HINTS_MEMORY = 64 << 20

@@ -71,10 +71,10 @@ def _by_script(text: str) -> str | None:
 
 
 def _is_mostly_english(text: str, script: str) -> bool:
-    told = sum(len(match.group() or "") for match in patterns.compile(script).finditer(text))
-    if told >= sum(char.isascii() and char.isalpha() for char in text):
+    if _ENGLISH.isdisjoint(text.lower().translate(_TO_SPACES).split()):
         return False
-    return not _ENGLISH.isdisjoint(text.lower().translate(_TO_SPACES).split())
+    told = sum(len(match.group() or "") for match in patterns.compile(script).finditer(text))
+    return told < sum(char.isascii() and char.isalpha() for char in text)
 
 
 @cache

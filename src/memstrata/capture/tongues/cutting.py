@@ -8,36 +8,27 @@ of a sentence too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
-from memstrata.capture.clause import Clause, Repair
+from memstrata.capture.clause import Clause, Lead, Repair
 from memstrata.capture.cues import OWN_LINE
 from memstrata.capture.sentences import at_start, find, is_question, length_of, trimmed
 from memstrata.capture.tongues.tongue import Tongue
 from memstrata.language import patterns
 
 MAX_CLAUSES_OF_SENTENCE = 12
+MAX_JOINTS_OF_SENTENCE = 30
+"""Places of a sentence where a clause might end that are looked at; chosen: beyond them it is a
+list, and 64 KiB of nothing else take no longer than they may."""
 MAX_LEAD_INS = 6
 MAX_REPAIR_CHARS = 60
 MAX_WORDS_OF_WHO_SAYS = 3
 
-_IDLE = frozenset({"filler", "adverb"})
-_REPAIRS = {"wrong": Repair.WRONG, "meant": Repair.MEANT, "actually": Repair.ACTUALLY}
-
-
-@dataclass(slots=True)
-class _Lead:
-    """What was peeled off the front of a clause."""
-
-    length: int = 0
-    limit: int | None = None
-    durable: bool = False
-    passing: bool = False
-    remember: bool = False
-    request: bool = False
-    repair: Repair = Repair.NONE
+# They part what stands in them as commas do.
+_BRACKETS = str.maketrans("()（）", ",,，，")
 
 
 @dataclass(slots=True)
@@ -70,9 +61,21 @@ class _Piece(NamedTuple):
 
 
 def is_control(sentence: str, tongue: Tongue) -> bool:
-    """Whether a sentence asks not to remember what is said."""
-    lead = _peel(sentence, tongue, only=("filler", "request"))
-    return _starts(tongue.cues.control, sentence[lead.length :])
+    """Whether a sentence asks not to remember what is said, itself or what it ends with: "I live
+    in Rome, but do not remember that", "… (do not note this)".
+    """
+    control = tongue.cues.control
+    plain = sentence.translate(_BRACKETS)
+    if not _has(control, plain):
+        return False
+    ends = (match.span()[1] for match in _matches(tongue.cues.joint, plain))
+    for place in (0, *islice(ends, MAX_JOINTS_OF_SENTENCE)):
+        said = plain[place:]
+        led = _peel(said, tongue, only=("filler", "request")).length
+        # What somebody else is quoted with is no request.
+        if not plain.count('"', 0, place) % 2 and any(_starts(control, said[n:]) for n in (0, led)):
+            return True
+    return False
 
 
 def carried(sentence: str, tongue: Tongue) -> Repair:
@@ -174,7 +177,7 @@ def _clause(
     return clause
 
 
-def _lead(flow: _Flow, lead: _Lead, start: int) -> None:
+def _lead(flow: _Flow, lead: Lead, start: int) -> None:
     """Note what was peeled off a clause that begins at ``start``."""
     flow.durable = flow.durable or lead.durable
     flow.passing = flow.passing or lead.passing
@@ -279,13 +282,13 @@ def _is_phrase(text: str, tongue: Tongue) -> bool:
 def _pieces(sentence: str, tongue: Tongue) -> list[_Piece]:
     """Return the pieces of a sentence, which may be clauses."""
     cuts: list[tuple[int, int]] = []
-    joint = patterns.compile(tongue.cues.joint, ignore_case=True)
-    joints = [match.span() for match in joint.finditer(sentence)]
+    found = islice(_matches(tongue.cues.joint, sentence), MAX_JOINTS_OF_SENTENCE)
+    joints = [match.span() for match in found]
     for (start, end), (stop, _) in pairwise([*joints, (len(sentence), 0)]):
         # Within a quotation nothing begins.
         if start and not sentence.count('"', 0, end) % 2:
             rest, piece = sentence[end : end + 120], trimmed(sentence[end:stop])
-            if _parts(sentence[start:end], rest, piece, tongue):
+            if piece and _parts(sentence[start:end], rest, piece, tongue):
                 cuts.append((start, end))
         if len(cuts) == MAX_CLAUSES_OF_SENTENCE:
             break
@@ -309,47 +312,23 @@ def _is_head(rest: str, piece: str, tongue: Tongue) -> bool:
     cues = tongue.cues
     behind = _peel(rest, tongue, only=("adverb",)).length
     rest, piece = rest[behind:], piece[behind:]
-    heads = (
-        cues.others, cues.elided, cues.supposes, cues.limits, cues.asks, cues.own, cues.lends,
-    )  # fmt: skip
-    return (
-        any(head and _starts(head, rest) for head in heads)
-        # Of some phrases the end tells, of which the sentence's own is no part.
-        or any(_is_phrase(text, tongue) for text in (rest, trimmed(rest), piece))
-        or any(_starts(cue, rest) for name, cue in cues.lead_ins if name not in _IDLE)
-    )
+    # Of some phrases the end tells, of which the sentence's own is no part.
+    texts = {rest, trimmed(rest), piece}
+    return _starts(cues.heads, rest) or any(_is_phrase(text, tongue) for text in texts)
 
 
-def _peel(text: str, tongue: Tongue, *, only: tuple[str, ...] = ()) -> _Lead:
-    lead = _Lead()
+def _peel(text: str, tongue: Tongue, *, only: tuple[str, ...] = ()) -> Lead:
+    lead = Lead()
     for _ in range(MAX_LEAD_INS):
         rest = text[lead.length :]
-        found = ((name, length_of(cue, rest)) for name, cue in tongue.cues.lead_ins)
+        cues = (each for each in tongue.cues.lead_ins if not only or each[0] in only)
         name, length = next(
-            ((name, n) for name, n in found if n and (not only or name in only)), ("", 0)
+            ((name, n) for name, cue in cues if (n := length_of(cue, rest))), ("", 0)
         )
         if not length:
             break
-        _note(lead, name)
-        lead.length += length
+        lead.take(name, length)
     return lead
-
-
-def _note(lead: _Lead, name: str) -> None:
-    match name:
-        case "durable":
-            lead.limit = lead.length if lead.limit is None else lead.limit
-            lead.durable = True
-        case "remember":
-            lead.remember = lead.durable = True
-        case "passing":
-            lead.passing = True
-        case "request":
-            lead.request = True
-        case "wrong" | "meant" | "actually":
-            lead.repair = max(lead.repair, _REPAIRS[name], key=lambda repair: repair.value)
-        case _:
-            pass
 
 
 def _starts(pattern: str, text: str) -> bool:
@@ -358,6 +337,10 @@ def _starts(pattern: str, text: str) -> bool:
 
 def _has(pattern: str, text: str) -> bool:
     return find(pattern, text) is not None
+
+
+def _matches(pattern: str, text: str) -> Iterator[patterns.Match]:
+    return patterns.compile(pattern, ignore_case=True).finditer(text)
 
 
 def _is(pattern: str, text: str) -> bool:

@@ -67,15 +67,6 @@ def _of_key(key: str) -> Meaning:
     return means
 
 
-def _typed(key: str) -> Meaning:
-    """Return a meaning of which the value is written in small letters; the phrase must be sure."""
-
-    def means(words: Words, _: Clause, match: patterns.Match) -> Findings:
-        return keyed(key, words.typed(_said(match, "v")))
-
-    return means
-
-
 def _job(words: Words, _: Clause, match: patterns.Match) -> Findings:
     # "I manage this project" is no job.
     said = _said(match, "v")
@@ -273,9 +264,6 @@ MEANINGS: Mapping[str, Meaning] = MappingProxyType(
         "given_name": _given_name,
         "nickname": _of_key(lexicon.PREFERRED_NAME),
         "home": _of_key(lexicon.HOME_LOCATION),
-        "typed_name": _typed(lexicon.USER_NAME),
-        "typed_nickname": _typed(lexicon.PREFERRED_NAME),
-        "typed_home": _typed(lexicon.HOME_LOCATION),
         "origin": _of_key(lexicon.ORIGIN_PLACE),
         "job": _job,
         "job_at": _job_at,

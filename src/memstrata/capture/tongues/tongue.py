@@ -16,6 +16,7 @@ from memstrata.capture.findings import Findings, Table
 from memstrata.capture.sentences import length_of
 from memstrata.capture.tongues.meanings import table
 from memstrata.capture.tongues.values import Words
+from memstrata.language import patterns
 
 NEVER = r"[^\s\S]"
 """A pattern of which there is no match: for what a language has no words for."""
@@ -55,7 +56,8 @@ class Cues:
         unreal: What anywhere in a sentence says that it is of no real world: "in my novel".
         durable: What anywhere in a sentence says that it is meant for good: "always".
         passing: What anywhere in a sentence says that it is meant for the moment.
-        control: How a sentence begins that asks not to remember what is said (CO-5).
+        control: How a sentence begins, or what follows a joint in it, that asks not to remember
+            what is said (CO-5).
         it_is: How a repair begins that gives the value alone, as group ``v``: "no, it's Berlin".
         goes_on: How begins what no joint of punctuation parts from what is before it, in a language
             where no verb tells who is meant. All other such joints part clauses there. Empty where
@@ -86,6 +88,15 @@ class Cues:
     durable: str = NEVER
     passing: str = NEVER
     it_is: str = NEVER
+
+    @cached_property
+    def heads(self) -> str:
+        """How a clause begins, but for its phrases: what tells that a joint before it is one."""
+        told = (
+            self.others, self.elided, self.supposes, self.limits, self.asks, self.own, self.lends,
+            *(cue for name, cue in self.lead_ins if name not in ("filler", "adverb")),
+        )  # fmt: skip
+        return "|".join(f"(?:{patterns.unnamed(cue)})" for cue in told if cue)
 
 
 @dataclass(frozen=True)

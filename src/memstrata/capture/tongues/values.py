@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from memstrata.capture import lexicon, values
 from memstrata.language import patterns
+from memstrata.language.polarity import is_negation
 
 MOST_JOB_WORDS = 5
 LEAST_JOB = 5
@@ -196,14 +197,16 @@ class Words:
             rf"(?i)(?:{self.months}).*{digit}|{digit}.*(?:{self.months})|\d{{1,4}}[-/.]\d{{1,2}}"
         )
         fits = 0 < len(said) <= values.MAX_PHRASE_CHARS
-        return said if fits and patterns.compile(dated).search(said) else None
+        dates = fits and not _denies(said) and patterns.compile(dated).search(said)
+        return said if dates else None
 
     def phrase(self, text: str) -> str | None:
         """Return a short noun phrase as said, or None if nothing short is left."""
         said = " ".join(self.cut(text).split())
         # A title may begin like anything: "Das Boot".
         told = not self.is_vague(said) or (" " in said and said[0].isupper())
-        return said if 0 < len(said) <= values.MAX_PHRASE_CHARS and told else None
+        fits = 0 < len(said) <= values.MAX_PHRASE_CHARS and not _denies(said)
+        return said if fits and told else None
 
     def is_vague(self, text: str) -> bool:
         """Whether an object means something only at this place of this conversation."""
@@ -276,6 +279,14 @@ class Words:
         if key.startswith("favorite_"):
             return self.phrase
         return own.get(key, values.SHAPES.get(key))
+
+
+def _denies(said: str) -> bool:
+    """Whether a value is only denied: "my favourite colour is not blue"; "Non ti muovere" is a
+    title, and "no" a preposition of Portuguese.
+    """
+    first = said.split(maxsplit=1)[0]
+    return first != "no" and is_negation(first)
 
 
 def _starts(pattern: str, text: str) -> bool:
