@@ -281,6 +281,11 @@ CONTROLLED: tuple[str, ...] = (
     "Forget I said that. I love tea.",
     "My name is Ana. Don't remember that.",
     "Hey, please do not memorise this. I am vegan.",
+    "I live in Rome, but don't remember that.",
+    "I live in Rome (please don't save it).",
+    "My name is Ana and please forget that",
+    "My PIN starts with 4 — off the record",
+    "I am vegan, but you don't have to record this!",
     "I love tea and I love milk, and I love jam. " * 40 + "Please don't save this.",
 )
 

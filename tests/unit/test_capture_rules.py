@@ -89,6 +89,20 @@ def test_a_request_not_to_remember_is_obeyed_for_the_whole_turn(text: str) -> No
     assert extraction.diagnostics == (MEMORY_CONTROL,)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Rome but don't remember it.",
+        "I live in Rome and don't keep a diary.",
+        "I live in Rome, please don't forget that.",
+        "I live in Rome and don't save much.",
+        "I live in Rome, please don't save it as Roma.",
+    ],
+)
+def test_what_only_sounds_like_such_a_request_is_none(text: str) -> None:
+    assert [candidate.key for candidate in found(text)] == ["location"]
+
+
 @pytest.mark.parametrize(("text", "key", "retracts"), RETRACTIONS)
 def test_a_request_to_forget_names_the_key_or_the_text(
     text: str, key: str | None, retracts: str

@@ -72,9 +72,8 @@ def read(text: str) -> Reading:
 def _is_control(sentence: str, tongue: Tongue | None) -> bool:
     if tongue is not None:
         return cutting.is_control(sentence, tongue)
-    return (
-        at_start(rf"(?:{cues.FILLER}|{cues.GREETING}){{0,4}}{cues.CONTROL}", sentence) is not None
-    )
+    opens = rf"(?:{cues.FILLER}|{cues.GREETING}){{0,4}}{cues.CONTROL}"
+    return (at_start(opens, sentence) or find(cues.CONTROL_BEHIND, sentence)) is not None
 
 
 # Lead-ins ---------------------------------------------------------------------------------------

@@ -234,6 +234,17 @@ CONTROL = (
     r"|don't remember my\b|(?:this|that|what i).{0,40}\boff the record\b|off the record\b"
     r"|forget (?:that )?(?:i|what i)(?: just)?(?: ever)? (?:said|told|mentioned)\b)"
 )
+# The same behind what was said. "I had it as a child but don't remember it" tells of the speaker,
+# and so "and don't save it" may: there it is said with a "please", or of this very thing.
+CONTROL_BEHIND = (
+    r"(?:[,;(–—-]|\bbut\b|\band\b|\bso\b)\s*(?:but\s+|and\s+|so\s+)?"
+    r"(?:please\s+(?:don't|do not|never)\s+"
+    r"(?:remember|store|save|record|memori[sz]e|retain|log|keep|note)(?: down)? (?:this|that|it)"
+    r"|(?:don't|do not|no need to|you don't (?:have|need) to)\s+"
+    r"(?:remember|store|save|record|memori[sz]e|retain|log|note)(?: down)? (?:this|that)"
+    r"|please\s+forget\s+(?:this|that|it)|(?:that's|this is)\s+off the record|off the record)"
+    r"(?:\s+(?:please|though|in (?:your )?memory|to memory|anywhere))*\s*[.!)]*$"
+)
 # "Translate this: …" in other languages. In Japanese what is to be done stands last.
 _WORK_OF_HAN = (
     r"(?:翻[译譯]|修改|[润潤]色|改[写寫]|[总總][结結]|校[对對]|概括|[缩縮][写寫]|[扩擴][写寫]|[续續][写寫]|批改|仿[写寫]"
