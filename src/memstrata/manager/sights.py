@@ -124,11 +124,9 @@ class Sights:
             return None
         owners = owners_of(cue.scopes)
         indexes = self._services.indexes.of_all(owners)
-        standing = Begun(self._standing(owners, indexes))
-        if cue.layers != MEMORY or self._services.indexes.indexer.is_slow:
-            # More is done meanwhile than to rank: it is waited for a model, or for the store.
-            standing.go_on()
-        return Asked(owners, indexes, standing)
+        # More is done meanwhile than to rank then: it is waited for a model, or for the store.
+        waits = cue.layers != MEMORY or self._services.indexes.indexer.is_slow
+        return Asked(owners, indexes, Begun(self._standing(owners, indexes), goes_on=waits))
 
     async def of(self, cue: Cue, asked: Standing | None = None) -> Sight:
         """Return what a cue reads: the columns of its owners at the clocks that it names.
