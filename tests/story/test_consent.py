@@ -549,6 +549,17 @@ def test_a_turn_that_gave_way_is_hidden_of_the_past_by_what_was_said_later(
     assert [ana.get(memory.id) is None for memory in (lovely, tram)] == [True, False]
 
 
+def test_a_repair_that_gave_way_is_hidden_by_what_it_repaired(ana: MemoryManager) -> None:
+    said = [turn("I live in Lisbon.", 0), turn("No, it's Porto.", 1), turn("No, it's late.", 3)]
+    _, repair, other = (outcome.memory for outcome in ana.remember_many(said))
+    for memory in (repair, other):
+        ana.correct(memory.id, f"It went well, {memory.id}.")
+
+    ana.refuse("location")
+
+    assert ana.get(repair.id) is None
+
+
 def test_a_summary_that_tells_of_what_is_refused_is_not_written(ana: MemoryManager) -> None:
     ana.refuse("location")
 

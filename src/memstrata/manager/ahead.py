@@ -83,8 +83,7 @@ class _Rest(Generator[Any, Any, T]):
         return self._call.send(value) if waits_for is None else waits_for
 
     def throw(self, *error: Any) -> Any:
-        """Take the next step, with an error: what was waited for is waited for no more."""
-        self.waits_for = None
+        """Take the next step, with an error."""
         return self._call.throw(*error)
 
     def close(self) -> None:
