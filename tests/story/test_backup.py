@@ -20,8 +20,8 @@ from memstrata.domain.errors import (
     InvalidInput,
     MemstrataError,
     MoveRefused,
+    StoreCorrupt,
     StoreError,
-    Tampered,
 )
 from memstrata.settings import Settings
 from memstrata.testing import CountingIds, ManualClock
@@ -46,7 +46,7 @@ def opened(target, clock=None, ids=None, settings=PLAIN):
 
 
 def contents(strata, user="alice"):
-    return {memory.content for memory in strata.manager(user=user).list(limit=1000)}
+    return {memory.content for memory in strata.manager(user=user).list(limit=1_000_000)}
 
 
 def live(strata):
@@ -305,20 +305,51 @@ def test_what_was_refused_switched_off_or_taken_since_stays_so(tmp_path):
         assert contents(strata) == {"Berlin"}
 
 
-def test_a_store_whose_rights_somebody_has_edited_goes_back_to_those_of_the_backup(tmp_path):
-    ringed = Settings(embedder="none", keys=new_key("k"))
-    with opened(tmp_path / "m.db", settings=ringed) as strata:
-        strata.admin(by="root").grant("bob", "read_user:alice")
+def test_who_came_since_is_forgotten_but_for_what_was_refused(tmp_path):
+    with opened(tmp_path / "m.db") as strata:
+        live(strata)
         strata.backup(tmp_path / "b.db")
-        edited = "UPDATE grants SET body = CAST(replace(CAST(body AS TEXT), 'bob', 'eve') AS BLOB)"
-        with closing(apsw.Connection(str(tmp_path / "m.db"))) as connection:
-            connection.execute(edited)
-        with pytest.raises(Tampered):
-            strata.manager(user="bob").grants()
+        zoe = strata.manager(user="zoe")
+        zoe.remember("Sails")
+        zoe.refuse("city")
+        zoe.set_recall(False)
 
         strata.restore_backup(tmp_path / "b.db")
 
-        assert [grant.grantee for grant in strata.manager(user="bob").grants()] == ["bob"]
+        assert {each.name for each in zoe.consents() if not each.allowed} == {"city", "recall"}
+        assert zoe.list() == ()
+        assert strata.verify_audit().ok
+
+
+EDITED = "UPDATE grants SET body = CAST(replace(CAST(body AS TEXT), 'bob', 'eve') AS BLOB)"
+
+
+@pytest.mark.parametrize(
+    ("is_ringed", "statement"),
+    [
+        (True, EDITED),
+        (False, "UPDATE grants SET body = x'ff'"),
+        (False, "UPDATE consents SET body = x'ff'"),
+    ],
+)
+def test_a_store_in_which_rights_or_refusals_are_damaged_goes_back_to_those_of_the_backup(
+    tmp_path, is_ringed, statement
+):
+    ringed = Settings(embedder="none", keys=new_key("k") if is_ringed else None)
+    with opened(tmp_path / "m.db", settings=ringed) as strata:
+        alice, bob = strata.manager(user="alice"), strata.manager(user="bob")
+        alice.refuse("pin")
+        strata.admin(by="root").grant("bob", "read_user:alice")
+        strata.backup(tmp_path / "b.db")
+        with closing(apsw.Connection(str(tmp_path / "m.db"))) as connection:
+            connection.execute(statement)
+        with pytest.raises(StoreCorrupt):
+            _ = bob.grants(), alice.consents()
+
+        strata.restore_backup(tmp_path / "b.db")
+
+        assert [grant.grantee for grant in bob.grants()] == ["bob"]
+        assert [each.name for each in alice.consents()] == ["pin"]
 
 
 def test_a_backup_from_after_an_erasure_holds_nothing_of_whom_it_was(tmp_path):

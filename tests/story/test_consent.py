@@ -532,6 +532,34 @@ def test_a_telling_that_gave_way_is_shown_by_no_id_history_or_past_either(
     assert not any("Lisbon" in hit.memory.content for hit in past)
 
 
+def test_a_turn_that_gave_way_is_hidden_of_the_past_by_what_was_said_later(
+    world: World, ana: MemoryManager
+) -> None:
+    said = [turn("Lisbon is lovely.", 1, source="agent_inferred"), turn("The tram is late.", 2)]
+    lovely, tram = (outcome.memory for outcome in ana.remember_many(said))
+    world.clock.advance(seconds=1)
+    for memory in (lovely, tram):
+        ana.correct(memory.id, f"It went well, {memory.id}.")
+    ana.remember_many([turn("I live in Lisbon now.", 3)])
+
+    ana.refuse("location")
+
+    past = ana.recall("Lisbon tram", known_at=tram.known_from, limit=20)
+    assert [hit.memory.content for hit in past] == ["The tram is late."]
+    assert [ana.get(memory.id) is None for memory in (lovely, tram)] == [True, False]
+
+
+def test_a_repair_that_gave_way_is_hidden_by_what_it_repaired(ana: MemoryManager) -> None:
+    said = [turn("I live in Lisbon.", 0), turn("No, it's Porto.", 1), turn("No, it's late.", 3)]
+    _, repair, other = (outcome.memory for outcome in ana.remember_many(said))
+    for memory in (repair, other):
+        ana.correct(memory.id, f"It went well, {memory.id}.")
+
+    ana.refuse("location")
+
+    assert ana.get(repair.id) is None
+
+
 def test_a_summary_that_tells_of_what_is_refused_is_not_written(ana: MemoryManager) -> None:
     ana.refuse("location")
 

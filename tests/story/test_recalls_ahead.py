@@ -115,7 +115,7 @@ def test_in_a_session_what_was_said_there_comes_first(memory, rankings):
 @pytest.fixture
 def alone(target):
     """Settings by which a process has one connection."""
-    return memstrata.Settings(pool_size=1, call_timeout_s=1)
+    return memstrata.Settings(pool_size=1, call_timeout_s=1, embedder="none")
 
 
 def test_no_recall_waits_for_the_connection_that_it_has_itself(target, alone):

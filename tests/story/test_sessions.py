@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import memstrata
+from embedders import HashedEmbedder
+from memstrata import ModelUnavailable
 from memstrata.blocking import MemoryManager
 from memstrata.domain.session_end import EndedBy, SessionEndReport
 from memstrata.manager import session_sights
@@ -594,6 +596,21 @@ def test_a_search_compares_nothing_twice_with_what_is_not_to_be_told(
     for text in ("The tram is red.", "Lisbon is near."):
         session.add("user", text)
     assert (found(), len(compared)) == ([0, 1], 2)
+
+
+def test_a_log_that_was_searched_without_its_model_is_searched_by_it_once_that_is_back() -> None:
+    embedder = HashedEmbedder()
+    with memstrata.open(":memory:", embedder=embedder) as strata:
+        ana = strata.manager(user="ana")
+        ana.refuse("location")
+        session = ana.session("s")
+        session.add("user", "The tram is late.")
+        found = []
+        for embedder.fails in (ModelUnavailable("away"), None):
+            recall = session.memory.recall("The tram is late.", layer="l1")
+            found.append((recall.degraded, recall.hits[0].why.get("vector", 0) > 1))
+
+    assert found == [(("vector",), False), ((), True)]
 
 
 def test_chinese_is_searched_by_character(ana: MemoryManager) -> None:

@@ -94,28 +94,47 @@ def test_what_waits_for_something_of_the_loop_waits_for_it():
     assert asyncio.run(main()) == 7
 
 
-@pytest.mark.parametrize("pauses", [False, True])
-def test_who_waits_for_something_else_first_does_not_wait_for_what_the_call_holds(pauses):
+@pytest.mark.parametrize("is_held", [False, True])
+def test_who_waits_for_something_else_first_does_not_wait_for_what_the_call_holds(is_held):
     async def holding(lock):
         async with lock:
-            if pauses:
-                await Pause()
+            await Pause()
             return 7
 
     async def main():
         lock = asyncio.Lock()
-        if not pauses:
+        if is_held:
             await lock.acquire()
-        begun = Begun(holding(lock))
-        if pauses:
-            begun.go_on()
-        else:
+        begun = Begun(holding(lock), goes_on=True)
+        await Pause()
+        if is_held:
             lock.release()  # Who begun is next in the line.
         async with asyncio.timeout(1), lock:
             pass
         return await begun
 
     assert asyncio.run(main()) == 7
+
+
+def test_a_time_out_of_a_call_that_goes_on_by_itself_is_not_that_of_who_began_it():
+    async def call(came, ended):
+        try:
+            async with asyncio.timeout(0):
+                await came
+        except TimeoutError:
+            raise StoreUnavailable("here", "no connection") from None
+        finally:
+            ended.set()
+
+    async def main():
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        begun = Begun(call(loop.create_future(), ended), goes_on=True)
+        await ended.wait()
+        assert not asyncio.current_task().cancelling()
+        with pytest.raises(StoreUnavailable, match="no connection"):
+            await begun
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("pauses", [0, 1])
@@ -164,7 +183,8 @@ def test_a_call_that_was_awaited_is_dismissed_already():
     assert asyncio.run(main()) == 7
 
 
-def test_a_call_that_is_cancelled_ends_in_its_own_way():
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_call_that_is_cancelled_ends_in_its_own_way(goes_on):
     told = []
 
     async def call(came):
@@ -176,34 +196,12 @@ def test_a_call_that_is_cancelled_ends_in_its_own_way():
 
     async def main():
         loop = asyncio.get_running_loop()
-        task = loop.create_task(awaited(Begun(call(loop.create_future()))))
+        begun = Begun(call(loop.create_future()), goes_on=goes_on)
+        task = loop.create_task(awaited(begun))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-
-    asyncio.run(main())
-    assert told == ["left"]
-
-
-def test_a_task_that_is_cancelled_before_its_first_step_ends_the_call_in_its_own_way():
-    told = []
-
-    async def call(came):
-        try:
-            await came
-        finally:
-            await asyncio.sleep(0)
-            told.append("left")
-
-    async def main():
-        loop = asyncio.get_running_loop()
-        begun = Begun(call(loop.create_future()))
-        task = loop.create_task(awaited(begun))
-        begun._task.cancel()
-        async with asyncio.timeout(1):
-            with pytest.raises(asyncio.CancelledError):
-                await task
 
     asyncio.run(main())
     assert told == ["left"]

@@ -13,49 +13,45 @@ T = TypeVar("T")
 
 
 class Begun(Generic[T]):
-    """A call of a store that runs up to where it has to wait. Await it, whatever happens; who does
-    so again is told the same.
+    """A call of a store that has begun. Await it, whatever happens; who does so again is told the
+    same.
 
-    A store in this process has ended its call by then. One over a network has sent its question
-    and pauses for whoever asked it so; what stands in a line before it could ask goes on by itself,
-    for everybody behind it waits too.
+    It runs up to where it has to wait. A store in this process has ended its call by then; one over
+    a network has sent its question and pauses for whoever asked it so.
+
+    Who waits for anything else before he awaits it has it go on by itself: it holds a connection,
+    or stands in a line, and what he waits for may need one. It then is a task from its first step:
+    a time-out that it set before would end the task that began it.
+
+    Args:
+        call: What to begin; an error of the store is raised when it is awaited.
+        goes_on: Whether it goes on by itself; that takes a running event loop.
 
     Attributes:
         has_ended: Whether there was nothing to wait for.
     """
 
-    def __init__(self, call: Coroutine[Any, Any, T]) -> None:
-        """Begin a call; an error of the store is raised when it is awaited."""
-        self._rest: _Rest[T]
-        self._task: asyncio.Task[T] | None = None
+    def __init__(self, call: Coroutine[Any, Any, T], *, goes_on: bool = False) -> None:
+        self._rest: _Rest[T] | asyncio.Task[T]
         self._result: T
         self._error: StoreError | None = None
-        self.has_ended, self._is_known, self._is_awaited = False, True, False
+        self.has_ended, self._is_known, self._is_awaited = False, False, False
+        if goes_on:
+            self._rest = asyncio.get_running_loop().create_task(call)
+            return
         try:
             self._rest = _Rest(call, call.send(None))
-            self._is_known = False
         except StopIteration as stop:
-            self._result, self.has_ended = stop.value, True
+            self._result, self.has_ended, self._is_known = stop.value, True, True
         except StoreError as error:
-            self._error = error
-        else:
-            if self._rest.waits_for is not None:
-                self.go_on()
-
-    def go_on(self) -> None:
-        """Let it go on by itself. Whoever waits for anything else before he awaits it says so: it
-        holds a connection, and what he waits for may need one.
-        """
-        if not self._is_known and self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._rest)
+            self._error, self._is_known = error, True
 
     def __await__(self) -> Generator[Any, Any, T]:
         """Go on with the call and return its result, or raise what it raises."""
         self._is_awaited = True
         if not self._is_known:
-            rest = self._rest if self._task is None else self._task
             try:
-                self._result = yield from rest.__await__()
+                self._result = yield from self._rest
             except StoreError as error:
                 self._error = error
             self._is_known = True
@@ -71,26 +67,15 @@ class Begun(Generic[T]):
                 await self
 
 
-class _Rest(Coroutine[Any, Any, T]):
+class _Rest(Generator[Any, Any, T]):
     """The steps of a coroutine after its first, which may have brought something to wait for.
 
-    Whatever is thrown in while that is waited for is the coroutine's: a cancellation, say, also
-    of a task that has not taken a step yet.
+    Whatever is thrown in while that is waited for is the coroutine's: a cancellation, say.
     """
 
     def __init__(self, call: Coroutine[Any, Any, T], waits_for: Any) -> None:
         self._call = call
         self.waits_for = waits_for
-
-    def __await__(self) -> Generator[Any, Any, T]:
-        result: T = yield from self
-        return result
-
-    def __iter__(self) -> _Rest[T]:
-        return self
-
-    def __next__(self) -> Any:
-        return self.send(None)
 
     def send(self, value: Any) -> Any:
         """Take the next step. A pause at the first has been long enough."""
@@ -98,8 +83,7 @@ class _Rest(Coroutine[Any, Any, T]):
         return self._call.send(value) if waits_for is None else waits_for
 
     def throw(self, *error: Any) -> Any:
-        """Take the next step, with an error: what was waited for is waited for no more."""
-        self.waits_for = None
+        """Take the next step, with an error."""
         return self._call.throw(*error)
 
     def close(self) -> None:

@@ -11,18 +11,18 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from memstrata.audit import verify
 from memstrata.domain.backups import RestoredStore
 from memstrata.domain.change import Change, Head, Snapshot, TurnRequest
 from memstrata.domain.codec import decode_all
-from memstrata.domain.errors import CarryRefused, StoreError, Tampered
+from memstrata.domain.errors import CarryRefused, StoreCorrupt, StoreError
 from memstrata.domain.event import EventType
 from memstrata.domain.memory import Memory
 from memstrata.domain.moving import PARTS
@@ -35,6 +35,8 @@ from memstrata.manager.services import Services
 from memstrata.ports import Capability, CodedStore, MovableStore, RevertibleStore
 
 (_TOMBSTONES,) = (part for part in PARTS if part.name == "tombstones")
+
+T = TypeVar("T")
 
 RESTORED_BY = "system"
 """Actor of the event: whoever can open the file can restore it."""
@@ -136,10 +138,12 @@ async def _made_ready(
     try:
         forgotten = 0
         if await copy.keys() == await store.keys():
-            for owner in await copy.owners():
+            owners = await copy.owners()
+            for owner in owners:
                 forgotten += await _forget_again(services, store, copy, owner)
-                await _refuse_again(services, store, copy, owner)
                 await _revoke_again(services, store, copy, owner)
+            for owner in dict.fromkeys((*owners, *await store.owners())):
+                await _refuse_again(services, store, copy, owner)
         await _note(services, copy, path)
         await copy.rebirth()
         if not (await verify(copy)).ok:
@@ -213,7 +217,7 @@ async def _refuse_again(
     off among them.
     """
     before = {(each.about, each.name) for each in await copy.consents(owner) if not each.allowed}
-    for said in await store.consents(owner):
+    for said in await _if_legible(store.consents(owner)):
         if not said.allowed and (said.about, said.name) not in before:
             await _write(
                 services,
@@ -233,10 +237,8 @@ async def _revoke_again(
     given = await copy.grants(owner)
     if not given:
         return
-    try:
-        left = {(each.grantee, each.right, each.subject) for each in await store.grants(owner)}
-    except Tampered:
-        return  # Nobody knows what was taken; who goes back for that wants what the backup has.
+    kept = await _if_legible(store.grants(owner), given)
+    left = {(each.grantee, each.right, each.subject) for each in kept}
     for grant in given:
         if (grant.grantee, grant.right, grant.subject) not in left:
             await _write(
@@ -248,6 +250,18 @@ async def _revoke_again(
                 details={"grantee": grant.grantee, "right": grant.name},
                 revoked=(grant,),
             )
+
+
+async def _if_legible(
+    asked: Awaitable[tuple[T, ...]], otherwise: tuple[T, ...] = ()
+) -> tuple[T, ...]:
+    """Return what a store keeps, or something else where that was damaged or tampered with: nobody
+    knows what was said since, and who goes back for that wants what the backup has.
+    """
+    try:
+        return await asked
+    except StoreCorrupt:
+        return otherwise
 
 
 async def _pages(store: MovableStore, owner: Scope) -> AsyncIterator[tuple[Memory, ...]]:

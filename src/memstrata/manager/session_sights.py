@@ -83,18 +83,16 @@ class _Kept(NamedTuple):
 
     Attributes:
         life: In which the owner was: incarnation and epoch.
-        last: The last entry of the log that was looked at.
+        filed: The log as it was looked at.
         unwanted: What is not to be told again, as entries were compared with it.
         hidden: Ids of those that speak of it, or were logged under it.
-        entries: How many were looked at.
         frozen: Columns of the others.
     """
 
     life: tuple[bytes, int]
-    last: Logged | None
+    filed: _Filed
     unwanted: Sequence[Claim]
     hidden: frozenset[str]
-    entries: int
     frozen: Frozen
 
 
@@ -155,13 +153,13 @@ class SessionSights:
         derived = self._services.hot.of(self._owner, str(self._session)).derived
         kept: _Kept | None = derived.get(_Kept)
         life = (head.incarnation, head.epoch)
-        if kept is not None and (kept.life != life or not filed.goes_on(kept.last)):
+        if kept is not None and (kept.life != life or not filed.goes_on(kept.filed.last)):
             kept = None
-        if kept is None or kept.last != filed.last:
+        # The same entries may have been filed again: their vectors are there now.
+        if kept is None or kept.filed is not filed:
             unwanted, hidden = await self._looked_through(filed, kept)
             left = without(filed.frozen, hidden)
-            kept = _Kept(life, filed.last, unwanted, hidden, len(filed.entries), left)
-            derived[_Kept] = kept
+            derived[_Kept] = kept = _Kept(life, filed, unwanted, hidden, left)
         return kept.frozen
 
     async def _heard(self, filed: _Filed) -> _Heard:
@@ -196,7 +194,8 @@ class SessionSights:
         if kept is None or unwanted[: len(kept.unwanted)] != kept.unwanted:
             before, hidden, added = 0, frozenset[str](), unwanted
         else:
-            before, hidden, added = kept.entries, kept.hidden, unwanted[len(kept.unwanted) :]
+            before, hidden = len(kept.filed.entries), kept.hidden
+            added = unwanted[len(kept.unwanted) :]
         known = zip(filed.rows[:before], heard.texts[:before], strict=True) if added else ()
         new = zip(filed.rows, heard.texts, filed.entries, strict=True)
         return unwanted, hidden.union(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -20,7 +20,7 @@ from memstrata.domain.value import from_us, to_us
 from memstrata.manager.ahead import Begun
 from memstrata.manager.completing import Completer
 from memstrata.manager.services import Services
-from memstrata.manager.spoken import Overheard, Spoken, is_telling, parents_of
+from memstrata.manager.spoken import Overheard, is_telling, parents_of
 from memstrata.ports import Capability
 from memstrata.retrieval.owner_index import OwnerIndex
 from memstrata.retrieval.pool import Pool, gather, newest, unasked
@@ -124,11 +124,9 @@ class Sights:
             return None
         owners = owners_of(cue.scopes)
         indexes = self._services.indexes.of_all(owners)
-        standing = Begun(self._standing(owners, indexes))
-        if cue.layers != MEMORY or self._services.indexes.indexer.is_slow:
-            # More is done meanwhile than to rank: it is waited for a model, or for the store.
-            standing.go_on()
-        return Asked(owners, indexes, standing)
+        # More is done meanwhile than to rank then: it is waited for a model, or for the store.
+        waits = cue.layers != MEMORY or self._services.indexes.indexer.is_slow
+        return Asked(owners, indexes, Begun(self._standing(owners, indexes), goes_on=waits))
 
     async def of(self, cue: Cue, asked: Standing | None = None) -> Sight:
         """Return what a cue reads: the columns of its owners at the clocks that it names.
@@ -207,9 +205,8 @@ class Sights:
     ) -> Sequence[StoredRow]:
         """Return what its owner does not refuse of what once stood."""
         memories = await self._built(rows, partial(decode_all, rows))
-        parents = await self._parents(owner, parents_of(memories))
-        work = partial(_not_refused, rows, memories, owner, refusals, parents)
-        return await self._built(rows, work)
+        hidden = await self._refused(owner, memories, refusals)
+        return [row for row in rows if row.id not in hidden]
 
     async def audible(self, sight: Sight, cue: Cue, reader: Scope) -> Sight:
         """Return what of a sight may be recalled (MO-2): nothing, and it says so, if the reader has
@@ -261,16 +258,21 @@ class Sights:
         """Return the ids of those of an owner's memories, standing or not, that the owner does not
         want remembered.
         """
-        tellings = [memory for memory in memories if is_telling(memory)]
-        refusals = await self.refusals(owner, tellings=bool(tellings))
+        refusals = await self.refusals(owner, tellings=any(map(is_telling, memories)))
+        return await self._refused(owner, memories, refusals)
+
+    async def _refused(
+        self, owner: Scope, memories: Sequence[Memory], refusals: Refusals
+    ) -> frozenset[str]:
         if not refusals:
             return frozenset()
         hidden = frozenset(memory.id for memory in memories if refusals.against(memory))
-        # No index holds these.
-        gone = [each for each in tellings if not each.status.is_live and each.id not in hidden]
+        index = self._services.indexes.of(owner)
+        told = [each for each in memories if is_telling(each) and each.id not in hidden]
+        gone = [each for each in told if not index.holds(each.id)]
         if not gone:
             return hidden
-        overheard = self._services.indexes.of(owner).overheard or Overheard(owner)
+        overheard = index.overheard or Overheard(owner)
         parents = await self._parents(owner, parents_of(gone))
         work = partial(overheard.refused_since, gone, refusals, parents)
         since: frozenset[str] = await self._services.aside(work)
@@ -404,23 +406,6 @@ async def _at_once(work: Callable[[], T]) -> T:
 
 def _is_of_now(cue: Cue) -> bool:
     return cue.known_at is None and cue.valid_at is None
-
-
-def _not_refused(
-    rows: Sequence[StoredRow],
-    memories: Sequence[Memory],
-    owner: Scope,
-    refusals: Refusals,
-    parents: Iterable[Memory],
-) -> Sequence[StoredRow]:
-    # By what all of them state, those too that are hidden for what they state now.
-    made_of = {parent.id: parent for parent in parents}
-    spoken = Spoken(memories, owner).refused(refusals, parents=made_of)
-    return [
-        row
-        for row, memory in zip(rows, memories, strict=True)
-        if not refusals.against(memory) and not (is_telling(memory) and memory.content in spoken)
-    ]
 
 
 def _taken_in(index: OwnerIndex, snapshot: Snapshot) -> None:

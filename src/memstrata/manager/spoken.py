@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import TypeAlias
 
 from memstrata.capture.pasted import without_digests
@@ -30,8 +29,6 @@ TURN_BYTES = 2_000
 """Memory that a turn of twenty words takes once it was read, measured."""
 
 _Claims: TypeAlias = list[tuple[About, Claim]]
-
-NO_PARENTS: Mapping[str, Memory] = MappingProxyType({})
 
 
 def stated_in(
@@ -149,9 +146,7 @@ class Spoken:
     def __len__(self) -> int:
         return len(self._tellings)
 
-    def refused(
-        self, *refusals: Refusals, parents: Mapping[str, Memory] = NO_PARENTS
-    ) -> Mapping[str, About]:
+    def refused(self, *refusals: Refusals) -> Mapping[str, About]:
         """Return the texts of those that speak of something refused, and by what it is.
 
         What a turn speaks of is a matter of its text: places do not tell turns apart, for many
@@ -159,16 +154,13 @@ class Spoken:
 
         Args:
             refusals: Of everybody who may refuse them; the first that does is told of.
-            parents: What summaries were made of, by id: one in other words than the user's is
-                known by them.
         """
         if not self._tellings or not any(refusals):
             return {}
         claims = _refused_in(self._heard, self._home, refusals)
-        stated = {id: _Stated(parent) for id, parent in parents.items()}
         found = dict[str, About]()
         for each in self._heard:
-            by = _by_which([*claims, *_inherited(each, stated, refusals)], each.said)
+            by = _by_which(claims, each.said)
             if by is not None:
                 found.setdefault(each.turn.text, by)
         return found
@@ -247,7 +239,9 @@ class Overheard:
             parents: What they were made of, as far as it is there.
         """
         heard = {memory.id: _Telling(memory) for memory in told}
-        claims = [*self._compared[0], *_refused_in(heard.values(), self._home, [refusals])]
+        # What a repair is about may stand.
+        everything = [*self._heard.values(), *heard.values()]
+        claims = [*self._compared[0], *_refused_in(everything, self._home, [refusals])]
         stated = {parent.id: _Stated(parent) for parent in parents}
         return frozenset(
             id

@@ -24,6 +24,7 @@ from memstrata.manager.ahead import Begun
 from memstrata.manager.services import Services
 from memstrata.manager.session_log import SessionLog
 from memstrata.manager.writing import Writer
+from memstrata.ports import Capability
 
 FOR_THE_SESSION = frozenset({"session_only_category", "implicit_preference"})
 """Why the judge keeps something for the end of a session, though it holds within it; what waits for
@@ -79,8 +80,9 @@ class Statements:
             StoreError: If a store cannot be read.
         """
         owner = self._principal.home.owner
-        asked, unread = Begun(self._services.store.held(owner, session=session)), None
-        asked.go_on()
+        store, unread = self._services.store, None
+        waits = Capability.INLINE not in store.capabilities
+        asked = Begun(store.held(owner, session=session), goes_on=waits)
         try:
             # While a store over a network says what is held back.
             unread = await self._unread(session)
