@@ -46,9 +46,12 @@ def main() -> None:
     parser.add_argument("--missed", action="store_true")
     given = parser.parse_args()
     poison.find("warm up")
-    for path in sorted(given.data.glob("*.jsonl")):
-        if path.name.startswith(("injection", "benign", "naughty")):
-            told(path, missed=given.missed)
+    sets = ("injection", "benign", "naughty")
+    paths = [path for path in sorted(given.data.glob("*.jsonl")) if path.name.startswith(sets)]
+    if not paths:
+        parser.error(f"--data: no set of texts lies in {given.data}")
+    for path in paths:
+        told(path, missed=given.missed)
     worst()
 
 

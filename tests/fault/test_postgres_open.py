@@ -217,8 +217,16 @@ class TestInit:
 
     def test_a_role_without_rights_changes_nothing(self, postgres, bare):
         done = self.init(postgres, bare, by=GUARDED + f":{PASSWORD}", role=APP)
-        assert (done.exit_code, "permission denied" in done.output) == (1, True)
+        assert (done.exit_code, "permission denied" in done.output) == (2, True)
+        assert "run it as the role that owns the database" in done.output
         assert PASSWORD not in done.output
+
+    def test_an_owner_that_makes_no_roles_is_told_to_be_let(self, postgres, role, bare):
+        owner = role()
+        with postgres.connect("postgres", bare) as connection:
+            connection.execute(f"ALTER DATABASE {bare} OWNER TO {owner}")
+        done = self.init(postgres, bare, by=owner, role=role())
+        assert (done.exit_code, f"ALTER ROLE {owner} CREATEROLE" in done.output) == (2, True)
 
     def test_a_schema_of_that_name_which_is_not_ours_is_left_alone(self, postgres, bare):
         with postgres.connect(OWNER, bare) as connection:

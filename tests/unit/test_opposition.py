@@ -32,6 +32,9 @@ UPDATES = (
 )
 CONTRADICTIONS = (
     ("I'm allergic to nuts", "I'm not allergic to nuts", "denial"),
+    ("The user is vegetarian", "The user is not vegetarian", "denial"),
+    ("I am married", "The user isn't married.", "denial"),
+    ("User smokes", "I do not smoke", "denial"),
     ("I attended the resume workshop", "I have never attended a resume workshop", "denial"),
     ("The feature flag is enabled", "The feature flag is disabled", "antonym"),
     ("I was born in Oslo", "I was born in Rome", "slot:born"),

@@ -239,7 +239,8 @@ def init_database(address: Address, app_role: str) -> int:
         How many migrations were run.
 
     Raises:
-        ConfigurationError: If the role does not exist, or is one that no policy would hold.
+        ConfigurationError: If the role does not exist, or is one that no policy would hold; or if
+            the role that is connected may not prepare the database.
         StoreCorrupt: If the schema is newer than this program, or not ours.
         StoreUnavailable: If the server cannot be reached.
     """
@@ -247,10 +248,18 @@ def init_database(address: Address, app_role: str) -> int:
         raise ConfigurationError(f"the role's name must have 1 to {MAX_ROLE_BYTES} bytes")
     with address.connect() as connection, Translating(address.location):
         connection.execute(SQL["lock_schema"], {"key": _SCHEMA_LOCK})
-        _check_server(connection, address)
+        owner, _ = _check_server(connection, address)
         _check_app_role(connection, address, app_role)
-        ran = _migrate(connection, address.location)
-        _give_rights(connection, app_role)
+        try:
+            ran = _migrate(connection, address.location)
+            _give_rights(connection, app_role)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise ConfigurationError(
+                f"{address.location}: role {owner} may not prepare this database"
+                f" ({error.diag.message_primary}); run it as the role that owns the database and"
+                " the tables, and may make roles (as an administrator:"
+                f" ALTER ROLE {owner} CREATEROLE)"
+            ) from error
     return ran
 
 

@@ -67,6 +67,10 @@ _POSSESSES = (
     " likes love loves prefer prefers enjoy enjoys am is"
 )
 _AGAIN = r"\b(?:finally|now|since|again|started|just|at last|for the first time)\b"
+_SAYS_ONE_THING = (
+    r"^(?:i|(?:the )?user)(?:['\x{2019}]m| am| is| do| does)?"
+    r"(?:n['\x{2019}]t| not)? (?:an? )?\w+[.!]?$"
+)
 
 _NEVER_ANY = r"\bnever (?:actually |really |ever )?(?P<done>\w+) any\b"
 
@@ -243,11 +247,17 @@ def _by_denial(older: Reading, newer: Reading) -> Verdict | None:
     denying = was if was.denies else now
     enough = len(met) >= 2 and len(met) >= 0.67 * len(denying.terms)
     same = was.terms == now.terms and len(met) >= 2
-    if not enough and not same and not _denies_any(denying, met):
+    whole = _says_one_thing(was) and _says_one_thing(now)
+    if not enough and not same and not whole and not _denies_any(denying, met):
         return None
     if was.is_open or (was.denies and has(_AGAIN, now.text)) or newer.over:
         return _update("denial")
     return _contradiction("denial")
+
+
+def _says_one_thing(claim: Claim) -> bool:
+    """Whether a claim is one word of somebody and nothing else: "The user is not married"."""
+    return patterns.compile(_SAYS_ONE_THING, ignore_case=True).match(claim.text) is not None
 
 
 def _denies_any(denying: Claim, met: frozenset[str]) -> bool:
