@@ -54,6 +54,26 @@ def test_the_same_in_slightly_other_words_is_no_second_memory(
     assert renewed.soft_expires_at > first.soft_expires_at
 
 
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("I'm allergic to peanuts", "I am allergic to peanuts"),
+        ("I don't eat meat", "I do not eat meat"),
+        ("I can't eat nuts", "I can not eat nuts"),
+        ("I'll always pay by card", "I will always pay by card"),
+        ("We're moving to Lisbon", "We are moving to Lisbon"),
+        ("I've got two cats", "I have got two cats"),
+    ],
+)
+def test_a_contraction_says_what_it_is_written_out_as(
+    ana: MemoryManager, short: str, long: str
+) -> None:
+    ana.remember(short)
+
+    assert "near_text" in ana.remember(long).reasons
+    assert standing(ana) == [short]
+
+
 def test_an_independent_source_confirms_in_its_own_words(ana: MemoryManager) -> None:
     first = stored(ana.remember(LONG, source="agent_inferred"))
 

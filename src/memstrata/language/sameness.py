@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -164,11 +165,12 @@ def read(text: str) -> Statement:
 
 @cache
 def idle_terms() -> frozenset[int]:
-    """Return the numbers of the terms of words that may not tell, and of contractions: a text that
-    is the same as another may lack them.
+    """Return the numbers of the terms of words that may not tell, and of contractions and what they
+    are written out as: a text that is the same as another may lack them.
     """
-    contracted = (word + clitic for word in _CONTRACTING for clitic in ("n't", "'m", "'ve"))
-    words = (*_EMPHASIS, *_AT_THE_START, *_CONTRACTED, *contracted)
+    contracted = (word + clitic for word in _CONTRACTING for clitic in _CLITICS)
+    written_out = (*chain(*_CONTRACTED.values()), *_CLITICS.values())
+    words = (*_EMPHASIS, *_AT_THE_START, *_CONTRACTED, *contracted, *written_out)
     return frozenset(term_id(term) for word in words for term in analyse(word))
 
 
