@@ -103,6 +103,8 @@ POISON_RULES: tuple[PoisonRule, ...] = (
         r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|eot_id|start_header_id"
         r"|end_header_id|end|begin_of_text)[^|>]{0,20}\|>",
         r"\[/inst\]|<</?sys>>|</?(?:system|assistant)(?:_prompt|_message)?>\s*\S",
+        # Of a block that others opened, ours too: a digest that is pasted whole opens it itself.
+        r"\A[^<]*</(?:memory-data|tool_(?:result|response|output)s?|function_results?)>",
         r"\"role\"\s*:\s*\"(?:system|developer)\"\s*[,;. ]*\s*\"content\"\s*:",
         r"(?m:^\s*#{2,}\s*(?:new |system |end of )?(?:system|instructions?|user input|prompt)"
         r"\s*#*\s*(?::|$))",
