@@ -242,10 +242,11 @@ def _kept(category: str) -> Finding:
 
 def _forget(words: Words, clause: Clause, match: patterns.Match) -> Findings:
     text = " ".join(words.cut(_said(match, "w")).split())
-    if clause.passing or not text or words.is_vague(text):
-        return ()
     low = text.lower()
+    # What is listed is clear, though it begins as what is vague does: "where I live".
     key = words.attributes.get(low) or words.relations.get(low)
+    if clause.passing or not text or (key is None and words.is_vague(text)):
+        return ()
     return (Finding(category="preference", key=key, retracts=key or text),)
 
 
