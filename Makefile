@@ -10,7 +10,7 @@ EXTRA := $(if $(OPENAI_API_KEY),[openai])
 .PHONY: demo test check format clean
 
 demo: $(DEMO)
-	$(BIN)/memstrata demo
+	$(BIN)/simonides demo
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto --dist loadfile
@@ -30,7 +30,7 @@ clean:
 	rm -rf $(VENV)
 
 $(VENV)/bin/python:
-	$(PYTHON) -c 'import sys; sys.exit("memstrata needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -c 'import sys; sys.exit("simonides needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 

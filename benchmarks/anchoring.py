@@ -26,15 +26,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from memstrata.capture.model import anchor
-from memstrata.capture.rules import NOT_THE_USER
-from memstrata.capture.support import UNPROVEN
-from memstrata.domain.decision import Commit
-from memstrata.domain.proposal import ProposedItem, ScopeName
-from memstrata.domain.scope import Scope
-from memstrata.domain.turn import Role, Turn
-from memstrata.manager.judging import judged_under
-from memstrata.policy.rules import Policy
+from simonides.capture.model import anchor
+from simonides.capture.rules import NOT_THE_USER
+from simonides.capture.support import UNPROVEN
+from simonides.domain.decision import Commit
+from simonides.domain.proposal import ProposedItem, ScopeName
+from simonides.domain.scope import Scope
+from simonides.domain.turn import Role, Turn
+from simonides.manager.judging import judged_under
+from simonides.policy.rules import Policy
 
 SETS = ("locomo", "realtalk", "beam_100k", "memdaily_zh")
 HOME = Scope.of_user("acme", "ana")

@@ -32,12 +32,12 @@ sys.path.append(str(Path(__file__).parent / "peers"))
 import apsw
 from workload import sentence
 
-from memstrata import Draft, GcReport, Settings
-from memstrata.blocking import Strata
-from memstrata.domain.scope import Scope
-from memstrata.manager.collecting import PAGE_ROWS, TURN_ROWS
-from memstrata.testing import ManualClock
-from memstrata.wiring import assemble
+from simonides import Draft, GcReport, Settings
+from simonides.blocking import Strata
+from simonides.domain.scope import Scope
+from simonides.manager.collecting import PAGE_ROWS, TURN_ROWS
+from simonides.testing import ManualClock
+from simonides.wiring import assemble
 
 BATCH = 1_000
 DAY_S = 86_400

@@ -31,8 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memstrata.adapters.embedding_static import StaticEmbedder
-from memstrata.hygiene.opposition import compare
+from simonides.adapters.embedding_static import StaticEmbedder
+from simonides.hygiene.opposition import compare
 
 PAIRS = 300
 LABELS = ("contradiction", "update", "neither")

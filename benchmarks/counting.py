@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import memstrata
-from memstrata import Draft
-from memstrata.manager.counting import Counters
-from memstrata.settings import Settings
+import simonides
+from simonides import Draft
+from simonides.manager.counting import Counters
+from simonides.settings import Settings
 
 CALLS = {"recall": 300, "remember": 30}
 """Of each round."""
@@ -48,7 +48,7 @@ def main() -> None:
     given = asked.parse_args()
     with (
         tempfile.TemporaryDirectory() as place,
-        memstrata.open(Path(place) / "m.db", settings=Settings()) as strata,
+        simonides.open(Path(place) / "m.db", settings=Settings()) as strata,
     ):
         ana = strata.manager(user="ana")
         said = [f"Ana visited the harbour of town {n} in {n % 70}" for n in range(given.memories)]

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-import memstrata
-from memstrata.adapters.embedding_static import StaticEmbedder
-from memstrata.language.sameness import overlap, read
+import simonides
+from simonides.adapters.embedding_static import StaticEmbedder
+from simonides.language.sameness import overlap, read
 
 
 def merged(sentences: list[str]) -> dict[str, list[tuple[str, str]]]:
     """Return, by gate, each sentence that is held to be a repetition, and of which."""
     found: dict[str, list[tuple[str, str]]] = {"near_text": [], "near_meaning": []}
-    with memstrata.open(":memory:") as strata:
+    with simonides.open(":memory:") as strata:
         ana = strata.manager(user="ana")
         for sentence in sentences:
             outcome = ana.remember(sentence, kind="semantic")

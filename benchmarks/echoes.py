@@ -25,15 +25,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import memstrata
-from memstrata.blocking import MemoryManager
-from memstrata.capture.pasted import without_digests
-from memstrata.capture.rules import examine
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.memory import Origin
-from memstrata.domain.trust import Label, Source
-from memstrata.domain.turn import Role, Turn
-from memstrata.language.fingerprint import MIN_TERMS, fingerprint, terms_of
+import simonides
+from simonides.blocking import MemoryManager
+from simonides.capture.pasted import without_digests
+from simonides.capture.rules import examine
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.memory import Origin
+from simonides.domain.trust import Label, Source
+from simonides.domain.turn import Role, Turn
+from simonides.language.fingerprint import MIN_TERMS, fingerprint, terms_of
 
 _SAME = {"love": "enjoy", "live": "reside", "kids": "children", "mom": "mother", "dad": "father",
          "bought": "purchased", "big": "large", "started": "began", "trip": "journey",
@@ -125,7 +125,7 @@ def main() -> None:
     chance = random.Random(7)
     for rows in conversations(given.data):
         speaker, heard = rows[0]["speaker"], ""
-        with memstrata.open(":memory:") as strata:
+        with simonides.open(":memory:") as strata:
             for row in rows:
                 if row["speaker"] != speaker:
                     heard = row["text"]

@@ -18,7 +18,7 @@ import abstention
 import numpy as np
 from ranking import Watched
 
-from memstrata.ports import TYPICAL_UNRELATED
+from simonides.ports import TYPICAL_UNRELATED
 
 
 class Unscaled(Watched):

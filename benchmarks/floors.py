@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from abstention import exchanged
-from harness import MemstrataAdapter
+from harness import SimonidesAdapter
 from ranking import read_set
 
-from memstrata.domain.floors import FeedbackRules, FloorState, Served
+from simonides.domain.floors import FeedbackRules, FloorState, Served
 
 BASE = 0.75
 ASKED = 160
@@ -74,7 +74,7 @@ def main() -> None:
     given.add_argument("--set", default="locomo")
     options = given.parse_args()
     conversations = list(read_set(options.data, options.set))
-    adapter = MemstrataAdapter()
+    adapter = SimonidesAdapter()
     for place, mine in enumerate(conversations):
         adapter.add(mine[0], mine[1])
         memory = adapter._manager(mine[0])

@@ -1,6 +1,6 @@
-"""memstrata as an adapter of the product-independent retrieval evaluation.
+"""simonides as an adapter of the product-independent retrieval evaluation.
 
-    python bench/eval.py --set locomo --split dev --adapter bm25,benchmarks.harness:MemstrataAdapter
+    python bench/eval.py --set locomo --split dev --adapter bm25,benchmarks.harness:SimonidesAdapter
 
 Every conversation is a user of its own; every item goes in through the public API as a caller
 would write it, with one configuration for all sets. ``fusion`` may be given as an adapter
@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import memstrata
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.settings import Settings
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import MemoryManager, Strata
+from simonides.settings import Settings
+from simonides.wiring import assemble
 
 
 class QuestionClock:
@@ -32,7 +32,7 @@ class QuestionClock:
         return 0.0
 
 
-class MemstrataAdapter:
+class SimonidesAdapter:
     def __init__(
         self, store: str = ":memory:", fusion: str = "conversational", **more: str
     ) -> None:
@@ -92,8 +92,8 @@ MAX_BYTES = 65_536
 """A memory holds no more (SPEC ME-1); a longer turn is cut, as a caller would have to."""
 
 
-def _turn(item: Mapping[str, Any]) -> memstrata.Draft:
-    return memstrata.Draft(
+def _turn(item: Mapping[str, Any]) -> simonides.Draft:
+    return simonides.Draft(
         item["text"].encode()[:MAX_BYTES].decode(errors="ignore"),
         kind="episodic",
         category="turn",
@@ -105,8 +105,8 @@ def _turn(item: Mapping[str, Any]) -> memstrata.Draft:
     )
 
 
-def _belief(item: Mapping[str, Any], *, key: str) -> memstrata.Draft:
-    return memstrata.Draft(
+def _belief(item: Mapping[str, Any], *, key: str) -> simonides.Draft:
+    return simonides.Draft(
         item["text"],
         key=key,
         category="preference" if item["type"] == "preference" else "fact",

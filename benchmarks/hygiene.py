@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import memstrata
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.findings import Finding
-from memstrata.domain.trust import Label, Source
-from memstrata.hygiene import personal, secrets
-from memstrata.manager import screening
-from memstrata.policy.rules import DEFAULT_POLICY
+import simonides
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.findings import Finding
+from simonides.domain.trust import Label, Source
+from simonides.hygiene import personal, secrets
+from simonides.manager import screening
+from simonides.policy.rules import DEFAULT_POLICY
 
 STRUCTURED = {
     "EMAIL_ADDRESS": "email",
@@ -159,7 +159,7 @@ def of_worst() -> None:
 def of_writing() -> None:
     """What screening takes of a write; writes with it and without differ by less than the noise."""
     looks, writes = [], []
-    with tempfile.TemporaryDirectory() as place, memstrata.open(Path(place) / "m.db") as strata:
+    with tempfile.TemporaryDirectory() as place, simonides.open(Path(place) / "m.db") as strata:
         memory = strata.manager(user="ana")
         for number in range(1_500):
             text = f"Ana deploys service {number} to us-east-1 on Mondays"
@@ -175,7 +175,7 @@ def of_writing() -> None:
     print(f"\nScreening takes {look:.1f} µs of a write's {write:.0f} ({look / write:.1%}).")
 
 
-def writing_of(memory: memstrata.MemoryManager, text: str) -> Candidate:
+def writing_of(memory: simonides.MemoryManager, text: str) -> Candidate:
     source = Source.USER_STATED
     named = {"scope": memory.principal.home, "source": source, "proposer": Proposer.CALLER}
     return Candidate(content=text, label=Label(source.trust), **named)

@@ -26,11 +26,11 @@ from pathlib import Path
 
 from harness import QuestionClock, _turn
 
-import memstrata
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.domain.recall import Hit
-from memstrata.settings import Settings
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import MemoryManager, Strata
+from simonides.domain.recall import Hit
+from simonides.settings import Settings
+from simonides.wiring import assemble
 
 FLOOR = 0.75
 """The policy's default."""
@@ -226,8 +226,8 @@ class Asked:
     ) -> MemoryManager:
         if name not in self._made:
             memory = self._made[name] = self._strata.manager(user=name)
-            drafts = [memstrata.Draft(FACTS[key][0], key=key) for key in keys]
-            drafts += map(memstrata.Draft, notes)
+            drafts = [simonides.Draft(FACTS[key][0], key=key) for key in keys]
+            drafts += map(simonides.Draft, notes)
             if talks:
                 drafts += map(_turn, self._talk)
             memory.remember_many(drafts)

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import memstrata
-from memstrata import Draft
-from memstrata.adapters.key_ring import HeldKeys
-from memstrata.settings import Settings
+import simonides
+from simonides import Draft
+from simonides.adapters.key_ring import HeldKeys
+from simonides.settings import Settings
 
 QUESTION = "who visited the harbour of town 42?"
 RECALLS, WRITES, BATCH = 200, 20, 100
@@ -38,7 +38,7 @@ class Subject:
     def __init__(
         self, target: str, memories: int, settings: Settings | None = None, **keys: object
     ) -> None:
-        self._open = lambda: memstrata.open(target, settings=settings or Settings(), **keys)
+        self._open = lambda: simonides.open(target, settings=settings or Settings(), **keys)
         self.times: dict[str, list[float]] = {}
         self._strata = self._open()
         self._count = memories

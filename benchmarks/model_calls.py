@@ -17,21 +17,21 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from memstrata.adapters.system import SystemClock
-from memstrata.domain.decision import Usage
-from memstrata.domain.turn import Role, Turn
-from memstrata.language.tokens import estimate_tokens
-from memstrata.manager import AsyncMemoryManager
-from memstrata.manager.advising import advised_by_model
-from memstrata.manager.lanes import propose_lanes
-from memstrata.manager.reconciling import reconcile
-from memstrata.manager.summarising import summarise
-from memstrata.manager.writing import Writer
-from memstrata.opening import IN_MEMORY
-from memstrata.ports import ModelAnswer
-from memstrata.settings import Settings
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+from simonides.adapters.system import SystemClock
+from simonides.domain.decision import Usage
+from simonides.domain.turn import Role, Turn
+from simonides.language.tokens import estimate_tokens
+from simonides.manager import AsyncMemoryManager
+from simonides.manager.advising import advised_by_model
+from simonides.manager.lanes import propose_lanes
+from simonides.manager.reconciling import reconcile
+from simonides.manager.summarising import summarise
+from simonides.manager.writing import Writer
+from simonides.opening import IN_MEMORY
+from simonides.ports import ModelAnswer
+from simonides.settings import Settings
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 
 
 class Diligent(ScriptedModel):

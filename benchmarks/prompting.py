@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import memstrata
+import simonides
 
 WORDS = """cluster deploy region invoice table shard backup users billing migration replica port
     schema release queue cache token latency error retry tenant alert graph index quota""".split()
@@ -41,11 +41,11 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=1_000)
     parser.add_argument("--rounds", type=int, default=300)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place, memstrata.open(Path(place) / "m.db") as strata:
+    with tempfile.TemporaryDirectory() as place, simonides.open(Path(place) / "m.db") as strata:
         ana = strata.manager(user="ana")
         for start in range(0, given.memories, 1_000):
             drafts = [
-                memstrata.Draft(sentence(n), category="entity_fact")
+                simonides.Draft(sentence(n), category="entity_fact")
                 for n in range(start, min(start + 1_000, given.memories))
             ]
             ana.remember_many(drafts)
@@ -61,7 +61,7 @@ def main() -> None:
         print(f"prompt / {name}: {ratio:.2f}")
 
 
-def measured(ana: memstrata.MemoryManager, rounds: int) -> dict[str, list[float]]:
+def measured(ana: simonides.MemoryManager, rounds: int) -> dict[str, list[float]]:
     taken: dict[str, list[float]] = {name: [] for name in NAMES}
     with ana.task("Migrate the users database", PLAN, ["Never drop the table users"]) as task:
         for n in range(rounds):

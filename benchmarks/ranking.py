@@ -28,17 +28,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import MemstrataAdapter
+from harness import SimonidesAdapter
 
-import memstrata.manager.reading as reading
-from memstrata.domain.value import to_us
-from memstrata.language.questions import Form
-from memstrata.ports import TYPICAL_UNRELATED
-from memstrata.retrieval.cues import said_at
-from memstrata.retrieval.evidence import NAMES, form_of, gather_evidence
-from memstrata.retrieval.fusion import Fusion
-from memstrata.retrieval.scoring import Signals
-from memstrata.retrieval.versions import newest_first
+import simonides.manager.reading as reading
+from simonides.domain.value import to_us
+from simonides.language.questions import Form
+from simonides.ports import TYPICAL_UNRELATED
+from simonides.retrieval.cues import said_at
+from simonides.retrieval.evidence import NAMES, form_of, gather_evidence
+from simonides.retrieval.fusion import Fusion
+from simonides.retrieval.scoring import Signals
+from simonides.retrieval.versions import newest_first
 
 SHARES = {
     "locomo": 1.0,
@@ -117,7 +117,7 @@ class Asked:
         return newest_first(self.standing, total, self.unrelated)
 
 
-class Watched(MemstrataAdapter):
+class Watched(SimonidesAdapter):
     """The adapter of the evaluation, keeping the pool and the query of the last search."""
 
     def search(self, conv_id: str, query: str, k: int, now: str) -> list[str]:

@@ -11,10 +11,10 @@ import time
 import timeit
 from pathlib import Path
 
-import memstrata
-from memstrata import Draft
-from memstrata.manager.journal import ReadJournal
-from memstrata.settings import Settings
+import simonides
+from simonides import Draft
+from simonides.manager.journal import ReadJournal
+from simonides.settings import Settings
 
 RECALLS = 300
 """Of each round."""
@@ -29,7 +29,7 @@ def main() -> None:
     given = asked.parse_args()
     with (
         tempfile.TemporaryDirectory() as place,
-        memstrata.open(Path(place) / "m.db", settings=Settings()) as strata,
+        simonides.open(Path(place) / "m.db", settings=Settings()) as strata,
     ):
         ana = strata.manager(user="ana")
         ana.remember_many(

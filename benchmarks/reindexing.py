@@ -29,10 +29,10 @@ sys.path.append(str(Path(__file__).parent / "peers"))
 
 from workload import sentence
 
-import memstrata
-from memstrata import Settings, Strata
-from memstrata.domain.scope import Scope
-from memstrata.manager.background import START_S
+import simonides
+from simonides import Settings, Strata
+from simonides.domain.scope import Scope
+from simonides.manager.background import START_S
 
 BATCH = 1000
 RECALLS = 200
@@ -55,18 +55,18 @@ def told(name: str, times: list[float]) -> None:
 
 def fill(target: str, user: str, rows: int) -> None:
     rng = random.Random(7)
-    with memstrata.open(target, settings=Settings(embedder="none")) as strata:
+    with simonides.open(target, settings=Settings(embedder="none")) as strata:
         manager = strata.manager(user=user)
         for start in range(0, rows, BATCH):
             count = min(BATCH, rows - start)
-            manager.remember_many([memstrata.Draft(sentence(rng)) for _ in range(count)])
+            manager.remember_many([simonides.Draft(sentence(rng)) for _ in range(count)])
 
 
 def cold_and_warm(target: str, user: str, name: str) -> None:
     print(name)
     cold, warm = [], []
     for _ in range(5):
-        with memstrata.open(target, settings=Settings(reindex="manual")) as strata:
+        with simonides.open(target, settings=Settings(reindex="manual")) as strata:
             manager = strata.manager(user=user)
             manager.recall("a word")  # the model's own loading is no part of it
             manager = strata.manager(user=user)
@@ -79,7 +79,7 @@ def cold_and_warm(target: str, user: str, name: str) -> None:
 
 def by_command(target: str, path: str) -> None:
     print("command")
-    with memstrata.open(target, settings=Settings(reindex="manual")) as strata:
+    with simonides.open(target, settings=Settings(reindex="manual")) as strata:
         begin = time.perf_counter()
         report = strata.reindex(scopes=[path])
         took = time.perf_counter() - begin
@@ -101,7 +101,7 @@ def beside(strata: Strata, user: str, *, until: Callable[[int], bool]) -> None:
 
 def left_to_itself(target: str, user: str, name: str) -> None:
     print(name)
-    with memstrata.open(target) as strata:
+    with simonides.open(target) as strata:
         begin = time.perf_counter()
         strata.manager(user=user).recall(QUERY)
         index = strata.services.indexes.of(Scope.of_user("default", user))

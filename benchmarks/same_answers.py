@@ -3,7 +3,7 @@
     python -m benchmarks.same_answers --data DIR --postgres URL [--set locomo --set memdaily_zh]
 
 ``DIR`` holds the sets of the retrieval evaluation (development splits only); ``URL`` is a database
-that ``memstrata db init`` prepared and that has no rows. Each conversation is a user; a Cyrillic
+that ``simonides db init`` prepared and that has no rows. Each conversation is a user; a Cyrillic
 one is made from a few tables here. Ends with 1 if any answer differs.
 """
 
@@ -21,13 +21,13 @@ from typing import Any
 
 from benchmarks.harness import _turn
 
-import memstrata
-from memstrata.blocking import Strata
-from memstrata.domain.canonical import canonical_json
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import Strata
+from simonides.domain.canonical import canonical_json
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 BATCH = 500
 QUESTIONS = 60
@@ -38,18 +38,18 @@ _DOES = ("едет в Москву поездом", "читает старую �
 _WHEN = ("по пятницам", "каждое утро", "раз в году", "когда идёт дождь", "после работы")
 _ASKED = ("кто едет в Москву?", "чёрный чай", "что делает Иван после работы?", "дождь", "книги")
 
-Conversation = tuple[str, list[memstrata.Draft], list[str]]
+Conversation = tuple[str, list[simonides.Draft], list[str]]
 
 
 def cyrillic() -> Conversation:
     """Made-up statements; the forms of their words differ from those of the questions."""
     said = [" ".join(words) for words in itertools.product(_WHO, _DOES, _WHEN)]
-    return "cyrillic", [memstrata.Draft(text) for text in said], [*_ASKED, *said[::7]]
+    return "cyrillic", [simonides.Draft(text) for text in said], [*_ASKED, *said[::7]]
 
 
 def conversations(directory: Path) -> Iterator[Conversation]:
     """The first conversations of a set, each with its first questions."""
-    items: dict[str, list[memstrata.Draft]] = {}
+    items: dict[str, list[simonides.Draft]] = {}
     asked: dict[str, list[str]] = {}
     for item in _lines(directory / "corpus.jsonl"):
         items.setdefault(item["conv_id"], []).append(_turn(item))

@@ -35,8 +35,8 @@ sys.path.append(str(Path(__file__).parent / "peers"))
 
 from workload import sentence
 
-import memstrata
-from memstrata import Settings
+import simonides
+from simonides import Settings
 
 BATCH = 1000
 OWN = 1000
@@ -46,9 +46,9 @@ COLUMNS = (
 )
 
 
-def fill(manager: memstrata.MemoryManager, count: int, rng: random.Random) -> None:
+def fill(manager: simonides.MemoryManager, count: int, rng: random.Random) -> None:
     for start in range(0, count, BATCH):
-        drafts = [memstrata.Draft(sentence(rng)) for _ in range(min(BATCH, count - start))]
+        drafts = [simonides.Draft(sentence(rng)) for _ in range(min(BATCH, count - start))]
         manager.remember_many(drafts)
 
 
@@ -70,7 +70,7 @@ def large(sizes: list[int], rounds: int) -> None:
         policy.write_text("quotas: {memories: null}")
         settings = Settings(policy=policy)
         for size in sizes:
-            with memstrata.open(Path(folder) / f"{size}.db", settings=settings) as strata:
+            with simonides.open(Path(folder) / f"{size}.db", settings=settings) as strata:
                 manager = strata.manager(user="ana")
                 fill(manager, size, rng)
                 indexer = strata.services.indexes.indexer
@@ -94,7 +94,7 @@ def foreign(others: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         paths = {"own": Path(folder) / "own.db", "shared": Path(folder) / "shared.db"}
         for name, path in paths.items():
-            with memstrata.open(path) as strata:
+            with simonides.open(path) as strata:
                 for number in range(others if name == "shared" else 0):
                     fill(strata.manager(user=f"other{number}"), OWN, rng)
                 fill(strata.manager(user="ana"), OWN, random.Random(1))
@@ -102,7 +102,7 @@ def foreign(others: int, rounds: int) -> None:
         first, bare = {name: [] for name in paths}, []
         for _ in range(rounds):
             for name in rng.sample(sorted(paths), len(paths)):
-                with memstrata.open(paths[name]) as strata:
+                with simonides.open(paths[name]) as strata:
                     manager = strata.manager(user="ana")
                     # Another user's recall first: what a process loads once is no part of this.
                     strata.manager(user="nobody").recall("tea")
@@ -111,7 +111,7 @@ def foreign(others: int, rounds: int) -> None:
             reader.execute("SELECT count(*) FROM owners").fetchall()
             bare.append(spent(lambda r=reader: r.execute(COLUMNS, (owner,)).fetchall()))
             reader.close()
-        open_ = {n: stack.enter_context(memstrata.open(path)) for n, path in paths.items()}
+        open_ = {n: stack.enter_context(simonides.open(path)) for n, path in paths.items()}
         managers = {name: strata.manager(user="ana") for name, strata in open_.items()}
         writes = {name: [] for name in paths}
         for _ in range(10 * rounds):
@@ -135,13 +135,13 @@ def _owner(path: Path) -> bytes:
 
 WATCHED = """
 import sys, resource
-import memstrata
+import simonides
 def held(what):
     with open("/proc/self/status") as status:
         kib = next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
     print(f"{what:<28} {kib / 1024:7.1f} MiB", flush=True)
-held("import memstrata")
-with memstrata.open(sys.argv[1]) as strata:
+held("import simonides")
+with simonides.open(sys.argv[1]) as strata:
     held("opened")
     for number in range(10):
         manager = strata.manager(user=f"u{number}")
@@ -155,7 +155,7 @@ def rss() -> None:
     rng = random.Random(7)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "many.db"
-        with memstrata.open(path) as strata:
+        with simonides.open(path) as strata:
             for number in range(100):
                 fill(strata.manager(user=f"u{number}"), OWN, rng)
         subprocess.run([sys.executable, "-c", WATCHED, str(path)], check=True)

@@ -27,8 +27,8 @@ from typing import Any
 
 import apsw
 
-import memstrata
-from memstrata.settings import Settings
+import simonides
+from simonides.settings import Settings
 
 ROUNDS = 7
 ADDS = 200
@@ -74,7 +74,7 @@ def interleaved(*ways: Callable[[], object], times: int) -> list[float]:
 def add() -> None:
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as place:
         directory = Path(place)
-        with memstrata.open(directory / "m.db") as strata:
+        with simonides.open(directory / "m.db") as strata:
             session = strata.manager(user="ana").session("s")
             commit = bare(directory / "bare.db")
             print("| text | bare commit, ms | session.add, ms | ratio (rounds) |")
@@ -91,10 +91,10 @@ def add() -> None:
 
 
 def read() -> None:
-    with memstrata.open(":memory:") as strata:
+    with simonides.open(":memory:") as strata:
         memory = strata.manager(user="ana")
         memory.remember_many(
-            [memstrata.Draft(f"Item {n}: {SENTENCE}", key=f"item_{n}") for n in range(MEMORIES)]
+            [simonides.Draft(f"Item {n}: {SENTENCE}", key=f"item_{n}") for n in range(MEMORIES)]
         )
         memory.remember("Oslo", key="location")
         session = memory.session("s")
@@ -166,7 +166,7 @@ def found(
 ) -> list[float]:
     """Return which share of the evidence is among the first hits, for each way of asking."""
     totals = [0.0] * 4
-    with memstrata.open(":memory:", settings=Settings(**settings)) as strata:
+    with simonides.open(":memory:", settings=Settings(**settings)) as strata:
         opened = {}
         for place, items in sessions.items():
             opened[place] = session = strata.manager(user=place[0]).session(place[1])

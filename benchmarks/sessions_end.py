@@ -16,15 +16,15 @@ import tempfile
 import time
 from pathlib import Path
 
-import memstrata
-from memstrata import Draft
-from memstrata.blocking import Strata
-from memstrata.domain.scope import Principal, Scope
-from memstrata.domain.session import Entry, EntryKind
-from memstrata.domain.turn import Role
-from memstrata.manager.ending import SessionEnder
-from memstrata.manager.session_log import SessionLog
-from memstrata.settings import Settings
+import simonides
+from simonides import Draft
+from simonides.blocking import Strata
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.session import Entry, EntryKind
+from simonides.domain.turn import Role
+from simonides.manager.ending import SessionEnder
+from simonides.manager.session_log import SessionLog
+from simonides.settings import Settings
 
 LIMIT = 20.0
 
@@ -95,7 +95,7 @@ def main() -> None:
     batches, ends = [], []
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings()
-        with memstrata.open(Path(folder) / "m.db", settings=settings) as strata:
+        with simonides.open(Path(folder) / "m.db", settings=settings) as strata:
             for round_ in range(given.rounds + 1):
                 said = turns(given.turns, round_)
                 batch, end = imported(strata, said, round_), ended(strata, said, round_)

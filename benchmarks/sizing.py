@@ -2,7 +2,7 @@
 
     python -m benchmarks.sizing APP_URL
 
-``APP_URL`` is a database that ``memstrata db init`` prepared and that has no rows. One process, the
+``APP_URL`` is a database that ``simonides db init`` prepared and that has no rows. One process, the
 async face, 8 calls under way at a time.
 """
 
@@ -15,11 +15,11 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import psycopg
 
-import memstrata
-from memstrata.domain.scope import Scope
-from memstrata.settings import Settings
-from memstrata.strata import AsyncStrata
-from memstrata.wiring import assemble
+import simonides
+from simonides.domain.scope import Scope
+from simonides.settings import Settings
+from simonides.strata import AsyncStrata
+from simonides.wiring import assemble
 
 OWNERS, MEMORIES = 20, 1000
 AT_ONCE = 8
@@ -57,7 +57,7 @@ async def measure(strata: AsyncStrata, url: str) -> None:
     people = [strata.manager(user=f"u{n}") for n in range(OWNERS)]
     began = time.monotonic()
     for person in people:
-        drafts = [memstrata.Draft(text(n)) for n in range(MEMORIES)]
+        drafts = [simonides.Draft(text(n)) for n in range(MEMORIES)]
         for start in range(0, MEMORIES, 500):
             await person.remember_many(drafts[start : start + 500])
     loaded = OWNERS * MEMORIES
@@ -65,7 +65,7 @@ async def measure(strata: AsyncStrata, url: str) -> None:
     with psycopg.connect(url) as connection:
         sizes = connection.execute(
             "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r'"
-            " AND relnamespace = 'memstrata'::regnamespace ORDER BY 2 DESC"
+            " AND relnamespace = 'simonides'::regnamespace ORDER BY 2 DESC"
         ).fetchall()
     print(f"on disk: {sum(size for _, size in sizes) / loaded:.0f} bytes a memory")
     print("  " + ", ".join(f"{name} {size / loaded:.0f}" for name, size in sizes[:7]))

@@ -17,11 +17,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from memstrata.capture.rules import examine
-from memstrata.domain.decision import Candidate
-from memstrata.domain.scope import Scope
-from memstrata.domain.turn import Role, Turn
-from memstrata.language.questions import read_question
+from simonides.capture.rules import examine
+from simonides.domain.decision import Candidate
+from simonides.domain.scope import Scope
+from simonides.domain.turn import Role, Turn
+from simonides.language.questions import read_question
 
 ANA = Scope("acme", "ana")
 

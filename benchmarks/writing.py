@@ -26,14 +26,14 @@ HERE = Path(__file__).resolve()
 
 def worker(place: str) -> None:
     """Write the blocks that come in as lines of JSON; tell the seconds of each write."""
-    import memstrata
+    import simonides
 
-    with memstrata.open(place) as strata:
+    with simonides.open(place) as strata:
         for line in sys.stdin:
             block = json.loads(line)
             manager = strata.manager(user=block["user"])
             if block["fill"]:
-                manager.remember_many([memstrata.Draft(text) for text in block["texts"]])
+                manager.remember_many([simonides.Draft(text) for text in block["texts"]])
                 print("[]", flush=True)
                 continue
             spent = []

@@ -1,9 +1,9 @@
 """A ring, and stores under it, for tests."""
 
-from memstrata.adapters.key_ring import HeldKeys
-from memstrata.adapters.sqlite_coded import CodedSqliteStore
-from memstrata.adapters.sqlite_sealing import Sealing
-from memstrata.adapters.vault_file import FileVault
+from simonides.adapters.key_ring import HeldKeys
+from simonides.adapters.sqlite_coded import CodedSqliteStore
+from simonides.adapters.sqlite_sealing import Sealing
+from simonides.adapters.vault_file import FileVault
 
 ONE, TWO = (bytes([n]) * 32 for n in (1, 2))
 RING = HeldKeys({"one": ONE})

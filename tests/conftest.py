@@ -14,13 +14,13 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from typer.testing import CliRunner
 
-from memstrata.adapters.key_ring import new_key
-from memstrata.blocking import Strata
-from memstrata.cli.app import app
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides.adapters.key_ring import new_key
+from simonides.blocking import Strata
+from simonides.cli.app import app
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 # The same examples on every run: what a commit did is told from what luck did. Another search is
 # ``pytest --hypothesis-profile=search``.
@@ -77,7 +77,7 @@ class World:
     Attributes:
         target: ``:memory:``, a path, or a URL.
         clock: Stands still until it is moved.
-        strata: The open memstrata.
+        strata: The open simonides.
     """
 
     def __init__(self, target: str, settings: Settings) -> None:
@@ -119,7 +119,7 @@ class World:
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test depends on the environment, nor can it reach a real model by accident."""
     for name in list(os.environ):
-        if name.startswith(("MEMSTRATA_", "OPENAI_", "ANTHROPIC_", "GEMINI_")):
+        if name.startswith(("SIMONIDES_", "OPENAI_", "ANTHROPIC_", "GEMINI_")):
             monkeypatch.delenv(name)
 
 
@@ -191,7 +191,7 @@ def new_world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
             return str(tmp_path / f"world-{len(made)}.db")
         server = request.getfixturevalue("postgres")
         databases.append(server.new_database())
-        return str(server.url("memstrata_app", databases[-1]))
+        return str(server.url("simonides_app", databases[-1]))
 
     def make(**settings: object) -> World:
         is_sealed = request.param == "encrypted"
@@ -220,7 +220,7 @@ def _words(store: Path, user: str | None, words: tuple[str, ...]) -> list[str]:
 
 
 def _is_ours(variable: str) -> bool:
-    return variable.startswith(("OPENAI", "ANTHROPIC", "GEMINI", "MEMSTRATA"))
+    return variable.startswith(("OPENAI", "ANTHROPIC", "GEMINI", "SIMONIDES"))
 
 
 @pytest.fixture
@@ -251,7 +251,7 @@ def cli_process(tmp_path: Path) -> Run:
 
     def run(*words: str, user: str | None = "ana", stdin: str = "") -> Any:
         return subprocess.run(
-            [sys.executable, "-m", "memstrata", *_words(tmp_path / "m.db", user, words)],
+            [sys.executable, "-m", "simonides", *_words(tmp_path / "m.db", user, words)],
             check=False,
             capture_output=True,
             text=True,

@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from memstrata import ModelGarbled
+from simonides import ModelGarbled
 
 
 class HashedEmbedder:

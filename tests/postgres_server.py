@@ -1,7 +1,7 @@
 """A PostgreSQL server of the tests' own, from a package: on a socket in its own directory.
 
 It runs as root or not, and ends with the test session. Databases are copies of one that
-``memstrata db init`` prepared; who gives one back leaves it, emptied, to the next.
+``simonides db init`` prepared; who gives one back leaves it, emptied, to the next.
 """
 
 import importlib.util
@@ -14,12 +14,12 @@ from pathlib import Path
 
 import psycopg
 
-from memstrata.adapters.postgres_schema import Address, init_database
+from simonides.adapters.postgres_schema import Address, init_database
 
-OWNER, APP, GUARDED = "memstrata_owner", "memstrata_app", "memstrata_guarded"
+OWNER, APP, GUARDED = "simonides_owner", "simonides_app", "simonides_guarded"
 PASSWORD = "korrekt-pferd-batterie"
 
-# The template has what `memstrata db init` makes; roles are the server's, not a database's.
+# The template has what `simonides db init` makes; roles are the server's, not a database's.
 ROLES = f"""
 CREATE ROLE {OWNER} LOGIN CREATEROLE;
 CREATE ROLE {APP} LOGIN;
@@ -42,14 +42,14 @@ SELECT array[
   (SELECT concat(datacl, datconnlimit, datdba) FROM pg_database WHERE datname = current_database()),
   (SELECT string_agg(concat(setrole, setconfig), ';') FROM pg_db_role_setting
     WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database())),
-  (SELECT string_agg(m::text, ';' ORDER BY m::text) FROM memstrata.meta m),
-  (SELECT string_agg(m::text, ';' ORDER BY m::text) FROM memstrata.migrations m),
-  (SELECT string_agg(concat(arriving), ';') FROM memstrata.opening)]
+  (SELECT string_agg(m::text, ';' ORDER BY m::text) FROM simonides.meta m),
+  (SELECT string_agg(m::text, ';' ORDER BY m::text) FROM simonides.migrations m),
+  (SELECT string_agg(concat(arriving), ';') FROM simonides.opening)]
 """
 
 FILLED = """
 SELECT oid::regclass::text FROM pg_class
-WHERE relnamespace IN ('memstrata'::regnamespace, 'memstrata_records'::regnamespace)
+WHERE relnamespace IN ('simonides'::regnamespace, 'simonides_records'::regnamespace)
   AND relkind = 'r' AND pg_relation_size(oid) > 0
   AND relname NOT IN ('meta', 'migrations', 'opening')
 """
@@ -178,7 +178,7 @@ class Server:
             # A test may have made it one that is only read.
             connection.execute("SET TRANSACTION READ WRITE")
             connection.execute(ALONE)
-            connection.execute("UPDATE memstrata.opening SET token = gen_random_uuid()")
+            connection.execute("UPDATE simonides.opening SET token = gen_random_uuid()")
             filled = [row[0] for row in connection.execute(FILLED)]
             if filled:
                 connection.execute(f"TRUNCATE {', '.join(filled)} RESTART IDENTITY")

@@ -3,13 +3,13 @@
 import secrets
 
 from coding import RING
-from memstrata.adapters.postgres_coded import CodedPostgresStore
-from memstrata.adapters.postgres_parts import TABLES
-from memstrata.adapters.postgres_sealing import Sealing
-from memstrata.adapters.vault_file import FileVault
-from memstrata.testing.store_contract import drive
+from simonides.adapters.postgres_coded import CodedPostgresStore
+from simonides.adapters.postgres_parts import TABLES
+from simonides.adapters.postgres_sealing import Sealing
+from simonides.adapters.vault_file import FileVault
+from simonides.testing.store_contract import drive
 
-APP = "memstrata_app"
+APP = "simonides_app"
 
 
 def database_sealing(vault, ring=RING, **options):
@@ -31,11 +31,11 @@ class Database:
         self.name = postgres.new_database()
         self.url = postgres.url(APP, self.name)
         self.run(
-            "UPDATE memstrata.meta SET value = %s WHERE name = 'salt'", secrets.token_bytes(16)
+            "UPDATE simonides.meta SET value = %s WHERE name = 'salt'", secrets.token_bytes(16)
         )
         first = sealed_database(self.url, vault)
         drive(first, first.close())
-        self.meta = self.run("SELECT value, name FROM memstrata.meta")
+        self.meta = self.run("SELECT value, name FROM simonides.meta")
         self.stores = []
 
     def run(self, statement, *values):
@@ -52,8 +52,8 @@ class Database:
         for store in self.stores:
             drive(store, store.close())
         self.stores = []
-        tables = ", ".join(f"memstrata.{table}" for table in (*TABLES, "leases"))
+        tables = ", ".join(f"simonides.{table}" for table in (*TABLES, "leases"))
         self.run(f"TRUNCATE {tables}")
         for row in self.meta:
-            self.run("UPDATE memstrata.meta SET value = %s WHERE name = %s", *row)
-        self.run("UPDATE memstrata.opening SET arriving = NULL")
+            self.run("UPDATE simonides.meta SET value = %s WHERE name = %s", *row)
+        self.run("UPDATE simonides.opening SET arriving = NULL")

@@ -1,10 +1,10 @@
-"""memstrata beside Chroma, embedded and persistent: recall and single writes, interleaved.
+"""simonides beside Chroma, embedded and persistent: recall and single writes, interleaved.
 
     pip install -e . chromadb
     python benchmarks/peers/chroma.py --users 100 --memories 100
 
 One collection, the user in the metadata and in every query's `where`, as its users keep tenants
-apart. Both sides use the same embedder (memstrata's) and the same texts; durability is each side's
+apart. Both sides use the same embedder (simonides's) and the same texts; durability is each side's
 default. Chroma searches by vector only. Development only: not part of the tests.
 """
 
@@ -17,7 +17,7 @@ import chromadb
 from chromadb.config import Settings
 from workload import arguments, compare
 
-from memstrata.adapters.embedding_static import StaticEmbedder
+from simonides.adapters.embedding_static import StaticEmbedder
 
 
 def main() -> None:

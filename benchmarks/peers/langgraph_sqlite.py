@@ -1,11 +1,11 @@
-"""memstrata beside LangGraph's SqliteStore: recall and single durable writes, interleaved.
+"""simonides beside LangGraph's SqliteStore: recall and single durable writes, interleaved.
 
     pip install -e . langgraph-checkpoint-sqlite pysqlite3-binary
     python benchmarks/peers/langgraph_sqlite.py --users 100 --memories 100
 
-Both sides use the same embedder (memstrata's), the same texts and files on the same disk, and
-`synchronous=FULL`. LangGraph's store searches by vector only; memstrata ranks by keyword and vector
-and says why. LangGraph's write embeds and inserts; memstrata's also runs policy and both dedup
+Both sides use the same embedder (simonides's), the same texts and files on the same disk, and
+`synchronous=FULL`. LangGraph's store searches by vector only; simonides ranks by keyword and vector
+and says why. LangGraph's write embeds and inserts; simonides's also runs policy and both dedup
 gates and writes a chained audit event. Development only: not part of the tests.
 """
 
@@ -20,7 +20,7 @@ from langgraph.store.base import PutOp
 from langgraph.store.sqlite import SqliteStore
 from workload import arguments, compare
 
-from memstrata.adapters.embedding_static import StaticEmbedder
+from simonides.adapters.embedding_static import StaticEmbedder
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ def main() -> None:
         connection.execute("PRAGMA synchronous=FULL")
         journal = connection.execute("PRAGMA journal_mode").fetchone()[0]
         sync = connection.execute("PRAGMA synchronous").fetchone()[0]
-        print(f"langgraph: journal_mode={journal} synchronous={sync}; memstrata: WAL, FULL")
+        print(f"langgraph: journal_mode={journal} synchronous={sync}; simonides: WAL, FULL")
         number = itertools.count()
 
         def put(user: str, text: str) -> None:

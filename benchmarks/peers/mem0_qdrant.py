@@ -1,10 +1,10 @@
-"""memstrata beside mem0 with its local qdrant: recall and single writes, interleaved.
+"""simonides beside mem0 with its local qdrant: recall and single writes, interleaved.
 
     pip install -e . mem0ai qdrant-client
     python benchmarks/peers/mem0_qdrant.py --users 20 --memories 100
 
-No language model takes part: mem0 stores with `infer=False`, memstrata by rules. Both sides use the
-same embedder (memstrata's) and the same texts; durability is each side's default. Development only:
+No language model takes part: mem0 stores with `infer=False`, simonides by rules. Both sides use the
+same embedder (simonides's) and the same texts; durability is each side's default. Development only:
 not part of the tests.
 """
 
@@ -20,11 +20,11 @@ from mem0 import Memory
 from mem0.configs.base import MemoryConfig
 from workload import arguments, compare
 
-from memstrata.adapters.embedding_static import StaticEmbedder
+from simonides.adapters.embedding_static import StaticEmbedder
 
 
 class Embedder:
-    """memstrata's embedder behind mem0's interface."""
+    """simonides's embedder behind mem0's interface."""
 
     def __init__(self) -> None:
         self.inner = StaticEmbedder()

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-import memstrata
+import simonides
 
 SUBJECTS = "the team|my sister|our vendor|a neighbour|the office|Ana|Dr. Lee|the band".split("|")
 VERBS = "prefers|visited|ordered|fixed|recommended|sold|painted|cancelled".split("|")
@@ -66,7 +66,7 @@ def interleaved(
 
     Args:
         rounds: What is asked.
-        ours: Asks memstrata.
+        ours: Asks simonides.
         theirs: Asks the peer.
         block: Rounds that one side answers before it is the other's turn.
     """
@@ -85,7 +85,7 @@ def report(name: str, peer: str, ours: list[float], theirs: list[float]) -> None
     p95 = [sorted(spent)[int(0.95 * len(spent))] for spent in (ours, theirs)]
     means = statistics.fmean(ours) / statistics.fmean(theirs)
     print(
-        f"{name:<32} memstrata p50 {a * 1e3:8.3f} ms p95 {p95[0] * 1e3:8.3f}   "
+        f"{name:<32} simonides p50 {a * 1e3:8.3f} ms p95 {p95[0] * 1e3:8.3f}   "
         f"{peer} p50 {b * 1e3:8.3f} ms p95 {p95[1] * 1e3:8.3f}   "
         f"ratio {a / b:.3f}, of means {means:.3f}"
     )
@@ -110,15 +110,15 @@ def compare(
     rng = random.Random(7)
     said = conversations(chosen.users, chosen.memories, rng)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "memstrata.db"
-        with memstrata.open(path) as strata:
+        path = Path(folder) / "simonides.db"
+        with simonides.open(path) as strata:
             for user, lines in said.items():
-                drafts = [memstrata.Draft(line) for line in lines]
+                drafts = [simonides.Draft(line) for line in lines]
                 strata.manager(user=user).remember_many(drafts)
         for user, lines in said.items():
             put_many(user, lines)
         # Opened anew: nothing of ours is warm.
-        with memstrata.open(path) as strata:
+        with simonides.open(path) as strata:
             managers = {user: strata.manager(user=user) for user in said}
             ours = lambda user, text: managers[user].recall(text, limit=5)  # noqa: E731
             first = [(user, sentence(rng)) for user in said]
@@ -135,7 +135,7 @@ def compare(
                 report(f"single durable {what}", peer, *spent)
             batches = [(rng.choice(users), lines) for lines in _batches(rng)]
             keep_all = lambda user, lines: managers[user].remember_many(  # noqa: E731
-                [memstrata.Draft(line) for line in lines]
+                [simonides.Draft(line) for line in lines]
             )
             spent = interleaved(batches, keep_all, put_many)
             report(f"batch of {MANY} durable writes", peer, *spent)

@@ -20,7 +20,7 @@ import pyarrow.parquet
 import yaml
 from poison.grammar import Grammar
 
-from memstrata.hygiene.poison import WINDOW
+from simonides.hygiene.poison import WINDOW
 
 HERE = Path(__file__).parent
 PLANTED = 9_000

@@ -3,10 +3,10 @@
 import time
 from dataclasses import replace
 
-from memstrata.adapters.store_memory import DictStore
-from memstrata.domain.change import Change, Committed, Size, Snapshot
-from memstrata.domain.codec import decode
-from memstrata.domain.scope import Scope
+from simonides.adapters.store_memory import DictStore
+from simonides.domain.change import Change, Committed, Size, Snapshot
+from simonides.domain.codec import decode
+from simonides.domain.scope import Scope
 
 
 class LeakingSnapshots(DictStore):

@@ -6,10 +6,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memstrata.adapters.store_memory import DictStore
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.testing.contract_backups import BackupStoreContract, RevertibleStoreContract
-from memstrata.testing.store_contract import drive
+from simonides.adapters.store_memory import DictStore
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.testing.contract_backups import BackupStoreContract, RevertibleStoreContract
+from simonides.testing.store_contract import drive
 
 
 class TestBackupsOfTheDictStore(BackupStoreContract):
@@ -42,9 +42,9 @@ class TestBackupsOfThePostgresStore(BackupStoreContract):
     @pytest.fixture
     def store(self, postgres, database):
         pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
-        from memstrata.adapters.store_postgres import PostgresStore
+        from simonides.adapters.store_postgres import PostgresStore
 
-        store = PostgresStore.open(postgres.url("memstrata_app", database))
+        store = PostgresStore.open(postgres.url("simonides_app", database))
         yield store
         drive(store, store.close())
 

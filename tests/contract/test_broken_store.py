@@ -5,8 +5,8 @@ import inspect
 import pytest
 from broken_stores import BROKEN
 
-from memstrata.adapters.store_memory import DictStore
-from memstrata.testing.store_contract import MemoryStoreContract
+from simonides.adapters.store_memory import DictStore
+from simonides.testing.store_contract import MemoryStoreContract
 
 # Which test must see it, besides any others that do.
 SEEN_BY = {

@@ -4,13 +4,13 @@ import inspect
 
 import pytest
 
-from memstrata.adapters.store_memory import DictStore
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.domain.change import TurnRequest
-from memstrata.domain.errors import CarryRefused
-from memstrata.testing import ALICE
-from memstrata.testing.contract_carrying import STANDING, PortableStoreContract
-from memstrata.testing.store_contract import drive
+from simonides.adapters.store_memory import DictStore
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.domain.change import TurnRequest
+from simonides.domain.errors import CarryRefused
+from simonides.testing import ALICE
+from simonides.testing.contract_carrying import STANDING, PortableStoreContract
+from simonides.testing.store_contract import drive
 
 
 class TestPortableDictStore(PortableStoreContract):
@@ -56,13 +56,13 @@ class TestPortablePostgresStore(PortableStoreContract):
     @pytest.fixture
     def opened(self, postgres):
         pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
-        from memstrata.adapters.store_postgres import PostgresStore
+        from simonides.adapters.store_postgres import PostgresStore
 
         made = []
 
         def open_():
             name = postgres.new_database()
-            made.append((name, PostgresStore.open(postgres.url("memstrata_app", name))))
+            made.append((name, PostgresStore.open(postgres.url("simonides_app", name))))
             return made[-1][1]
 
         yield open_
@@ -121,7 +121,7 @@ class Live:
         self.store, self.digest = store, digest
 
     def __getitem__(self, name):
-        from memstrata.adapters.store_carrying import PART
+        from simonides.adapters.store_carrying import PART
 
         return sorted(self.store._entries(self.digest, PART[name]), key=lambda entry: entry[0])
 

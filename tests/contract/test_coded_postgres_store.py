@@ -3,21 +3,21 @@
 import pytest
 
 from coding import ONE, RING, TWO
-from memstrata.adapters.key_ring import HeldKeys
-from memstrata.audit import verify
-from memstrata.domain.errors import Tampered
-from memstrata.domain.scope import Grant, Right
-from memstrata.testing import ALICE, BOB
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.adapters.key_ring import HeldKeys
+from simonides.audit import verify
+from simonides.domain.errors import Tampered
+from simonides.domain.scope import Grant, Right
+from simonides.testing import ALICE, BOB
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters.postgres_coded import CodedPostgresStore
-from memstrata.adapters.postgres_schema import CODED, SQL
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters.postgres_coded import CodedPostgresStore
+from simonides.adapters.postgres_schema import CODED, SQL
+from simonides.adapters.store_postgres import PostgresStore
 
-APP = "memstrata_app"
+APP = "simonides_app"
 contract = MemoryStoreContract()
 
 
@@ -81,30 +81,30 @@ OTHER = "id = 'alice-other'"
 # The entry first: those of what was accepted go, to be made anew.
 EDITS = {
     "an index entry": (
-        (f"UPDATE memstrata.index_rows SET entry = entry || '\\x20' WHERE {OTHER}",),
+        (f"UPDATE simonides.index_rows SET entry = entry || '\\x20' WHERE {OTHER}",),
         ("content", "alice-other"),
     ),
     "a content": (
-        (f"UPDATE memstrata.memories SET body = body || '\\x20' WHERE {OTHER}",),
+        (f"UPDATE simonides.memories SET body = body || '\\x20' WHERE {OTHER}",),
         ("content", "alice-other"),
     ),
     "a status": (
-        (f"UPDATE memstrata.memories SET status = 3 WHERE {OTHER}",),
+        (f"UPDATE simonides.memories SET status = 3 WHERE {OTHER}",),
         ("content", "alice-other"),
     ),
     "a memory removed": (
         tuple(
-            f"DELETE FROM memstrata.{table} WHERE {OTHER}"
+            f"DELETE FROM simonides.{table} WHERE {OTHER}"
             for table in ("memories", "states", "lookups")
         ),
         ("rows", None),
     ),
     "a revision": (
-        ("UPDATE memstrata.owners SET revision = 9 WHERE name LIKE '%alice%'",),
+        ("UPDATE simonides.owners SET revision = 9 WHERE name LIKE '%alice%'",),
         ("head", None),
     ),
     "no codes": (
-        ("UPDATE memstrata.owners SET key_id = NULL, set_sum = NULL WHERE name LIKE '%alice%'",),
+        ("UPDATE simonides.owners SET key_id = NULL, set_sum = NULL WHERE name LIKE '%alice%'",),
         ("uncoded", None),
     ),
 }
@@ -157,7 +157,7 @@ def test_a_right_is_not_forged(opened, postgres, database):
     fill(store)
     forged = b'{"by":"root","grantee":"eve","right":"admin","subject":null}'
     with postgres.connect("postgres", database) as connection:
-        connection.execute("UPDATE memstrata.grants SET body = %s", (forged,))
+        connection.execute("UPDATE simonides.grants SET body = %s", (forged,))
     assert len(drive(store, store.held(ALICE))) == 2
     assert len(drive(store, store.outbox())) == 2
 

@@ -5,24 +5,24 @@ import itertools
 import pytest
 
 from coding import ONE, RING, TWO
-from memstrata.adapters.key_ring import HeldKeys
-from memstrata.audit import verify
-from memstrata.domain.change import TurnRequest
-from memstrata.domain.codec import decode
-from memstrata.domain.errors import Tampered
-from memstrata.testing import ALICE
-from memstrata.testing.contract_base import verify_chain
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.adapters.key_ring import HeldKeys
+from simonides.audit import verify
+from simonides.domain.change import TurnRequest
+from simonides.domain.codec import decode
+from simonides.domain.errors import Tampered
+from simonides.testing import ALICE
+from simonides.testing.contract_base import verify_chain
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters.postgres_coded import CodedPostgresStore
-from memstrata.adapters.postgres_pool import Line
-from memstrata.adapters.vault_file import FileVault
 from sealed_postgres import Database
+from simonides.adapters.postgres_coded import CodedPostgresStore
+from simonides.adapters.postgres_pool import Line
+from simonides.adapters.vault_file import FileVault
 
-APP = "memstrata_app"
+APP = "simonides_app"
 contract = MemoryStoreContract()
 
 FIRST, SECOND = HeldKeys({"one": ONE, "two": TWO}), HeldKeys({"two": TWO, "one": ONE})
@@ -132,7 +132,7 @@ def test_what_is_restated_is_looked_at_before_the_turn_ends(opened, waits):
 def test_what_is_restated_and_was_edited_is_refused_and_nothing_is_written(opened, edit):
     writer = left_alone(opened())
     old = decode(writer.write().rows[0])
-    edit("UPDATE memstrata.memories SET body = body || '\\x20'")
+    edit("UPDATE simonides.memories SET body = body || '\\x20'")
 
     with pytest.raises(Tampered):
         writer.write(restated=(old,))
@@ -154,7 +154,7 @@ def test_what_is_restated_and_was_edited_is_refused_and_nothing_is_written(opene
 )
 def test_an_edit_of_where_the_owner_stands_is_refused_and_not_written_over(opened, edit, edited):
     writer = left_alone(opened(FIRST))
-    edit(f"UPDATE memstrata.owners SET {edited}")
+    edit(f"UPDATE simonides.owners SET {edited}")
 
     with pytest.raises(Tampered):
         writer.write()

@@ -5,16 +5,16 @@ moved.
 import apsw
 import pytest
 
-import memstrata
+import simonides
 from coding import ONE, RING, TWO, coded_store, sealed_store
-from memstrata.adapters.key_ring import HeldKeys
-from memstrata.adapters.sqlite_coded_reads import CODED
-from memstrata.adapters.sqlite_schema import SQL
-from memstrata.audit import verify
-from memstrata.domain.change import TurnRequest
-from memstrata.testing import ALICE
-from memstrata.testing.contract_moving import MovableStoreContract
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.adapters.key_ring import HeldKeys
+from simonides.adapters.sqlite_coded_reads import CODED
+from simonides.adapters.sqlite_schema import SQL
+from simonides.audit import verify
+from simonides.domain.change import TurnRequest
+from simonides.testing import ALICE
+from simonides.testing.contract_moving import MovableStoreContract
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 
 class TestCodedSqliteStore(MemoryStoreContract):
@@ -102,7 +102,7 @@ def test_whose_codes_another_process_made_anew_is_not_taken_for_edited(tmp_path,
 
 def test_under_a_ring_nobody_counts_what_the_set_sum_tells(tmp_path):
     path = tmp_path / "m.db"
-    with memstrata.open(path, key_ring=RING) as strata:
+    with simonides.open(path, key_ring=RING) as strata:
         memory = strata.manager(user="ana")
         memory.remember("Ana likes tea.")
         memory.erase()

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.adapters.session_memory import DictSessionStore, _length
-from memstrata.adapters.store_memory import DictStore
-from memstrata.testing.session_contract import SessionStoreContract, drive
+from simonides.adapters.session_memory import DictSessionStore, _length
+from simonides.adapters.store_memory import DictStore
+from simonides.testing.session_contract import SessionStoreContract, drive
 
 
 class TestDictSessions(SessionStoreContract):

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
-from memstrata.adapters.store_memory import DictStore
-from memstrata.domain.change import IdempotencyRecord
-from memstrata.testing.samples import ALICE
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.adapters.store_memory import DictStore
+from simonides.domain.change import IdempotencyRecord
+from simonides.testing.samples import ALICE
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 
 class TestDictStore(MemoryStoreContract):

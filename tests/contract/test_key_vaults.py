@@ -2,10 +2,10 @@
 
 import pytest
 
-from memstrata.adapters.anchor_file import FileAnchor
-from memstrata.adapters.vault_file import FileVault
-from memstrata.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
-from memstrata.ports import DataKey
+from simonides.adapters.anchor_file import FileAnchor
+from simonides.adapters.vault_file import FileVault
+from simonides.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
+from simonides.ports import DataKey
 
 STORE, OTHER, ALICE, BOB = (letter * 16 for letter in (b"s", b"t", b"a", b"b"))
 
@@ -164,13 +164,13 @@ class TestPostgresVault(VaultContract):
     @pytest.fixture
     def new(self, postgres, of_vaults):
         pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
-        from memstrata.adapters.vault_postgres import PostgresVault
+        from simonides.adapters.vault_postgres import PostgresVault
 
         self.postgres, self.name = postgres, of_vaults
         made = []
 
         def open_it(database=of_vaults):
-            made.append(PostgresVault(postgres.url("memstrata_owner", database)))
+            made.append(PostgresVault(postgres.url("simonides_owner", database)))
             return made[-1]
 
         yield open_it
@@ -180,7 +180,7 @@ class TestPostgresVault(VaultContract):
     @pytest.fixture
     def vault(self, new):
         vault = new()
-        self.run("TRUNCATE memstrata_keys.data_keys")
+        self.run("TRUNCATE simonides_keys.data_keys")
         return vault
 
     @pytest.fixture
@@ -197,7 +197,7 @@ class TestPostgresVault(VaultContract):
         self.run("CHECKPOINT")
         files = self.run(
             "SELECT pg_relation_filepath(c.oid) FROM pg_class AS c JOIN pg_namespace AS n"
-            " ON n.oid = c.relnamespace WHERE n.nspname = 'memstrata_keys'"
+            " ON n.oid = c.relnamespace WHERE n.nspname = 'simonides_keys'"
         )
         return any(raw in (self.postgres.data / file).read_bytes() for (file,) in files)
 
@@ -228,9 +228,9 @@ class TestPostgresVault(VaultContract):
             new(database)
 
     def test_no_password_is_shown(self, postgres, of_vaults):
-        from memstrata.adapters.vault_postgres import PostgresVault
+        from simonides.adapters.vault_postgres import PostgresVault
 
-        url = postgres.url("memstrata_guarded:hunter2", of_vaults)
+        url = postgres.url("simonides_guarded:hunter2", of_vaults)
         with pytest.raises(StoreUnavailable) as refused:
             PostgresVault(url)
         assert "hunter2" not in str(refused.value)

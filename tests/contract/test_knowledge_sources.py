@@ -7,9 +7,9 @@ from itertools import count
 import pytest
 
 from documents import handbook, write
-from memstrata import FolderSource, Found, HttpSource, Passage
-from memstrata.ports import Capability
-from memstrata.testing.contract_knowledge import KnowledgeSourceContract
+from simonides import FolderSource, Found, HttpSource, Passage
+from simonides.ports import Capability
+from simonides.testing.contract_knowledge import KnowledgeSourceContract
 from web import Site, listed, said
 
 

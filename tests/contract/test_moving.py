@@ -6,13 +6,13 @@ import re
 import apsw
 import pytest
 
-from memstrata.adapters import sqlite_moving
-from memstrata.adapters.sqlite_schema import SQL_DIRECTORY
-from memstrata.adapters.store_memory import DictStore
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.domain.moving import PARTS, OwnerFacts
-from memstrata.testing.contract_moving import MovableStoreContract
-from memstrata.testing.store_contract import drive
+from simonides.adapters import sqlite_moving
+from simonides.adapters.sqlite_schema import SQL_DIRECTORY
+from simonides.adapters.store_memory import DictStore
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.domain.moving import PARTS, OwnerFacts
+from simonides.testing.contract_moving import MovableStoreContract
+from simonides.testing.store_contract import drive
 
 STATEMENTS = ("FIRST_PAGE", "NEXT_PAGE", "LAST_KEY", "CLEAR")
 

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 from test_store_machine import StoresInStep
 
-from memstrata.adapters.store_memory import DictStore
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.testing.contract_moving import MovableStoreContract
-from memstrata.testing.store_contract import drive
+from simonides.adapters.store_memory import DictStore
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.testing.contract_moving import MovableStoreContract
+from simonides.testing.store_contract import drive
 
 contract = MovableStoreContract()
 

@@ -8,23 +8,23 @@ import secrets
 
 import pytest
 
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.audit import verify
-from memstrata.domain.change import JournalEntry, TurnRequest
-from memstrata.domain.errors import StoreUnavailable
-from memstrata.domain.moving import PARTS, OwnerFacts
-from memstrata.testing import ALICE, BOB
-from memstrata.testing.contract_moving import OWNERS, READER, MovableStoreContract, sample_row
-from memstrata.testing.store_contract import drive
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.audit import verify
+from simonides.domain.change import JournalEntry, TurnRequest
+from simonides.domain.errors import StoreUnavailable
+from simonides.domain.moving import PARTS, OwnerFacts
+from simonides.testing import ALICE, BOB
+from simonides.testing.contract_moving import OWNERS, READER, MovableStoreContract, sample_row
+from simonides.testing.store_contract import drive
 
 psycopg = pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters.postgres_parts import TABLES, statements_of_parts
-from memstrata.adapters.session_postgres import PostgresSessionStore
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters.postgres_parts import TABLES, statements_of_parts
+from simonides.adapters.session_postgres import PostgresSessionStore
+from simonides.adapters.store_postgres import PostgresStore
 
-APP, OPERATOR = "memstrata_app", "memstrata_app_operator"
+APP, OPERATOR = "simonides_app", "simonides_app_operator"
 
 contract = MovableStoreContract()
 
@@ -34,7 +34,7 @@ def new_keys(postgres, database):
     with postgres.connect("postgres", database) as connection:
         for name, size in (("salt", 16), ("tag_key", 32)):
             connection.execute(
-                "UPDATE memstrata.meta SET value = %s WHERE name = %s",
+                "UPDATE simonides.meta SET value = %s WHERE name = %s",
                 (secrets.token_bytes(size), name),
             )
 
@@ -107,7 +107,7 @@ def test_the_tables_have_the_columns_of_the_parts(opened, administer):
         opened(),
         "SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum) FROM pg_class AS c"
         " JOIN pg_attribute AS a ON a.attrelid = c.oid"
-        " WHERE c.relnamespace = 'memstrata'::regnamespace AND c.relkind = 'r'"
+        " WHERE c.relnamespace = 'simonides'::regnamespace AND c.relkind = 'r'"
         " AND a.attnum > 0 AND NOT a.attisdropped GROUP BY c.relname",
     )
     owned = {name: columns for name, columns in found if columns[0] == "owner"}
@@ -147,7 +147,7 @@ class TestOthers:
         other = PostgresStore.open(target.url)
         contract.stored(other)
 
-        with pytest.raises(StoreUnavailable, match=r"open elsewhere.*memstrata_app \(\d"):
+        with pytest.raises(StoreUnavailable, match=r"open elsewhere.*simonides_app \(\d"):
             self.begin(target)
 
         contract.stored(other)
@@ -242,7 +242,7 @@ class TestRights:
 
     def adopt(self, connection, role):
         connection.execute(f"SET LOCAL ROLE {role}")
-        connection.execute("UPDATE memstrata.meta SET value = '\\x01' WHERE name = 'salt'")
+        connection.execute("UPDATE simonides.meta SET value = '\\x01' WHERE name = 'salt'")
 
     def test_only_the_operator_may_and_only_in_an_empty_store(self, opened, postgres):
         store = opened()

@@ -6,20 +6,20 @@ import re
 
 import pytest
 
-from memstrata.domain.errors import StoreCorrupt
-from memstrata.testing import ALICE, BOB
-from memstrata.testing.contract_base import every_call
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.domain.errors import StoreCorrupt
+from simonides.testing import ALICE, BOB
+from simonides.testing.contract_base import every_call
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 psycopg = pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters import postgres_line
-from memstrata.adapters.postgres_parts import TABLES as TABLES_THAT_MOVE
-from memstrata.adapters.postgres_schema import OPERATOR_SUFFIX, SQL
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters import postgres_line
+from simonides.adapters.postgres_parts import TABLES as TABLES_THAT_MOVE
+from simonides.adapters.postgres_schema import OPERATOR_SUFFIX, SQL
+from simonides.adapters.store_postgres import PostgresStore
 
-APP, OWNER, OPERATOR = "memstrata_app", "memstrata_owner", "memstrata_app_operator"
+APP, OWNER, OPERATOR = "simonides_app", "simonides_owner", "simonides_app_operator"
 OF_NO_OWNER = {"meta", "migrations", "opening"}
 ABOUT_NO_OWNER = {
     *("above_policies", "add_meta", "add_migration", "begin", "begin_view", "bind"),
@@ -93,8 +93,8 @@ def as_app(postgres, database):
 
 def bind(connection, readable, writable=()):
     connection.execute(
-        "SELECT set_config('memstrata.readable', %s::text[]::text, true),"
-        " set_config('memstrata.writable', %s::text[]::text, true)",
+        "SELECT set_config('simonides.readable', %s::text[]::text, true),"
+        " set_config('simonides.writable', %s::text[]::text, true)",
         (list(readable), list(writable)),
     )
 
@@ -103,7 +103,7 @@ def name_of(store, owner):
     return store._owners.of(owner).name
 
 
-TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'memstrata'::regnamespace"
+TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'simonides'::regnamespace"
 
 
 class TestCatalogue:
@@ -112,7 +112,7 @@ class TestCatalogue:
             "SELECT t.relname, i.relname, a.attname FROM pg_index AS x"
             " JOIN pg_class AS t ON t.oid = x.indrelid JOIN pg_class AS i ON i.oid = x.indexrelid"
             " JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attnum = x.indkey[0]"
-            " WHERE t.relnamespace = 'memstrata'::regnamespace"
+            " WHERE t.relnamespace = 'simonides'::regnamespace"
         )
 
         assert len(indexes) > 25
@@ -121,7 +121,7 @@ class TestCatalogue:
     def test_every_table_has_a_primary_key(self, catalogue):
         keyed = catalogue(
             "SELECT t.relname FROM pg_index AS x JOIN pg_class AS t ON t.oid = x.indrelid"
-            " WHERE x.indisprimary AND t.relnamespace = 'memstrata'::regnamespace"
+            " WHERE x.indisprimary AND t.relnamespace = 'simonides'::regnamespace"
         )
 
         assert sorted(keyed) == sorted(catalogue(f"{TABLES} AND relkind = 'r'"))
@@ -144,7 +144,7 @@ class TestCatalogue:
         rights = catalogue(
             "SELECT table_name, array_agg(privilege_type::text ORDER BY privilege_type::text)"
             " FROM information_schema.role_table_grants"
-            f" WHERE grantee = '{APP}' AND table_schema = 'memstrata' GROUP BY table_name"
+            f" WHERE grantee = '{APP}' AND table_schema = 'simonides' GROUP BY table_name"
         )
         owned = catalogue(f"{TABLES} AND pg_get_userbyid(relowner) <> '{OWNER}'")
 
@@ -176,7 +176,7 @@ class TestCatalogue:
         (kept,) = catalogue(
             "SELECT a.attstorage::text, t.reloptions FROM pg_attribute AS a"
             " JOIN pg_class AS t ON t.oid = a.attrelid"
-            " WHERE t.oid = 'memstrata.index_rows'::regclass AND a.attname = 'entry'"
+            " WHERE t.oid = 'simonides.index_rows'::regclass AND a.attname = 'entry'"
         )
 
         assert kept == ("m", ["toast_tuple_target=8160"])
@@ -185,7 +185,7 @@ class TestCatalogue:
         assert (
             catalogue(
                 "SELECT proname FROM pg_proc WHERE prosecdef"
-                " AND pronamespace = 'memstrata'::regnamespace"
+                " AND pronamespace = 'simonides'::regnamespace"
             )
             == []
         )
@@ -195,7 +195,7 @@ class TestPolicies:
     def test_without_owners_a_transaction_fails(self, peopled, as_app):
         for _ in range(2):
             with pytest.raises(psycopg.Error):
-                as_app.execute("SELECT owner FROM memstrata.memories")
+                as_app.execute("SELECT owner FROM simonides.memories")
             as_app.rollback()
             # What a transaction set leaves no owner behind, only an empty text.
             bind(as_app, [name_of(peopled, ALICE)])
@@ -205,7 +205,7 @@ class TestPolicies:
         alice = name_of(peopled, ALICE)
         for table in ("owners", "memories", "states", "index_rows", "lookups", "events", "held"):
             bind(as_app, [alice])
-            seen = as_app.execute(f"SELECT DISTINCT owner FROM memstrata.{table}").fetchall()
+            seen = as_app.execute(f"SELECT DISTINCT owner FROM simonides.{table}").fetchall()
             assert seen == [(alice,)], table
             as_app.rollback()
 
@@ -213,36 +213,36 @@ class TestPolicies:
         alice, bob = name_of(peopled, ALICE), name_of(peopled, BOB)
         bind(as_app, [alice, bob], [alice])
 
-        changed = as_app.execute("UPDATE memstrata.memories SET due_at = 1 RETURNING owner")
-        removed = as_app.execute("DELETE FROM memstrata.held RETURNING owner")
+        changed = as_app.execute("UPDATE simonides.memories SET due_at = 1 RETURNING owner")
+        removed = as_app.execute("DELETE FROM simonides.held RETURNING owner")
 
         assert {*changed.fetchall(), *removed.fetchall()} == {(alice,)}
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            as_app.execute("INSERT INTO memstrata.tombstones VALUES (%s, '')", (bob,))
+            as_app.execute("INSERT INTO simonides.tombstones VALUES (%s, '')", (bob,))
 
     def test_a_row_cannot_be_moved_to_another_owner(self, peopled, as_app):
         alice, bob = name_of(peopled, ALICE), name_of(peopled, BOB)
         bind(as_app, [alice, bob], [alice])
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            as_app.execute("UPDATE memstrata.held SET owner = %s", (bob,))
+            as_app.execute("UPDATE simonides.held SET owner = %s", (bob,))
 
     def test_the_owner_of_the_tables_is_held_to_the_policies_too(self, peopled, postgres, database):
         bob = name_of(peopled, BOB)
         with postgres.connect(OWNER, database) as connection:
             bind(connection, [bob])
-            seen = connection.execute("SELECT DISTINCT owner FROM memstrata.memories").fetchall()
+            seen = connection.execute("SELECT DISTINCT owner FROM simonides.memories").fetchall()
         assert seen == [(bob,)]
 
     def test_the_operator_reads_no_memory(self, peopled, as_app):
         as_app.execute(f"SET LOCAL ROLE {OPERATOR}")
-        assert len(as_app.execute("SELECT owner FROM memstrata.memories").fetchall()) == 4
+        assert len(as_app.execute("SELECT owner FROM simonides.memories").fetchall()) == 4
         for statement in (
-            "SELECT body FROM memstrata.memories",
-            "SELECT payload FROM memstrata.event_payloads",
-            "DELETE FROM memstrata.outbox",
-            "SELECT value FROM memstrata.meta",
-            "SELECT row_to_json(t) FROM memstrata.turns AS t",
-            "UPDATE memstrata.opening SET token = ''",
+            "SELECT body FROM simonides.memories",
+            "SELECT payload FROM simonides.event_payloads",
+            "DELETE FROM simonides.outbox",
+            "SELECT value FROM simonides.meta",
+            "SELECT row_to_json(t) FROM simonides.turns AS t",
+            "UPDATE simonides.opening SET token = ''",
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 as_app.execute(statement)
@@ -251,12 +251,12 @@ class TestPolicies:
 
     def test_the_application_cannot_switch_the_policies_off(self, as_app):
         for statement in (
-            "ALTER TABLE memstrata.memories DISABLE ROW LEVEL SECURITY",
-            "DROP POLICY readable ON memstrata.memories",
-            "TRUNCATE memstrata.memories",
+            "ALTER TABLE simonides.memories DISABLE ROW LEVEL SECURITY",
+            "DROP POLICY readable ON simonides.memories",
+            "TRUNCATE simonides.memories",
             f"SET ROLE {OWNER}",
-            "CREATE TABLE memstrata.mine ()",
-            "UPDATE memstrata.meta SET value = ''",
+            "CREATE TABLE simonides.mine ()",
+            "UPDATE simonides.meta SET value = ''",
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 as_app.execute(statement)
@@ -266,7 +266,7 @@ class TestPolicies:
         alice = name_of(peopled, ALICE)
         bind(as_app, [alice])
         as_app.execute("SET LOCAL enable_seqscan = off")
-        for question in ("SELECT * FROM memstrata.memories", SQL["live_rows"].decode()):
+        for question in ("SELECT * FROM simonides.memories", SQL["live_rows"].decode()):
             bound = {"owner": alice, "live_1": 1, "live_2": 2, "live_3": 3}
             plan = as_app.execute(f"EXPLAIN {question}", bound).fetchall()
             text = "\n".join(line for (line,) in plan)
@@ -289,7 +289,7 @@ class TestStatements:
         local = {"unnest", "added", "restated", "linked", "story", "found", "expected", "oldest"}
 
         assert [
-            t for t in tables if t.split(".")[0] not in {*local, "memstrata"} and "pg_" not in t
+            t for t in tables if t.split(".")[0] not in {*local, "simonides"} and "pg_" not in t
         ] == []
 
 
@@ -303,7 +303,7 @@ def functions(connection):
     """Return the functions of the schema, as statements that make them anew."""
     found = connection.execute(
         "SELECT pg_get_functiondef(oid) FROM pg_proc"
-        " WHERE pronamespace = 'memstrata'::regnamespace AND proname <> ALL (%s)",
+        " WHERE pronamespace = 'simonides'::regnamespace AND proname <> ALL (%s)",
         # Of no owner's rows: a check of values, the store's token, the trigger on its keys, and
         # what sets whose rows a turn is about.
         [["require", "check_opening", "keep_keys", "wait_for_turn"]],
@@ -315,14 +315,14 @@ class TestFunctions:
     @pytest.fixture
     def written(self, postgres, database):
         with postgres.connect(OWNER, database) as connection:
-            return {re.search(r"memstrata\.(\w+)", text)[1]: text for text in functions(connection)}
+            return {re.search(r"simonides\.(\w+)", text)[1]: text for text in functions(connection)}
 
     def test_a_function_names_its_owner_at_every_table(self, written):
         names = ["add_memories", "heads", "move_owner", "take_turn", "take_turn_as_foreseen"]
         assert sorted(written) == names
         for name, text in written.items():
-            read = re.findall(r"(?:FROM|JOIN|UPDATE) memstrata\.", text)
-            added = re.findall(r"INSERT INTO memstrata\.\w+(?: AS \w+)?\s*\(\s*owner,", text)
+            read = re.findall(r"(?:FROM|JOIN|UPDATE) simonides\.", text)
+            added = re.findall(r"INSERT INTO simonides\.\w+(?: AS \w+)?\s*\(\s*owner,", text)
             into = re.findall(r"VALUES \(for_owner,", text)
             named = FUNCTION_CLAUSE.findall(text)
             if name == "heads":
@@ -335,7 +335,7 @@ class TestFunctions:
         for text in written.values():
             tables = re.findall(r"(?<!DISTINCT )(?:FROM|JOIN|INTO|UPDATE) ([a-z_.]+)", text)
             local = {"unnest", "incarnation", "set"}
-            assert {t for t in tables if not t.startswith("memstrata.")} <= local
+            assert {t for t in tables if not t.startswith("simonides.")} <= local
 
 
 class TestMutations:
@@ -389,7 +389,7 @@ class TestMutations:
         self, postgres, database, peopled, careless
     ):
         with postgres.connect("postgres", database) as connection:
-            connection.execute("ALTER TABLE memstrata.memories DISABLE ROW LEVEL SECURITY")
+            connection.execute("ALTER TABLE simonides.memories DISABLE ROW LEVEL SECURITY")
 
         owners = {row.body for row in drive(peopled, peopled.rows(ALICE))}
 

@@ -4,18 +4,18 @@ import asyncio
 
 import pytest
 
-from memstrata.testing import ALICE
-from memstrata.testing.fault_proxy import FaultProxy, Faults
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.testing import ALICE
+from simonides.testing.fault_proxy import FaultProxy, Faults
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters import postgres_answers
-from memstrata.adapters.postgres_answers import Nearness
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters import postgres_answers
+from simonides.adapters.postgres_answers import Nearness
+from simonides.adapters.store_postgres import PostgresStore
 
-APP = "memstrata_app"
+APP = "simonides_app"
 
 contract = MemoryStoreContract()
 

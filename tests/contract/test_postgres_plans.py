@@ -6,18 +6,18 @@ join that it then does by looking through all rows of the owner for each is quad
 
 import pytest
 
-from memstrata.adapters.store_columns import LIVE
-from memstrata.domain.change import TurnRequest
-from memstrata.testing import ALICE, BOB, Samples
-from memstrata.testing.store_contract import drive
+from simonides.adapters.store_columns import LIVE
+from simonides.domain.change import TurnRequest
+from simonides.testing import ALICE, BOB, Samples
+from simonides.testing.store_contract import drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters.postgres_schema import SQL
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters.postgres_schema import SQL
+from simonides.adapters.store_postgres import PostgresStore
 
-APP = "memstrata_app"
+APP = "simonides_app"
 
 ROWS, SOME = 400, 20
 

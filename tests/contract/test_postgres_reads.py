@@ -4,21 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from memstrata.domain.change import NewVersion
-from memstrata.domain.checks import with_check
-from memstrata.manager.ahead import Begun
-from memstrata.testing import ALICE, BOB
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.domain.change import NewVersion
+from simonides.domain.checks import with_check
+from simonides.manager.ahead import Begun
+from simonides.testing import ALICE, BOB
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters import postgres_answers
-from memstrata.adapters.postgres_pool import Line
-from memstrata.adapters.postgres_rows import RowsLook
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters import postgres_answers
+from simonides.adapters.postgres_pool import Line
+from simonides.adapters.postgres_rows import RowsLook
+from simonides.adapters.store_postgres import PostgresStore
 
-APP = "memstrata_app"
+APP = "simonides_app"
 
 contract = MemoryStoreContract()
 
@@ -63,10 +63,10 @@ def written(store, count):
 
 def edited(postgres, database, edit, *given):
     with postgres.connect("postgres", database) as connection:
-        assert connection.execute(f"UPDATE memstrata.{edit}", given).rowcount == 1
+        assert connection.execute(f"UPDATE simonides.{edit}", given).rowcount == 1
 
 
-ANOTHER = "SELECT min(i.entry) FROM memstrata.index_rows AS i WHERE i.id <> r.id"
+ANOTHER = "SELECT min(i.entry) FROM simonides.index_rows AS i WHERE i.id <> r.id"
 EDITS = [
     "memories SET state = set_byte(state, 30, 255 - get_byte(state, 30)) WHERE id = %s",
     "index_rows SET entry = set_byte(entry, 2, 255 - get_byte(entry, 2)) WHERE id = %s",

@@ -2,18 +2,18 @@
 
 import pytest
 
-from memstrata.testing.session_contract import SessionStoreContract, drive
+from simonides.testing.session_contract import SessionStoreContract, drive
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters.session_postgres import PostgresSessionStore
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters.session_postgres import PostgresSessionStore
+from simonides.adapters.store_postgres import PostgresStore
 
 
 class TestPostgresSessions(SessionStoreContract):
     @pytest.fixture
     def store(self, postgres, database):
-        self.url = postgres.url("memstrata_app", database)
+        self.url = postgres.url("simonides_app", database)
         store = PostgresSessionStore.open(self.url)
         yield store
         drive(store, store.close())
@@ -24,11 +24,11 @@ class TestPostgresSessions(SessionStoreContract):
 
 
 class TestPostgresSessionsOfAnOpenStore(SessionStoreContract):
-    """Over the pool of the store that has the database open, as a memstrata opens them."""
+    """Over the pool of the store that has the database open, as a simonides opens them."""
 
     @pytest.fixture
     def store(self, postgres, database):
-        self.url = postgres.url("memstrata_app", database)
+        self.url = postgres.url("simonides_app", database)
         self.memories = PostgresStore.open(self.url)
         yield PostgresSessionStore(self.memories)
         drive(self.memories, self.memories.close())

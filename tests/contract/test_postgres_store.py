@@ -2,17 +2,17 @@
 
 import pytest
 
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters.store_postgres import PostgresStore
 
 
 class TestPostgresStore(MemoryStoreContract):
     @pytest.fixture
     def store(self, postgres, database):
-        self.url = postgres.url("memstrata_app", database)
+        self.url = postgres.url("simonides_app", database)
         store = PostgresStore.open(self.url)
         yield store
         drive(store, store.close())

@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import memstrata
-from memstrata.domain.change import IdempotencyRecord, TurnRequest
-from memstrata.domain.codec import decode
-from memstrata.domain.errors import MemstrataError
-from memstrata.domain.scope import Scope
-from memstrata.testing import ALICE
-from memstrata.testing.contract_base import verify_chain
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+import simonides
+from simonides.domain.change import IdempotencyRecord, TurnRequest
+from simonides.domain.codec import decode
+from simonides.domain.errors import SimonidesError
+from simonides.domain.scope import Scope
+from simonides.testing import ALICE
+from simonides.testing.contract_base import verify_chain
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters.postgres_pool import Line
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters.postgres_pool import Line
+from simonides.adapters.store_postgres import PostgresStore
 
-APP = "memstrata_app"
+APP = "simonides_app"
 PRINT = b"p" * 32
 
 contract = MemoryStoreContract()
@@ -195,9 +195,9 @@ def test_what_is_refused_is_refused_under_the_turn_and_leaves_nothing(writer, ot
     before = contract.shown(other)
 
     def refuse(snapshot):
-        raise MemstrataError("no")
+        raise SimonidesError("no")
 
-    with pytest.raises(MemstrataError, match="no"):
+    with pytest.raises(SimonidesError, match="no"):
         writer.write(refuse)
 
     assert len(writer.seen) == 2
@@ -210,7 +210,7 @@ def test_what_would_be_refused_of_what_was_foreseen_only_is_written(writer, othe
 
     def unless_alone(snapshot):
         if not snapshot.rows:
-            raise MemstrataError("alone")
+            raise SimonidesError("alone")
         return writer.one_more(snapshot)
 
     assert writer.write(unless_alone).rows
@@ -301,7 +301,7 @@ def shared(postgres):
 
 
 def test_the_verbs_answer_the_same_though_another_process_wrote_between(url):
-    with memstrata.open(url) as one, memstrata.open(url) as two:
+    with simonides.open(url) as one, simonides.open(url) as two:
         here, there = one.manager(user="ana"), two.manager(user="ana")
         for text in ("I like tea", "I like jazz"):
             here.remember(text)

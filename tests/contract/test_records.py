@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from memstrata.adapters.key_ring import HeldKeys, new_key
-from memstrata.adapters.records_file import FileRecords
-from memstrata.adapters.records_memory import DictRecords
-from memstrata.adapters.records_sealing import RecordSeal
-from memstrata.domain.errors import (
+from simonides.adapters.key_ring import HeldKeys, new_key
+from simonides.adapters.records_file import FileRecords
+from simonides.adapters.records_memory import DictRecords
+from simonides.adapters.records_sealing import RecordSeal
+from simonides.domain.errors import (
     ConfigurationError,
     KeyUnavailable,
     StoreCorrupt,
     StoreUnavailable,
 )
-from memstrata.domain.records import KeptRecord, Shelf
-from memstrata.testing.contract_records import ALICE, BOB, NOTE, RecordStoreContract
+from simonides.domain.records import KeptRecord, Shelf
+from simonides.testing.contract_records import ALICE, BOB, NOTE, RecordStoreContract
 
 KEY_ONE, KEY_TWO = new_key("one"), new_key("two")
 
@@ -178,13 +178,13 @@ class TestPostgresRecords(RecordStoreContract):
     @pytest.fixture
     def records(self, postgres, database):
         pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
-        from memstrata.adapters.records_postgres import PostgresRecords
+        from simonides.adapters.records_postgres import PostgresRecords
 
         self.postgres, self.name = postgres, database
         self.made = []
 
         def make():
-            url = postgres.url("memstrata_app", database)
+            url = postgres.url("simonides_app", database)
             self.made.append(PostgresRecords(url, seal=self.seals))
             return self.made[-1]
 
@@ -200,12 +200,12 @@ class TestPostgresRecords(RecordStoreContract):
         import psycopg
 
         self.filled(records)
-        with self.postgres.connect("memstrata_app", self.name) as connection:
+        with self.postgres.connect("simonides_app", self.name) as connection:
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                connection.execute("UPDATE memstrata_records.records SET at = 0")
+                connection.execute("UPDATE simonides_records.records SET at = 0")
             connection.rollback()
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
-                connection.execute("TRUNCATE memstrata_records.records")
+                connection.execute("TRUNCATE simonides_records.records")
 
     def test_a_server_that_hung_up_is_asked_again(self, records):
         self.filled(records)

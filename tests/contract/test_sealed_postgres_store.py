@@ -2,16 +2,16 @@
 
 import pytest
 
-from memstrata.testing.contract_carrying import PortableStoreContract
-from memstrata.testing.contract_moving import MovableStoreContract
-from memstrata.testing.session_contract import SessionStoreContract
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.testing.contract_carrying import PortableStoreContract
+from simonides.testing.contract_moving import MovableStoreContract
+from simonides.testing.session_contract import SessionStoreContract
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters.session_postgres import PostgresSessionStore
 from sealed_postgres import Database, database_sealing, sealed_database
+from simonides.adapters.session_postgres import PostgresSessionStore
 
 
 @pytest.fixture(scope="module")

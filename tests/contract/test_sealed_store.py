@@ -3,11 +3,11 @@
 import pytest
 
 from coding import sealed_store, sealing
-from memstrata.adapters.session_sqlite import SqliteSessionStore
-from memstrata.testing.contract_backups import RevertibleStoreContract
-from memstrata.testing.contract_carrying import PortableStoreContract
-from memstrata.testing.session_contract import SessionStoreContract
-from memstrata.testing.store_contract import drive
+from simonides.adapters.session_sqlite import SqliteSessionStore
+from simonides.testing.contract_backups import RevertibleStoreContract
+from simonides.testing.contract_carrying import PortableStoreContract
+from simonides.testing.session_contract import SessionStoreContract
+from simonides.testing.store_contract import drive
 
 
 class TestSealedSessionStore(SessionStoreContract):

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from memstrata.adapters.session_sqlite import SqliteSessionStore
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.domain.errors import StoreUnavailable
-from memstrata.testing.samples import ALICE
-from memstrata.testing.session_contract import SessionStoreContract, drive
+from simonides.adapters.session_sqlite import SqliteSessionStore
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.domain.errors import StoreUnavailable
+from simonides.testing.samples import ALICE
+from simonides.testing.session_contract import SessionStoreContract, drive
 
 
 class TestSqliteSessions(SessionStoreContract):
@@ -43,7 +43,7 @@ class TestSqliteSessionsBesideMemories(TestSqliteSessions):
 
 
 class TestSqliteSessionsOfAnOpenStore(TestSqliteSessions):
-    """Over the connections of the store that has the file open, as a memstrata opens them."""
+    """Over the connections of the store that has the file open, as a simonides opens them."""
 
     @pytest.fixture
     def store(self, tmp_path):

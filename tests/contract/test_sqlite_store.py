@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 
 class TestSqliteStore(MemoryStoreContract):

@@ -20,9 +20,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memstrata.adapters.store_memory import DictStore
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.domain.change import (
+from simonides.adapters.store_memory import DictStore
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.domain.change import (
     Change,
     IdempotencyRecord,
     JournalEntry,
@@ -31,11 +31,11 @@ from memstrata.domain.change import (
     Renewed,
     TurnRequest,
 )
-from memstrata.domain.codec import decode, encode_state
-from memstrata.domain.memory import Status
-from memstrata.domain.scope import Grant, Right, Scope
-from memstrata.testing import ALICE, BOB, Samples
-from memstrata.testing.store_contract import MemoryStoreContract, drive, verify_chain
+from simonides.domain.codec import decode, encode_state
+from simonides.domain.memory import Status
+from simonides.domain.scope import Grant, Right, Scope
+from simonides.testing import ALICE, BOB, Samples
+from simonides.testing.store_contract import MemoryStoreContract, drive, verify_chain
 
 LIVES = int(os.environ.get("STORE_LIVES", "60"))
 
@@ -282,7 +282,7 @@ TestStoresInStep.settings = settings(
 
 def test_postgresql_in_step(postgres):
     """The same life over PostgreSQL; fewer examples, for each takes a database of its own."""
-    from memstrata.adapters.store_postgres import PostgresStore
+    from simonides.adapters.store_postgres import PostgresStore
 
     class InStep(StoresInStep):
         database = None
@@ -290,7 +290,7 @@ def test_postgresql_in_step(postgres):
         def open(self):
             if self.database is None:
                 self.database = postgres.new_database()
-            return PostgresStore.open(postgres.url("memstrata_app", self.database))
+            return PostgresStore.open(postgres.url("simonides_app", self.database))
 
         def teardown(self):
             super().teardown()

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[2] / "src" / "memstrata"
+SOURCE = Path(__file__).parents[2] / "src" / "simonides"
 FILES = sorted(SOURCE.rglob("*.py"))
 MAX_FILE_LINES = 450
 MAX_FUNCTION_LINES = 80
@@ -166,7 +166,7 @@ def test_everything_public_is_described() -> None:
     silent = [
         f"{module}.{name}"
         for module in public_modules()
-        for name in undescribed("memstrata" if module == "__init__" else f"memstrata.{module}")
+        for name in undescribed("simonides" if module == "__init__" else f"simonides.{module}")
     ]
 
     assert not silent, f"no docstring: {silent}"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from memstrata.cli.app import app
+from simonides.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -58,7 +58,7 @@ def test_the_library_example_does_what_the_readme_says(
 
 def test_the_commands_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands = [line for file, line in CONSOLE if file.name == "README.md"]
-    ours = [shlex.split(line)[1:] for line in commands if line.startswith("memstrata ")]
+    ours = [shlex.split(line)[1:] for line in commands if line.startswith("simonides ")]
     (tmp_path / "turns.jsonl").write_text('{"session_id": "s", "text": "Hello."}\n')
     monkeypatch.chdir(tmp_path)
 

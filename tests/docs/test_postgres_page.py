@@ -19,15 +19,15 @@ def test_the_roles_and_commands_of_the_page_work(postgres: Any, tmp_path: Path) 
         for statement in statements.split(";\n")[:-1]:
             connection.execute(statement)
     lines = [line for block in blocks(PAGE, "console") for line in block.splitlines()]
-    commands = [line.removeprefix("$ ") for line in lines if line.startswith("$ memstrata ")]
+    commands = [line.removeprefix("$ ") for line in lines if line.startswith("$ simonides ")]
     urls = {
         "OWNER_URL": postgres.url("memory_owner", "memory"),
         "APP_URL": postgres.url("memory_app", "memory"),
     }
-    plain = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI", "MEMSTRATA"))}
-    program = f"{shlex.quote(sys.executable)} -m memstrata "
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI", "SIMONIDES"))}
+    program = f"{shlex.quote(sys.executable)} -m simonides "
     done = subprocess.run(
-        ["/bin/sh", "-ec", "\n".join(c.replace("memstrata ", program, 1) for c in commands)],
+        ["/bin/sh", "-ec", "\n".join(c.replace("simonides ", program, 1) for c in commands)],
         cwd=tmp_path,
         env={**plain, **urls},
         check=False,
@@ -42,9 +42,9 @@ def test_the_roles_and_commands_of_the_page_work(postgres: Any, tmp_path: Path) 
 
 
 def test_the_page_names_the_settings_as_they_are() -> None:
-    from memstrata.settings import Settings
+    from simonides.settings import Settings
 
     text = PAGE.read_text(encoding="utf-8")
     for name in ("pool_size", "call_timeout_s", "busy_timeout_s"):
         default = Settings.model_fields[name].default
-        assert f"| `MEMSTRATA_{name.upper()}` | {default:g} |" in text
+        assert f"| `SIMONIDES_{name.upper()}` | {default:g} |" in text

@@ -4,8 +4,8 @@ import random
 import string
 from pathlib import Path
 
-from memstrata import Draft
-from memstrata.domain.moving import PARTS
+from simonides import Draft
+from simonides.domain.moving import PARTS
 
 PLACES = ("text", "key", "tag", "note", "quote", "talk", "fact", "query")
 

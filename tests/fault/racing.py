@@ -11,21 +11,21 @@ import time
 import uuid
 from dataclasses import replace
 
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.adapters.system import SystemIds
-from memstrata.domain.change import Change, NewVersion, TurnRequest
-from memstrata.domain.codec import decode
-from memstrata.domain.event import Event, EventType
-from memstrata.domain.memory import Status
-from memstrata.domain.value import from_us
-from memstrata.testing import ALICE, ManualClock, Samples
-from memstrata.testing.store_contract import drive, verify_chain
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.adapters.system import SystemIds
+from simonides.domain.change import Change, NewVersion, TurnRequest
+from simonides.domain.codec import decode
+from simonides.domain.event import Event, EventType
+from simonides.domain.memory import Status
+from simonides.domain.value import from_us
+from simonides.testing import ALICE, ManualClock, Samples
+from simonides.testing.store_contract import drive, verify_chain
 
 
 def open_store(database, synchronous="full"):
     """Open the file at a path, or the database of a URL."""
     if str(database).startswith("postgresql://"):
-        from memstrata.adapters.store_postgres import PostgresStore
+        from simonides.adapters.store_postgres import PostgresStore
 
         return PostgresStore.open(str(database))
     return SqliteStore.open(database, synchronous=synchronous)

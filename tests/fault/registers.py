@@ -11,7 +11,7 @@ import sys
 import time
 from typing import NamedTuple
 
-import memstrata
+import simonides
 
 USERS = ("ana", "bo", "chi")
 KEYS = ("colour", "seat", "city")
@@ -93,7 +93,7 @@ def work(strata, number, operations):
 
 
 def main(url, number, operations):
-    with memstrata.open(url) as strata:
+    with simonides.open(url) as strata:
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         sys.stdin.readline()

@@ -6,16 +6,16 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-import memstrata
+import simonides
 
 THREADS, EACH = 100, 3
 PROCESSES, OF_PROCESS = 8, 25
 
 WRITER = """
 import sys
-import memstrata
+import simonides
 path, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-with memstrata.open(path) as strata:
+with simonides.open(path) as strata:
     memory = strata.manager(user="ana")
     for n in range(count):
         outcome = memory.remember(f"{name} says {n}", key="color", category="preference")
@@ -24,7 +24,7 @@ with memstrata.open(path) as strata:
 
 
 def check_chain(path: Path, acknowledged: list[str]) -> None:
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         memory = strata.manager(user="ana")
         chain = memory.history("color")
         active = [m for m in memory.list() if m.key == "color"]
@@ -39,8 +39,8 @@ def check_chain(path: Path, acknowledged: list[str]) -> None:
 def test_a_hundred_threads_writing_one_key_leave_one_active_memory(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     acknowledged: list[str] = []
-    failures: list[memstrata.MemstrataError] = []
-    with memstrata.open(path) as strata:
+    failures: list[simonides.SimonidesError] = []
+    with simonides.open(path) as strata:
 
         def write(name: int) -> None:
             memory = strata.manager(user="ana")
@@ -49,7 +49,7 @@ def test_a_hundred_threads_writing_one_key_leave_one_active_memory(tmp_path: Pat
                     outcome = memory.remember(f"{name} says {n}", key="color")
                     assert outcome.memory
                     acknowledged.append(outcome.memory.id)
-            except memstrata.MemstrataError as error:
+            except simonides.SimonidesError as error:
                 failures.append(error)
 
         threads = [threading.Thread(target=write, args=(n,)) for n in range(THREADS)]
@@ -83,7 +83,7 @@ def test_eight_processes_writing_one_key_leave_one_active_memory(tmp_path: Path)
 
 
 def test_threads_of_different_users_do_not_wait_for_each_others_versions(tmp_path: Path) -> None:
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
 
         def write(user: str) -> None:
             memory = strata.manager(user=user)

@@ -10,9 +10,9 @@ import random
 import apsw
 import pytest
 
-import memstrata
-from memstrata.adapters.key_ring import HeldKeys, new_key
-from memstrata.domain.errors import MemstrataError, StoreCorrupt
+import simonides
+from simonides.adapters.key_ring import HeldKeys, new_key
+from simonides.domain.errors import SimonidesError, StoreCorrupt
 
 FLIPS = int(os.environ.get("BYTE_FLIPS", "100"))
 """For each of the two; 2,000 take some minutes."""
@@ -23,7 +23,7 @@ QUERY = "Who likes tea in Lima?"
 
 def looked_at(path, ring):
     """Return all that a user is shown."""
-    with memstrata.open(path, key_ring=ring) as strata:
+    with simonides.open(path, key_ring=ring) as strata:
         memory = strata.manager(user="ana")
         listed = {one.id: one.to_dict() for one in memory.list()}
         hits = [(hit.memory.to_dict(), hit.score) for hit in memory.recall(QUERY, limit=8)]
@@ -33,7 +33,7 @@ def looked_at(path, ring):
 
 def lived(path, ring):
     rng = random.Random(4)
-    with memstrata.open(path, key_ring=ring) as strata:
+    with simonides.open(path, key_ring=ring) as strata:
         memory = strata.manager(user="ana")
         for number in range(30):
             drink, city = rng.choice(("tea", "coffee")), rng.choice(("Oslo", "Rome", "Lima"))
@@ -56,7 +56,7 @@ def flips(raw, where):
 
 
 # What readers did may be lost with the store that it is to be written to; that is said.
-pytestmark = pytest.mark.filterwarnings("ignore:memstrata. what readers did:RuntimeWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:simonides. what readers did:RuntimeWarning")
 
 
 @pytest.mark.parametrize(("ring", "faces"), [(RING, 3), (None, 2)], ids=["ring", "no ring"])
@@ -67,7 +67,7 @@ def test_nothing_is_silently_wrong_or_missing(tmp_path, ring, faces):
     for place in flips(raw, tmp_path / "flipped.db"):
         try:
             found = looked_at(tmp_path / "flipped.db", ring)
-        except MemstrataError:
+        except SimonidesError:
             noticed += 1
         else:
             assert found[:faces] == shown[:faces], f"byte {place}"

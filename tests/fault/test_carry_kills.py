@@ -7,18 +7,18 @@ import signal
 import pytest
 from killing import Child
 
-from memstrata.adapters import sqlite_backups
-from memstrata.adapters.store_carrying import ROWS
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.audit import verify
-from memstrata.blocking import Strata
-from memstrata.domain.errors import CarryRefused
-from memstrata.domain.memory import Draft
-from memstrata.manager import restoring
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.contract_base import drive
-from memstrata.wiring import assemble
+from simonides.adapters import sqlite_backups
+from simonides.adapters.store_carrying import ROWS
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.audit import verify
+from simonides.blocking import Strata
+from simonides.domain.errors import CarryRefused
+from simonides.domain.memory import Draft
+from simonides.manager import restoring
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.contract_base import drive
+from simonides.wiring import assemble
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
@@ -157,7 +157,7 @@ def test_an_owner_that_is_killed_on_the_way_in_is_not_there(lived, tmp_path, mon
 
 def test_an_export_that_is_killed_leaves_what_was_there(lived, tmp_path, monkeypatch):
     target, path = tmp_path / "a.jsonl", copied(lived, tmp_path)
-    monkeypatch.setattr("memstrata.adapters.store_carrying.PAGE", 20)
+    monkeypatch.setattr("simonides.adapters.store_carrying.PAGE", 20)
 
     def work(say):
         with opened(path) as strata:

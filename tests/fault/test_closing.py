@@ -8,11 +8,11 @@ import threading
 import pytest
 from killing import Child
 
-import memstrata
-from memstrata.blocking import Strata
-from memstrata.domain.errors import StoreUnavailable
-from memstrata.settings import Settings
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import Strata
+from simonides.domain.errors import StoreUnavailable
+from simonides.settings import Settings
+from simonides.wiring import assemble
 
 WAIT_S = 20.0
 """Longer than anything here takes, and shorter than a test that hangs."""
@@ -23,7 +23,7 @@ def target(request, tmp_path):
     if request.param == "sqlite":
         return str(tmp_path / "m.db")
     database = request.getfixturevalue("database")
-    return request.getfixturevalue("postgres").url("memstrata_app", database)
+    return request.getfixturevalue("postgres").url("simonides_app", database)
 
 
 def opened(target):
@@ -72,7 +72,7 @@ def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(targe
 
 def test_of_several_tasks_that_close_one_does_and_the_others_wait_for_it(target):
     async def main():
-        strata = memstrata.aopen(target)
+        strata = simonides.aopen(target)
         memory, store = strata.manager(user="ana"), strata.services.store
         await memory.remember("Lives in Zorbville.")
         await memory.digest("Zorbville")
@@ -123,7 +123,7 @@ def test_a_signals_handler_that_closes_what_is_being_closed_waits_for_nothing(ta
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_child_forked_while_others_call_waits_for_none_of_its_parents_threads(database, postgres):
-    strata = opened(postgres.url("memstrata_app", database))
+    strata = opened(postgres.url("simonides_app", database))
     memory = strata.manager(user="ana")
     memory.remember("Prefers tea", key="drink")
     begun, go_on = threading.Event(), threading.Event()

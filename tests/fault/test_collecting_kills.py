@@ -6,16 +6,16 @@ import threading
 import pytest
 from killing import Child
 
-from memstrata import Draft
-from memstrata.blocking import Strata
-from memstrata.domain.codec import status_of
-from memstrata.domain.scope import Scope
-from memstrata.manager import collecting
-from memstrata.manager.collecting import LEASE_US
-from memstrata.settings import Settings
-from memstrata.testing import ManualClock
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides import Draft
+from simonides.blocking import Strata
+from simonides.domain.codec import status_of
+from simonides.domain.scope import Scope
+from simonides.manager import collecting
+from simonides.manager.collecting import LEASE_US
+from simonides.settings import Settings
+from simonides.testing import ManualClock
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 ANA = Scope.of_user("default", "ana")
 COUNT = 60

@@ -8,18 +8,18 @@ import apsw
 import pytest
 from erasing import Life, found_in, rows_of
 
-from memstrata import ErasureState
-from memstrata.adapters import sqlite_erasure
-from memstrata.adapters.residue import CHUNK_BYTES, Needles
-from memstrata.adapters.session_sqlite import SqliteSessionStore
-from memstrata.blocking import Strata
-from memstrata.domain.canonical import canonical_json
-from memstrata.domain.erasure import Look
-from memstrata.domain.session import Observation
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides import ErasureState
+from simonides.adapters import sqlite_erasure
+from simonides.adapters.residue import CHUNK_BYTES, Needles
+from simonides.adapters.session_sqlite import SqliteSessionStore
+from simonides.blocking import Strata
+from simonides.domain.canonical import canonical_json
+from simonides.domain.erasure import Look
+from simonides.domain.session import Observation
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 CYCLES = int(os.environ.get("ERASURE_CYCLES", "20"))
 """docs/erasure.md says what 500 came to."""

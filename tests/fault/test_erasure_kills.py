@@ -8,13 +8,13 @@ import pytest
 from erasing import Life, found_in
 from killing import Child
 
-from memstrata import ErasureState
-from memstrata.adapters import sqlite_change, store_sqlite
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.blocking import Strata
-from memstrata.domain.scope import Scope
-from memstrata.settings import Settings
-from memstrata.wiring import assemble
+from simonides import ErasureState
+from simonides.adapters import sqlite_change, store_sqlite
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.blocking import Strata
+from simonides.domain.scope import Scope
+from simonides.settings import Settings
+from simonides.wiring import assemble
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
@@ -51,7 +51,7 @@ def before_it_is_settled(monkeypatch):
 
 
 def before_the_log_is_cut(monkeypatch):
-    monkeypatch.setattr("memstrata.adapters.sqlite_file.empty_log", die)
+    monkeypatch.setattr("simonides.adapters.sqlite_file.empty_log", die)
 
 
 def before_the_files_are_read(monkeypatch):

@@ -4,15 +4,15 @@ import psycopg
 import pytest
 from erasing import Life, rows_of
 
-from memstrata import ErasureState
-from memstrata.blocking import Strata
-from memstrata.settings import Settings
-from memstrata.wiring import assemble
+from simonides import ErasureState
+from simonides.blocking import Strata
+from simonides.settings import Settings
+from simonides.wiring import assemble
 
 
 @pytest.fixture
 def strata(postgres, database):
-    url = postgres.url("memstrata_app", database)
+    url = postgres.url("simonides_app", database)
     with Strata(assemble(url, inline=True, settings=Settings(reindex="manual"))) as opened:
         yield opened
 
@@ -20,7 +20,7 @@ def strata(postgres, database):
 @pytest.fixture
 def owner(postgres, database):
     """A connection of the role that owns the tables."""
-    with psycopg.connect(postgres.url("memstrata_owner", database), autocommit=True) as connection:
+    with psycopg.connect(postgres.url("simonides_owner", database), autocommit=True) as connection:
         yield connection
 
 
@@ -48,7 +48,7 @@ def test_the_receipt_waits_for_who_may_still_see_the_rows(strata, owner):
     ana = strata.manager(user="ana")
     ana.remember("The door code is 4711", key="door")
     owner.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-    owner.execute("SELECT count(*) FROM memstrata.migrations")
+    owner.execute("SELECT count(*) FROM simonides.migrations")
 
     pending = ana.erase()
     owner.execute("COMMIT")
@@ -63,16 +63,16 @@ def test_the_receipt_waits_for_who_may_still_see_the_rows(strata, owner):
 
 
 def test_where_the_application_may_not_vacuum_its_owner_does(strata, owner):
-    owner.execute("REVOKE MAINTAIN ON ALL TABLES IN SCHEMA memstrata FROM memstrata_app")
+    owner.execute("REVOKE MAINTAIN ON ALL TABLES IN SCHEMA simonides FROM simonides_app")
     ana = strata.manager(user="ana")
     ana.remember("The door code is 4711", key="door")
 
     pending = ana.erase()
     for (table,) in owner.execute(
-        "SELECT relname FROM pg_class WHERE relnamespace = 'memstrata'::regnamespace"
+        "SELECT relname FROM pg_class WHERE relnamespace = 'simonides'::regnamespace"
         " AND relkind = 'r'"
     ).fetchall():
-        owner.execute(f"VACUUM memstrata.{table}")
+        owner.execute(f"VACUUM simonides.{table}")
     done = ana.erasure()
 
     assert pending.waits == ("vacuum_not_permitted",)

@@ -14,24 +14,24 @@ from typing import Any
 
 import pytest
 
-from memstrata.adapters.model_openai import OpenAIModel
-from memstrata.blocking import Strata
-from memstrata.domain.decision import Usage
-from memstrata.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
-from memstrata.domain.session import Entry, EntryKind
-from memstrata.domain.trust import Trust
-from memstrata.domain.turn import Role, Turn
-from memstrata.manager import AsyncMemoryManager
-from memstrata.manager.advising import advised_by_model
-from memstrata.manager.lanes import propose_lanes
-from memstrata.manager.reconciling import reconcile
-from memstrata.manager.session_log import SessionLog
-from memstrata.manager.summarising import summarise
-from memstrata.manager.writing import Writer
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.model_server import (
+from simonides.adapters.model_openai import OpenAIModel
+from simonides.blocking import Strata
+from simonides.domain.decision import Usage
+from simonides.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
+from simonides.domain.session import Entry, EntryKind
+from simonides.domain.trust import Trust
+from simonides.domain.turn import Role, Turn
+from simonides.manager import AsyncMemoryManager
+from simonides.manager.advising import advised_by_model
+from simonides.manager.lanes import propose_lanes
+from simonides.manager.reconciling import reconcile
+from simonides.manager.session_log import SessionLog
+from simonides.manager.summarising import summarise
+from simonides.manager.writing import Writer
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.model_server import (
     ModelServer,
     Reply,
     cut,
@@ -41,9 +41,9 @@ from memstrata.testing.model_server import (
     saying,
     well,
 )
-from memstrata.testing.models import ScriptedModel
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides.testing.models import ScriptedModel
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 ANSWERS = 1_000
 CEILING = 1_300

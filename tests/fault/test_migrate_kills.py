@@ -8,13 +8,13 @@ import time
 import pytest
 from killing import Child
 
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.audit import verify, verify_owner
-from memstrata.domain.errors import StoreUnavailable
-from memstrata.domain.moving import PARTS
-from memstrata.testing.contract_moving import MovableStoreContract
-from memstrata.testing.store_contract import drive
-from memstrata.transfer.migrate import migrate
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.audit import verify, verify_owner
+from simonides.domain.errors import StoreUnavailable
+from simonides.domain.moving import PARTS
+from simonides.testing.contract_moving import MovableStoreContract
+from simonides.testing.store_contract import drive
+from simonides.transfer.migrate import migrate
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 

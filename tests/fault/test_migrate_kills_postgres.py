@@ -8,13 +8,13 @@ import time
 import pytest
 from killing import Child
 
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.audit import verify, verify_owner
-from memstrata.domain.errors import StoreUnavailable
-from memstrata.domain.moving import PARTS
-from memstrata.testing.contract_moving import MovableStoreContract
-from memstrata.testing.store_contract import drive
-from memstrata.transfer.migrate import migrate
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.audit import verify, verify_owner
+from simonides.domain.errors import StoreUnavailable
+from simonides.domain.moving import PARTS
+from simonides.testing.contract_moving import MovableStoreContract
+from simonides.testing.store_contract import drive
+from simonides.transfer.migrate import migrate
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 pytestmark = [
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]
 
-from memstrata.adapters.store_postgres import PostgresStore  # noqa: E402
+from simonides.adapters.store_postgres import PostgresStore  # noqa: E402
 
 PAGE = 20
 
@@ -46,7 +46,7 @@ def source(tmp_path):
 
 @pytest.fixture
 def url(postgres, database):
-    return postgres.url("memstrata_app", database)
+    return postgres.url("simonides_app", database)
 
 
 async def moved(source, target, say):

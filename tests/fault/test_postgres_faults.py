@@ -13,19 +13,19 @@ from killing import Child
 from racing import Writer, check_store
 from victims import writing_to
 
-import memstrata
-from memstrata.domain.change import TurnRequest
-from memstrata.domain.errors import StoreError, StoreUnavailable
-from memstrata.testing import ALICE, BOB
-from memstrata.testing.contract_base import every_call
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+import simonides
+from simonides.domain.change import TurnRequest
+from simonides.domain.errors import StoreError, StoreUnavailable
+from simonides.testing import ALICE, BOB
+from simonides.testing.contract_base import every_call
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters import postgres_pool
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters import postgres_pool
+from simonides.adapters.store_postgres import PostgresStore
 
-APP = "memstrata_app"
+APP = "simonides_app"
 
 OPEN = Path("/proc/self/fd")
 
@@ -282,7 +282,7 @@ def test_a_store_belongs_to_one_event_loop(store):
 
 
 def test_a_blocking_call_from_within_another_is_refused(url, monkeypatch):
-    with memstrata.open(url) as strata:
+    with simonides.open(url) as strata:
         manager, inner = strata.manager(user="ana"), strata.services.store
 
         async def asks_again(_):
@@ -295,7 +295,7 @@ def test_a_blocking_call_from_within_another_is_refused(url, monkeypatch):
 
 
 def test_who_calls_after_closing_leaves_nothing_open(url):
-    strata = memstrata.open(url)
+    strata = simonides.open(url)
     manager = strata.manager(user="ana")
     manager.remember("The deploy region is eu-west-1")
     strata.close()
@@ -314,11 +314,11 @@ def test_a_database_without_room_is_full(store, postgres, database, administer):
     with postgres.connect("postgres", database) as connection:
         # As near as a test comes to a full disk: the server says so in its own words.
         connection.execute(
-            "CREATE FUNCTION memstrata.full() RETURNS trigger LANGUAGE plpgsql AS"
+            "CREATE FUNCTION simonides.full() RETURNS trigger LANGUAGE plpgsql AS"
             " $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100';"
             " END $$;"
-            " CREATE TRIGGER full_disk BEFORE INSERT ON memstrata.events"
-            " EXECUTE FUNCTION memstrata.full()"
+            " CREATE TRIGGER full_disk BEFORE INSERT ON simonides.events"
+            " EXECUTE FUNCTION simonides.full()"
         )
 
     with pytest.raises(StoreError) as caught:

@@ -3,16 +3,16 @@
 import pytest
 from typer.testing import CliRunner
 
-import memstrata
-from memstrata.cli.app import app
-from memstrata.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
+import simonides
+from simonides.cli.app import app
+from simonides.domain.errors import ConfigurationError, StoreCorrupt, StoreUnavailable
 
 psycopg = pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 server_of_tests = pytest.importorskip(
     "postgres_server", reason="needs pip install 'psycopg[binary,pool]'"
 )
 
-APP, OWNER, GUARDED = "memstrata_app", "memstrata_owner", "memstrata_guarded"
+APP, OWNER, GUARDED = "simonides_app", "simonides_owner", "simonides_guarded"
 PASSWORD = server_of_tests.PASSWORD
 MIGRATIONS = 3
 
@@ -20,7 +20,7 @@ MIGRATIONS = 3
 def refused(url, kind, *words):
     """Check that opening raises an error of a kind which says some words and no password."""
     with pytest.raises(kind) as caught:
-        memstrata.open(url)
+        simonides.open(url)
     text = f"{caught.value} {caught.value!r} {getattr(caught.value, 'location', '')}"
     for word in words:
         assert word in text
@@ -78,13 +78,13 @@ def test_a_wrong_password_is_refused(postgres, database):
     url = postgres.url(GUARDED, database)
 
     refused(url.replace("@", ":wrong@"), StoreUnavailable, "password authentication failed")
-    memstrata.open(url.replace("@", f":{PASSWORD}@")).close()
+    simonides.open(url.replace("@", f":{PASSWORD}@")).close()
 
 
 def test_the_password_is_shown_nowhere(postgres, database, caplog):
     caplog.set_level("DEBUG")
     url = postgres.url(GUARDED, database).replace("@", f":{PASSWORD}@")
-    with memstrata.open(url) as strata:
+    with simonides.open(url) as strata:
         manager = strata.manager(user="ana")
         manager.remember("A fact")
         store = strata.services.store
@@ -127,41 +127,41 @@ def test_a_role_that_was_not_prepared_is_told_how(postgres, database, role):
 def test_a_role_that_could_empty_tables_past_the_policies_is_refused(
     postgres, database, as_administrator
 ):
-    as_administrator(f"GRANT ALL ON memstrata.memories TO {APP}")
+    as_administrator(f"GRANT ALL ON simonides.memories TO {APP}")
     refused(postgres.url(APP, database), StoreCorrupt, "memories")
 
 
 @pytest.mark.parametrize("how", ["NO FORCE", "DISABLE"])
 def test_a_table_without_policies_is_refused(postgres, database, as_administrator, how):
-    as_administrator(f"ALTER TABLE memstrata.held {how} ROW LEVEL SECURITY")
+    as_administrator(f"ALTER TABLE simonides.held {how} ROW LEVEL SECURITY")
     refused(postgres.url(APP, database), StoreCorrupt, "held")
 
 
 def test_an_empty_database_is_told_how_to_be_prepared(postgres):
     name = postgres.new_database(empty=True)
-    refused(postgres.url(APP, name), ConfigurationError, "memstrata db init")
+    refused(postgres.url(APP, name), ConfigurationError, "simonides db init")
     postgres.drop_database(name)
 
 
 def test_a_newer_schema_is_refused(postgres, database, as_administrator):
-    as_administrator("INSERT INTO memstrata.migrations VALUES (9, 'later', '')")
+    as_administrator("INSERT INTO simonides.migrations VALUES (9, 'later', '')")
     refused(postgres.url(APP, database), StoreCorrupt, "newer")
     done = CliRunner().invoke(app, ["db", "init", postgres.url(OWNER, database), "--app-role", APP])
     assert (done.exit_code, "newer" in done.output) == (1, True)
 
 
 def test_an_older_schema_is_told_how_to_be_migrated(postgres, database, as_administrator):
-    as_administrator("DELETE FROM memstrata.migrations")
+    as_administrator("DELETE FROM simonides.migrations")
     refused(postgres.url(APP, database), ConfigurationError, "format 0", "db init")
 
 
 def test_a_schema_that_was_changed_is_refused(postgres, database, as_administrator):
-    as_administrator("UPDATE memstrata.migrations SET checksum = '\\x00'")
+    as_administrator("UPDATE simonides.migrations SET checksum = '\\x00'")
     refused(postgres.url(APP, database), StoreCorrupt, "not those of this program")
 
 
 def test_a_store_without_its_keys_is_refused(postgres, database, as_administrator):
-    as_administrator("DELETE FROM memstrata.meta WHERE name = 'tag_key'")
+    as_administrator("DELETE FROM simonides.meta WHERE name = 'tag_key'")
     refused(postgres.url(APP, database), StoreCorrupt, "tag_key")
 
 
@@ -174,7 +174,7 @@ def test_a_database_in_another_encoding_is_refused(postgres):
 
 
 class TestInit:
-    """``memstrata db init``."""
+    """``simonides db init``."""
 
     def init(self, postgres, database, *, by=OWNER, role=APP):
         arguments = ["db", "init", postgres.url(by, database), "--app-role", role]
@@ -190,15 +190,15 @@ class TestInit:
         for ran in (MIGRATIONS, 0):
             done = self.init(postgres, bare)
             assert (done.exit_code, done.output.split()[-1]) == (0, str(ran)), done.output
-        with memstrata.open(postgres.url(APP, bare)) as strata:
+        with simonides.open(postgres.url(APP, bare)) as strata:
             strata.manager(user="ana").remember("A fact")
         assert self.init(postgres, bare).exit_code == 0
-        with memstrata.open(postgres.url(APP, bare)) as strata:
+        with simonides.open(postgres.url(APP, bare)) as strata:
             assert strata.manager(user="ana").list()[0].content == "A fact"
 
     def test_two_at_once_do_no_harm(self, postgres, bare):
-        from memstrata.opening import init_database
-        from memstrata.testing.contract_turns import in_threads
+        from simonides.opening import init_database
+        from simonides.testing.contract_turns import in_threads
 
         ran = []
         in_threads([lambda: ran.append(init_database(postgres.url(OWNER, bare), APP)[1])] * 4)
@@ -230,7 +230,7 @@ class TestInit:
 
     def test_a_schema_of_that_name_which_is_not_ours_is_left_alone(self, postgres, bare):
         with postgres.connect(OWNER, bare) as connection:
-            connection.execute("CREATE SCHEMA memstrata")
+            connection.execute("CREATE SCHEMA simonides")
         done = self.init(postgres, bare)
         assert (done.exit_code, "no migration was recorded" in done.output) == (1, True)
 
@@ -241,5 +241,5 @@ class TestInit:
 
 def test_without_the_driver_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "psycopg_pool", None)
-    with pytest.raises(memstrata.MissingExtra, match=r"pip install 'memstrata\[postgres\]'"):
-        memstrata.open("postgresql://u@h/db")
+    with pytest.raises(simonides.MissingExtra, match=r"pip install 'simonides\[postgres\]'"):
+        simonides.open("postgresql://u@h/db")

@@ -9,18 +9,18 @@ import time
 
 import pytest
 
-from memstrata.domain.change import TurnRequest
-from memstrata.domain.errors import StoreError, StoreUnavailable
-from memstrata.settings import Settings
-from memstrata.testing import ALICE
-from memstrata.testing.contract_base import every_call
-from memstrata.testing.fault_proxy import FaultProxy, Faults
-from memstrata.testing.samples import Samples
-from memstrata.wiring import assemble
+from simonides.domain.change import TurnRequest
+from simonides.domain.errors import StoreError, StoreUnavailable
+from simonides.settings import Settings
+from simonides.testing import ALICE
+from simonides.testing.contract_base import every_call
+from simonides.testing.fault_proxy import FaultProxy, Faults
+from simonides.testing.samples import Samples
+from simonides.wiring import assemble
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters.store_postgres import PostgresStore
 
 DEADLINE_S = 0.4
 ALLOWANCE_S = 0.1
@@ -46,7 +46,7 @@ def proxy(postgres):
 
 @pytest.fixture
 def url(proxy, database):
-    return f"postgresql://memstrata_app@{proxy.host}:{proxy.port}/{database}?sslmode=disable"
+    return f"postgresql://simonides_app@{proxy.host}:{proxy.port}/{database}?sslmode=disable"
 
 
 async def told(call):
@@ -227,7 +227,7 @@ def test_opening_ends_in_time(proxy, url, fault):
 
 
 def test_a_server_that_falls_silent_while_it_is_opened_is_not_waited_for(proxy, url, monkeypatch):
-    from memstrata.adapters import postgres_schema
+    from simonides.adapters import postgres_schema
 
     connect = postgres_schema.Address.connect
 

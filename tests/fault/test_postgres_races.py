@@ -6,13 +6,13 @@ import pytest
 from crowds import check_shares, finish, in_processes, in_threads, start_together
 from racing import check_store
 
-import memstrata
-from memstrata.testing.contract_turns import in_threads as in_threads_of_api
-from memstrata.testing.store_contract import drive
+import simonides
+from simonides.testing.contract_turns import in_threads as in_threads_of_api
+from simonides.testing.store_contract import drive
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters.store_postgres import PostgresStore
+from simonides.adapters.store_postgres import PostgresStore
 
 THREADS = 50
 PROCESSES = 4
@@ -20,7 +20,7 @@ PROCESSES = 4
 
 @pytest.fixture
 def url(postgres, database):
-    return postgres.url("memstrata_app", database)
+    return postgres.url("simonides_app", database)
 
 
 def test_fifty_threads_share_one_store(url):
@@ -47,7 +47,7 @@ def test_four_processes_share_one_database(url):
 
 
 def test_a_hundred_identical_writes_at_once_leave_one_active_memory(url):
-    with memstrata.open(url) as strata:
+    with simonides.open(url) as strata:
         kinds = []
         in_threads_of_api(
             [
@@ -67,7 +67,7 @@ def test_a_hundred_identical_writes_at_once_leave_one_active_memory(url):
 
 
 def test_owners_of_two_processes_see_each_others_writes_at_once(url):
-    with memstrata.open(url) as one, memstrata.open(url) as other:
+    with simonides.open(url) as one, simonides.open(url) as other:
         for number in range(20):
             one.manager(user="ana").remember(f"Number {number}", key="number")
             (hit,) = other.manager(user="ana").recall("number", limit=5)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from registers import KEYS, USERS, Op, violations
 
-import memstrata
+import simonides
 
 PROCESSES, OPERATIONS = 4, 2_500
 
@@ -46,9 +46,9 @@ def test_the_checker_sees_what_no_register_could_have_shown(ops, order, said):
 
 
 def test_four_processes_on_shared_keys_lose_nothing_and_read_nothing_stale(postgres, database):
-    url = postgres.url("memstrata_app", database)
+    url = postgres.url("simonides_app", database)
     script = str(Path(__file__).with_name("registers.py"))
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMSTRATA")}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SIMONIDES")}
     children = [
         subprocess.Popen(
             [sys.executable, script, url, str(number), str(OPERATIONS)],
@@ -72,7 +72,7 @@ def test_four_processes_on_shared_keys_lose_nothing_and_read_nothing_stale(postg
             ops[each[0]].append(Op(*each))
 
     assert sum(map(len, ops.values())) == PROCESSES * OPERATIONS
-    with memstrata.open(url) as strata:
+    with simonides.open(url) as strata:
         for user in USERS:
             for key in KEYS:
                 chain = strata.manager(user=user).history(key)

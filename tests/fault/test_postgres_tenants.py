@@ -5,12 +5,12 @@ from collections import Counter
 
 import pytest
 
-from memstrata.domain.errors import MemstrataError
-from memstrata.domain.scope import Scope
-from memstrata.domain.value import plain
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides.domain.errors import SimonidesError
+from simonides.domain.scope import Scope
+from simonides.domain.value import plain
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
@@ -137,7 +137,7 @@ async def asked(number, people, foreign, told):
     try:
         answer = str(await verbs[number % len(verbs)]())
         told["answered"] += 1
-    except MemstrataError as error:
+    except SimonidesError as error:
         answer = f"{type(error).__name__} {error}"
         told[type(error).__name__] += 1
     for other in people:
@@ -153,7 +153,7 @@ async def asked(number, people, foreign, told):
 def test_twenty_thousand_questions_about_others_leak_nothing(postgres, database):
     async def story():
         settings = Settings(pool_size=POOL_SIZE)
-        url = postgres.url("memstrata_app", database)
+        url = postgres.url("simonides_app", database)
         made = assemble(
             url, settings=settings, inline=False, clock=ManualClock(), ids=CountingIds()
         )

@@ -9,14 +9,14 @@ import pytest
 from killing import Child
 
 from embedders import HashedEmbedder
-from memstrata import Draft
-from memstrata.blocking import Strata
-from memstrata.manager import reindexing
-from memstrata.manager.background import PAUSE_S, START_S
-from memstrata.settings import Settings
-from memstrata.strata import AsyncStrata
-from memstrata.testing import ManualClock
-from memstrata.wiring import assemble
+from simonides import Draft
+from simonides.blocking import Strata
+from simonides.manager import reindexing
+from simonides.manager.background import PAUSE_S, START_S
+from simonides.settings import Settings
+from simonides.strata import AsyncStrata
+from simonides.testing import ManualClock
+from simonides.wiring import assemble
 
 COUNT = 400
 BATCH = 20
@@ -61,7 +61,7 @@ def target(request, tmp_path):
         return
     server = request.getfixturevalue("postgres")
     name = server.new_database()
-    yield server.url("memstrata_app", name)
+    yield server.url("simonides_app", name)
     server.give_back(name)
 
 
@@ -230,7 +230,7 @@ async def until(is_so) -> None:
 
 
 def test_the_machines_own_alarm_gives_each_call_a_thread():
-    from memstrata.adapters.system import PatientAlarm
+    from simonides.adapters.system import PatientAlarm
 
     where, called = [], threading.Event()
 
@@ -241,4 +241,4 @@ def test_the_machines_own_alarm_gives_each_call_a_thread():
     PatientAlarm().after(0, call)
 
     assert called.wait(30)
-    assert where == ["memstrata-reindexing"]
+    assert where == ["simonides-reindexing"]

@@ -7,16 +7,16 @@ import signal
 import pytest
 from killing import Child
 
-from memstrata.blocking import Strata
-from memstrata.domain.scope import Principal, Scope
-from memstrata.domain.session import Entry, EntryKind
-from memstrata.domain.session_end import EndStep
-from memstrata.domain.turn import Role
-from memstrata.manager.ending import SessionEnder
-from memstrata.manager.session_log import SessionLog
-from memstrata.settings import Settings
-from memstrata.testing import ManualClock
-from memstrata.wiring import assemble
+from simonides.blocking import Strata
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.session import Entry, EntryKind
+from simonides.domain.session_end import EndStep
+from simonides.domain.turn import Role
+from simonides.manager.ending import SessionEnder
+from simonides.manager.session_log import SessionLog
+from simonides.settings import Settings
+from simonides.testing import ManualClock
+from simonides.wiring import assemble
 
 ANA = Scope.of_user("default", "ana")
 SAID = (
@@ -121,7 +121,7 @@ def test_killed_at_any_write_it_is_never_lost_and_never_done_twice(tmp_path, bef
 
 def test_on_postgresql_too(database, postgres):
     """Log and memories are in one database: the next process reads what is left of both."""
-    target = postgres.url("memstrata_app", database)
+    target = postgres.url("simonides_app", database)
     wanted = undisturbed(target)
 
     for place in range(MOST):

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-import memstrata
-from memstrata.testing.store_contract import drive
+import simonides
+from simonides.testing.store_contract import drive
 
 TALK = """
 import sys
-import memstrata
+import simonides
 
 who, place = sys.argv[1:]
-with memstrata.open(place) as strata:
+with simonides.open(place) as strata:
     session = strata.manager(user="ana").session("s")
     for turn in range(10_000):
         print(session.add("user", f"{who} says {turn}").number, flush=True)
@@ -24,10 +24,10 @@ with memstrata.open(place) as strata:
 SERVICE = """
 import signal
 import sys
-import memstrata
+import simonides
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-with memstrata.open(sys.argv[1]) as strata:
+with simonides.open(sys.argv[1]) as strata:
     ana = strata.manager(user="ana")
     ana.session("leaving", ends_on_close=True).add("user", "I live in Lisbon.")
     ana.session("staying").add("user", "My favorite color is green.")
@@ -64,7 +64,7 @@ def test_what_was_acknowledged_outlives_a_kill_and_others_go_on(tmp_path: Path) 
     told["one"] += rest_of(talkers["one"])
     told["two"] += heard(talkers["two"], 40) + rest_of(talkers["two"])
 
-    with memstrata.open(store) as strata:
+    with simonides.open(store) as strata:
         session = strata.manager(user="ana").session("s")
         entries = session.entries()
         gone_on = session.add("user", "And I go on.")
@@ -92,7 +92,7 @@ def test_a_signal_that_is_turned_into_an_exit_ends_what_is_to_end_with_the_proce
         service.terminate()
     assert service.returncode == 0
 
-    with memstrata.open(store) as strata:
+    with simonides.open(store) as strata:
         ana = strata.manager(user="ana")
         links = drive(strata.services.store, strata.services.store.links(ana.principal.home.owner))
         left = [open_session.name for open_session in ana.sessions()]

@@ -10,8 +10,8 @@ import os
 import pytest
 from bad_disk import Fault, bad_disk
 
-import memstrata
-from memstrata.domain.errors import StoreError
+import simonides
+from simonides.domain.errors import StoreError
 
 STEP = int(os.environ.get("DISK_FAULT_STEP", "4"))
 """From one point of failure to the next; 1 takes them all, in a minute."""
@@ -63,7 +63,7 @@ class Life:
         old, new = "We deploy to us-east-1.", "We deploy to eu-west-1."
         self.write(["Ana likes tea."], lambda: self.memory.remember("Ana likes tea."))
         self.write([new], self._remembering("eu-west-1"), instead=[old])
-        drafts = [memstrata.Draft(text) for text in BATCH]
+        drafts = [simonides.Draft(text) for text in BATCH]
         self.write(BATCH, lambda: self.memory.remember_many(drafts))
         self.write([], self._forgetting, instead=[SECRET])
 
@@ -92,7 +92,7 @@ class Life:
 
 def lived(path, disk, fault, at):
     """Live on a disk with one fault and check what is there, in the same process and the next."""
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         life = Life(strata.manager(user="ana"))
         life.begin()
         disk.fail(fault, at)
@@ -103,7 +103,7 @@ def lived(path, disk, fault, at):
         life.write(["It goes on."], lambda: life.memory.remember("It goes on."))
         assert "It goes on." in life.acknowledged
         life.check(life.memory)
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         life.check(strata.manager(user="ana"))
         assert strata.verify_audit().ok
     left = b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))

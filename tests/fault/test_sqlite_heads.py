@@ -8,18 +8,18 @@ import sys
 import apsw
 import pytest
 
-import memstrata
-from memstrata.adapters.sqlite_heads import HEADER_BYTES, MAX_OWNERS, Heads
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.domain.change import Change, TurnRequest
-from memstrata.domain.scope import Scope
-from memstrata.testing.store_contract import drive
+import simonides
+from simonides.adapters.sqlite_heads import HEADER_BYTES, MAX_OWNERS, Heads
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.domain.change import Change, TurnRequest
+from simonides.domain.scope import Scope
+from simonides.testing.store_contract import drive
 
 ANA, BOB = Scope.of_user("acme", "ana"), Scope.of_user("acme", "bob")
 
 WRITER = """
-import sys, memstrata
-with memstrata.open(sys.argv[1]) as strata:
+import sys, simonides
+with simonides.open(sys.argv[1]) as strata:
     strata.manager(user="ana", org="acme").remember("Tea, please.")
 """
 
@@ -161,7 +161,7 @@ def test_a_store_that_closes_leaves_the_locks_of_another_in_its_process(database
 
 
 def test_a_recall_asks_the_file_nothing_while_nobody_writes(database):
-    with memstrata.open(database) as strata:
+    with simonides.open(database) as strata:
         memory = strata.manager(user="ana")
         memory.remember("Ana drinks green tea.")
         for _ in range(2):  # the first loads the owner

@@ -9,12 +9,12 @@ from contextlib import contextmanager, nullcontext
 import apsw
 import pytest
 
-from memstrata.adapters import sqlite_log
-from memstrata.adapters.sqlite_log import LogCopying
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.domain.errors import StoreUnavailable
-from memstrata.testing.contract_base import ALICE
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.adapters import sqlite_log
+from simonides.adapters.sqlite_log import LogCopying
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.domain.errors import StoreUnavailable
+from simonides.testing.contract_base import ALICE
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 contract = MemoryStoreContract()
 
@@ -185,7 +185,7 @@ class HeldFile(apsw.VFSFile):
 
 class HeldDisk(apsw.VFS):
     def __init__(self):
-        super().__init__("memstrata-held", "")
+        super().__init__("simonides-held", "")
         self.writing, self.may_write = threading.Event(), threading.Event()
 
     def xOpen(self, name, flags):  # noqa: N802 - likewise
@@ -196,7 +196,7 @@ class HeldDisk(apsw.VFS):
 def held(store, database):
     """A connection that copies as far as it is let, and its disk."""
     disk = HeldDisk()
-    connection = apsw.Connection(str(database), vfs="memstrata-held")
+    connection = apsw.Connection(str(database), vfs="simonides-held")
     connection.execute("SELECT count(*) FROM memories").fetchall()
     yield connection, disk
     connection.close()
@@ -255,7 +255,7 @@ def test_who_commits_does_not_copy(plain, often):
     copying.close()
 
     assert len(lending.threads) >= 2
-    assert all(name.startswith("memstrata-log") for name in lending.threads)
+    assert all(name.startswith("simonides-log") for name in lending.threads)
 
 
 def test_what_could_not_be_copied_beside_the_writers_is_copied_under_the_turn(plain, often):

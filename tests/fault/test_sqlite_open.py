@@ -10,28 +10,28 @@ import apsw
 import pytest
 from racing import Writer, check_store
 
-import memstrata
-from memstrata.adapters import sqlite_schema
-from memstrata.adapters.sql import load_migrations
-from memstrata.adapters.sqlite_opening import Opening
-from memstrata.adapters.sqlite_schema import (
+import simonides
+from simonides.adapters import sqlite_schema
+from simonides.adapters.sql import load_migrations
+from simonides.adapters.sqlite_opening import Opening
+from simonides.adapters.sqlite_schema import (
     APPLICATION_ID,
     PAGE_BYTES,
     open_writer,
     prepare_file,
 )
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.domain.change import TurnRequest
-from memstrata.domain.errors import (
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.domain.change import TurnRequest
+from simonides.domain.errors import (
     StoreCorrupt,
     StoreError,
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
 )
-from memstrata.testing import ALICE
-from memstrata.testing.contract_turns import in_fork
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.testing import ALICE
+from simonides.testing.contract_turns import in_fork
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 resource = pytest.importorskip("resource", reason="rights, limits and forks are those of Unix")
 
@@ -291,7 +291,7 @@ def test_a_file_that_may_not_be_written_is_read_only(public_directory):
 
 def test_records_that_may_not_be_written_say_which_file_and_what_to_do(public_directory):
     database, records = public_directory / "m.db", public_directory / "m.db.records"
-    with memstrata.open(database) as strata:
+    with simonides.open(database) as strata:
         strata.manager(user="ana").safety_event("threat")
     for path in public_directory.iterdir():
         path.chmod(0o666)
@@ -300,7 +300,7 @@ def test_records_that_may_not_be_written_say_which_file_and_what_to_do(public_di
     before = records.read_bytes()
 
     def told():
-        with memstrata.open(database) as strata:
+        with simonides.open(database) as strata:
             try:
                 strata.manager(user="ana").safety_event("again")
             except StoreReadOnly as error:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-import memstrata
-from memstrata import Draft, StoreError, Strata
-from memstrata.settings import Settings
-from memstrata.testing.fault_proxy import FaultProxy, Faults
+import simonides
+from simonides import Draft, StoreError, Strata
+from simonides.settings import Settings
+from simonides.testing.fault_proxy import FaultProxy, Faults
 
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
@@ -29,12 +29,12 @@ def proxy(postgres: Any) -> Any:
 
 @pytest.fixture
 def url(proxy: Any, database: str) -> str:
-    return f"postgresql://memstrata_app@{proxy.host}:{proxy.port}/{database}?sslmode=disable"
+    return f"postgresql://simonides_app@{proxy.host}:{proxy.port}/{database}?sslmode=disable"
 
 
 def replica(path: Path, url: str) -> Strata:
     settings = Settings(call_timeout_s=1.0, busy_timeout_s=1.0)
-    return memstrata.open(path, mode="synced", remote=url, settings=settings)
+    return simonides.open(path, mode="synced", remote=url, settings=settings)
 
 
 def contents(strata: Strata) -> set[str]:
@@ -53,7 +53,7 @@ def test_a_laptop_and_a_phone_meet_on_a_server(tmp_path: Path, url: str) -> None
         assert laptop.manager(user="alice").erase().state in ("complete", "pending")
         phone.sync()
         assert contents(phone) == set()
-    with memstrata.open(url) as server:
+    with simonides.open(url) as server:
         assert server.verify_audit().ok
 
 
@@ -88,7 +88,7 @@ def test_a_remote_that_goes_away_in_the_middle_costs_nothing_but_time(
 
         assert not owner.did_anything
         said = contents(laptop)
-    with memstrata.open(url) as server:
+    with simonides.open(url) as server:
         assert contents(server) == said
         assert len(said) == DRAFTS + 1
         assert server.verify_audit().ok
@@ -96,7 +96,7 @@ def test_a_remote_that_goes_away_in_the_middle_costs_nothing_but_time(
 
 def test_an_event_loop_exchanges_too(tmp_path: Path, url: str) -> None:
     async def day() -> None:
-        opened = memstrata.aopen(tmp_path / "a.db", mode="synced", remote=url)
+        opened = simonides.aopen(tmp_path / "a.db", mode="synced", remote=url)
         async with opened as strata:
             await strata.manager(user="alice").remember("Prefers tea")
             (owner,) = (await strata.sync()).owners
@@ -108,10 +108,10 @@ def test_an_event_loop_exchanges_too(tmp_path: Path, url: str) -> None:
 
 VICTIM = dedent(
     """
-    import sys, memstrata
-    from memstrata import Draft
+    import sys, simonides
+    from simonides import Draft
     path, remote = sys.argv[1:]
-    with memstrata.open(path, mode="synced", remote=remote) as strata:
+    with simonides.open(path, mode="synced", remote=remote) as strata:
         memory = strata.manager(user="alice")
         print("begun", flush=True)
         for n in range(1000):
@@ -147,16 +147,16 @@ def test_a_replica_that_is_killed_goes_on_where_it_was(tmp_path: Path, lines: in
         for which in ("said", "synced")
     )
 
-    with memstrata.open(remote) as there:
+    with simonides.open(remote) as there:
         assert seen <= contents(there)
-    with memstrata.open(path, mode="synced", remote=remote) as again:
+    with simonides.open(path, mode="synced", remote=remote) as again:
         assert said <= contents(again)
         again.sync()
         (owner,) = again.sync().owners
         assert not owner.did_anything
         here = contents(again)
         assert again.verify_audit().ok
-    with memstrata.open(remote) as there:
+    with simonides.open(remote) as there:
         assert contents(there) == here
         assert there.verify_audit().ok
 
@@ -170,7 +170,7 @@ def test_replicas_of_a_server_that_have_met_say_the_same(postgres: Any) -> None:
     class OnAServer(Syncing):
         def __init__(self) -> None:
             databases.append(postgres.new_database())
-            self.remote = str(postgres.url("memstrata_app", databases[-1]))
+            self.remote = str(postgres.url("simonides_app", databases[-1]))
             super().__init__()
 
         def teardown(self) -> None:

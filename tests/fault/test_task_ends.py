@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memstrata import (
+from simonides import (
     InvalidInput,
     MemoryManager,
     StoreUnavailable,
@@ -14,10 +14,10 @@ from memstrata import (
     TaskPhase,
     TaskReport,
 )
-from memstrata.blocking import Strata
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides.blocking import Strata
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 CALLS = 8
 """More calls of stores than an end makes; the test checks that."""

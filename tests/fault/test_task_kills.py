@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 from killing import Child
 
-from memstrata import InvalidInput
-from memstrata.blocking import Strata
-from memstrata.settings import Settings
-from memstrata.wiring import assemble
+from simonides import InvalidInput
+from simonides.blocking import Strata
+from simonides.settings import Settings
+from simonides.wiring import assemble
 
 HOSTS = 5
 HEARD = (1, 2, 1 + HOSTS)

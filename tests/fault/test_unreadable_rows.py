@@ -3,11 +3,11 @@
 import apsw
 import pytest
 
-import memstrata
-from memstrata import ErasureState, StoreCorrupt, Tampered
-from memstrata.adapters.key_ring import new_key
-from memstrata.domain.erasure import check_alone
-from memstrata.settings import Settings
+import simonides
+from simonides import ErasureState, StoreCorrupt, Tampered
+from simonides.adapters.key_ring import new_key
+from simonides.domain.erasure import check_alone
+from simonides.settings import Settings
 
 BODY = "memories SET body = CAST(replace(CAST(body AS TEXT), '0815', '0816') AS BLOB)"
 NO_JSON = "memories SET body = x'00ff'"
@@ -21,7 +21,7 @@ def path(tmp_path):
 
 def lived(path, edit):
     """Damage the last version of a memory; return its id and that of its first version."""
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         ana = strata.manager(user="ana")
         first = ana.remember("The door code is 4711", key="door").memory.id
         ana.remember("Tea is green", key="tea")
@@ -43,7 +43,7 @@ def edited(path, edit):
 @pytest.mark.parametrize(("edit", "unreadable"), [(BODY, 1), (NO_JSON, 1), (STATE, 0)])
 def test_who_has_a_damaged_memory_is_erased(path, edit, unreadable, by):
     lived(path, edit)
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         ana = strata.manager(user="ana")
         with pytest.raises(StoreCorrupt, match=r"restore it from a backup, or forget it by this"):
             ana.list()
@@ -62,14 +62,14 @@ def test_who_has_a_damaged_memory_is_erased(path, edit, unreadable, by):
 
 
 def test_what_waits_and_what_was_asked_does_not_keep_an_erasure_either(path):
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         ana = strata.manager(user="ana", session="s1")
         ana.capture("Be concise.")
         ana.remember("Tea is green")
         ana.digest("tea")
     edited(path, "held SET body = x'00ff'")
     edited(path, "read_journal SET body = x'00ff' WHERE kind = 'digest'")
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         receipt = strata.manager(user="ana").erase()
 
         assert (receipt.state, receipt.unreadable) == (ErasureState.COMPLETE, 1)
@@ -82,7 +82,7 @@ def test_a_damaged_memory_is_forgotten_with_its_chain(path, edit, unreadable, by
     last, _ = lived(path, edit)
     if entry == "damaged":
         edited(path, f"index_rows SET entry = x'00' WHERE id = '{last}'")
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         ana = strata.manager(user="ana")
         outcome = ana.forget(id=last) if by == "id" else ana.forget(key="door")
 
@@ -96,7 +96,7 @@ def test_a_damaged_memory_is_forgotten_with_its_chain(path, edit, unreadable, by
 
 def test_what_is_not_named_keeps_what_is_damaged(path):
     last, _ = lived(path, STATE)
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         ana = strata.manager(user="ana")
         assert ana.forget(key="tea").reasons == ("count:1",)
         with pytest.raises(StoreCorrupt):
@@ -108,7 +108,7 @@ def test_what_is_not_named_keeps_what_is_damaged(path):
 @pytest.mark.parametrize(("edit", "unreadable"), [(BODY, 1), (NO_JSON, 1), (STATE, 0)])
 def test_a_scope_is_forgotten_with_what_is_damaged_in_it(path, edit, unreadable):
     lived(path, edit)
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         ana = strata.manager(user="ana")
         counted = ana.forget(scope="user", dry_run=True)
         outcome = ana.forget(scope="user")
@@ -125,7 +125,7 @@ def test_a_scope_is_forgotten_with_what_is_damaged_in_it(path, edit, unreadable)
 @pytest.mark.parametrize("by", [{"filter": {"key": "tea"}}, {"source": "user_stated"}])
 def test_forgetting_by_what_is_said_goes_on_beside_what_is_damaged_and_says_so(path, edit, by):
     last, first = lived(path, edit)
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         ana = strata.manager(user="ana")
         outcome = ana.forget(**by)
 
@@ -141,7 +141,7 @@ def test_forgetting_by_what_is_said_goes_on_beside_what_is_damaged_and_says_so(p
 
 def test_nothing_was_meant_but_for_what_cannot_be_read(path):
     lived(path, BODY)
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         outcome = strata.manager(user="ana").forget(filter={"key": "nothing"})
 
         assert (outcome.kind, outcome.reasons) == ("dropped", ("not_found", "unreadable_left:1"))
@@ -149,11 +149,11 @@ def test_nothing_was_meant_but_for_what_cannot_be_read(path):
 
 def test_what_was_tampered_with_refuses_a_forgetting_whole(path):
     settings = Settings(keys=new_key("one"))
-    with memstrata.open(path, settings=settings) as strata:
+    with simonides.open(path, settings=settings) as strata:
         last = strata.manager(user="ana").remember("The door code is 0815", key="door").memory.id
         tea = strata.manager(user="ana").remember("Tea is green", key="tea").memory.id
     edited(path, f"{BODY} WHERE id = '{last}'")
-    with memstrata.open(path, settings=settings) as strata:
+    with simonides.open(path, settings=settings) as strata:
         ana = strata.manager(user="ana")
         for by in ({"filter": {"key": "tea"}}, {"scope": "user"}, {"source": "user_stated"}):
             with pytest.raises(Tampered):
@@ -163,7 +163,7 @@ def test_what_was_tampered_with_refuses_a_forgetting_whole(path):
 
 def test_a_task_does_not_remove_what_is_damaged_at_home(path):
     last, _ = lived(path, BODY)
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         task = strata.manager(user="ana", task="t1")
         assert task.forget(id=last).reasons == ("not_found",)
         assert strata.manager(user="ana").forget(id=last).kind == "forgotten"

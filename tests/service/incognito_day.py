@@ -67,15 +67,15 @@ def word(seed: str) -> str:
     return "".join("bcdfghjklmnpqrstvwxz"[byte % 20] + "aeiou"[byte % 5] for byte in digest[:7])
 
 
-def day(memstrata: Any, export_to: str) -> dict[str, Any]:
+def day(simonides: Any, export_to: str) -> dict[str, Any]:
     """Live through a day; returns what is worth looking at of it."""
     global asked_for
     found: dict[str, Any] = {}
-    with memstrata.open(mode="incognito") as strata:
+    with simonides.open(mode="incognito") as strata:
         memory = strata.manager(user=word("user"), org="acme", session=word("thread"))
         colour, city, name = word("colour"), word("city"), word("name")
         first = memory.remember(f"Prefers {colour} above all", key="colour", category="preference")
-        memory.remember_many([memstrata.Draft(f"{word('note')} is the password hint owner")])
+        memory.remember_many([simonides.Draft(f"{word('note')} is the password hint owner")])
         memory.remember("Always be brief", kind="procedural", tags=[word("tag")])
         memory.capture(f"My name is {name} and I live in {city}.", speaker=name)
         memory.capture(f"Never suggest {word('brand')} to me.")
@@ -113,7 +113,7 @@ def day(memstrata: Any, export_to: str) -> dict[str, Any]:
         )
         admin = strata.admin(by="root")
         admin.grant("bob", "org_write", org="acme")
-        admin.remember(memstrata.Draft(word("global")))
+        admin.remember(simonides.Draft(word("global")))
         strata.gc()
         strata.reindex()
         strata.deliver_outbox()
@@ -122,7 +122,7 @@ def day(memstrata: Any, export_to: str) -> dict[str, Any]:
         found["audit"] = strata.verify_audit().ok
         try:
             strata.backup()
-        except memstrata.CarryRefused as error:
+        except simonides.CarryRefused as error:
             found["backup"] = error.reason
         found["before_export"] = list(broken)
         asked_for = export_to
@@ -171,10 +171,10 @@ def descriptors() -> list[str]:
 
 def main(export_to: str) -> None:
     """Live the day under the guard and tell of it."""
-    import memstrata
-    import memstrata.blocking
-    import memstrata.settings
-    import memstrata.wiring  # what is written while importing is not the mode's
+    import simonides
+    import simonides.blocking
+    import simonides.settings
+    import simonides.wiring  # what is written while importing is not the mode's
 
     try:
         import apsw
@@ -188,7 +188,7 @@ def main(export_to: str) -> None:
         apsw.connection_hooks.append(opened)
     held = descriptors()
     sys.addaudithook(watch)
-    found = day(memstrata, export_to)
+    found = day(simonides, export_to)
     found["broken"] = list(broken)
     found["opened"] = [each for each in descriptors() if each not in held]
     found["remains"] = remains()

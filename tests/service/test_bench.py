@@ -9,13 +9,13 @@ import sys
 
 import pytest
 
-import memstrata
-from memstrata.bench import Question, grow, known_items, read_questions
-from memstrata.bench.latency import summary, timed
-from memstrata.bench.measure import judge
-from memstrata.domain.errors import InvalidInput
-from memstrata.settings import Settings
-from memstrata.testing.contract_base import drive
+import simonides
+from simonides.bench import Question, grow, known_items, read_questions
+from simonides.bench.latency import summary, timed
+from simonides.bench.measure import judge
+from simonides.domain.errors import InvalidInput
+from simonides.settings import Settings
+from simonides.testing.contract_base import drive
 
 WORDS = "amber birch cedar delta ember fjord grove heron inlet jetty".split()
 TEXTS = [f"{one} was {how} near lakes" for one in WORDS for how in ("blue", "tall", "lost")]
@@ -24,26 +24,26 @@ TEXTS = [f"{one} was {how} near lakes" for one in WORDS for how in ("blue", "tal
 @pytest.fixture
 def store(tmp_path):
     path = tmp_path / "m.db"
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         manager = strata.manager(user="ana")
-        manager.remember_many([memstrata.Draft(text) for text in TEXTS])
+        manager.remember_many([simonides.Draft(text) for text in TEXTS])
         manager.remember("Always deploy to us-east-1", key="deploy_region")
     return path
 
 
 def run_cli(*words):
     return subprocess.run(
-        [sys.executable, "-m", "memstrata", *map(str, words)],
+        [sys.executable, "-m", "simonides", *map(str, words)],
         check=False,
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env={k: v for k, v in os.environ.items() if not k.startswith(("OPENAI", "MEMSTRATA"))},
+        env={k: v for k, v in os.environ.items() if not k.startswith(("OPENAI", "SIMONIDES"))},
     )
 
 
 def of_ana(path):
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         return strata.manager(user="ana").list(limit=1000)
 
 
@@ -188,8 +188,8 @@ def test_a_plot_without_sizes_is_bad_usage(store, tmp_path):
 
 def test_measuring_is_no_reading(store):
     def reads():
-        with memstrata.open(store) as strata:
-            owner, kept = memstrata.Scope.of_user("default", "ana"), strata.services.store
+        with simonides.open(store) as strata:
+            owner, kept = simonides.Scope.of_user("default", "ana"), strata.services.store
             return drive(kept, kept.journaled(owner))
 
     before = reads()

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-import memstrata
-from memstrata import Draft
-from memstrata.testing.model_server import ModelServer, well
+import simonides
+from simonides import Draft
+from simonides.testing.model_server import ModelServer, well
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -210,13 +210,13 @@ def test_with_a_key_in_the_environment_the_demo_asks_that_model(tmp_path: Path) 
     answer = {"answer": said, "used_memory_keys": ["update_channel"]}
     with ModelServer([well(candidates), well(intent), well(answer)]) as server:
         done = subprocess.run(
-            [sys.executable, "-m", "memstrata", "demo"],
+            [sys.executable, "-m", "simonides", "demo"],
             check=False,
             capture_output=True,
             text=True,
             encoding="utf-8",
             env={
-                **{k: v for k, v in os.environ.items() if not k.startswith("MEMSTRATA")},
+                **{k: v for k, v in os.environ.items() if not k.startswith("SIMONIDES")},
                 "OPENAI_API_KEY": "test-key",
                 "OPENAI_BASE_URL": server.base_url,
                 "OPENAI_MODEL": "scripted",
@@ -239,7 +239,7 @@ def test_a_key_without_the_extra_leaves_the_rules_at_work_and_says_so(tmp_path: 
         "util.find_spec = lambda name, *a: None if name == 'openai' else find(name, *a)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-m", "memstrata", "--store", str(tmp_path / "m.db"), "--user", "ana",
+        [sys.executable, "-m", "simonides", "--store", str(tmp_path / "m.db"), "--user", "ana",
          "status"],
         check=False,
         capture_output=True,
@@ -249,7 +249,7 @@ def test_a_key_without_the_extra_leaves_the_rules_at_work_and_says_so(tmp_path: 
     )  # fmt: skip
 
     assert done.returncode == 0, done.stderr
-    assert "memstrata[openai]" in done.stdout
+    assert "simonides[openai]" in done.stdout
     assert "test-key" not in done.stdout
 
 
@@ -296,7 +296,7 @@ def test_a_store_moves_to_a_server_and_back(
         cli("remember", "We deploy to eu-west-1", "--key", "deploy_region")
         cli("remember", "We deploy to us-east-1", "--key", "deploy_region")
     source, back = str(tmp_path / "m.db"), str(tmp_path / "back.db")
-    server = postgres.url("memstrata_app", database)
+    server = postgres.url("simonides_app", database)
 
     moved = cli("migrate", "--from", source, "--to", server, user=None)
     again = cli("--json", "migrate", "--from", source, "--to", server, user=None)
@@ -335,13 +335,13 @@ def test_entries_are_made_anew_after_a_change_of_model(
     config.write_text("embedder: none\n", encoding="utf-8")
 
     def by_keywords(*words: str) -> Any:
-        command = [sys.executable, "-m", "memstrata", "--store", str(tmp_path / "m.db"), *words]
+        command = [sys.executable, "-m", "simonides", "--store", str(tmp_path / "m.db"), *words]
         return subprocess.run(
             command,
             check=False,
             capture_output=True,
             text=True,
-            env=os.environ | {"MEMSTRATA_CONFIG": str(config)},
+            env=os.environ | {"SIMONIDES_CONFIG": str(config)},
         )
 
     assert by_keywords("--user", "ana", "remember", "Ana sails").returncode == 0
@@ -379,7 +379,7 @@ def test_what_is_refused_is_blocked_and_hidden_until_it_is_allowed(cli: Run) -> 
 
 
 def test_what_is_for_a_purpose_is_read_for_it_only(cli: Run, tmp_path: Path) -> None:
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         strata.manager(user="ana").remember_many([Draft("Allergic to nuts", purpose="care")])
 
     assert cli("list").stdout == cli("--purpose", "sales", "list").stdout == "nothing found\n"

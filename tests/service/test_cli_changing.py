@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import memstrata
+import simonides
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -25,11 +25,11 @@ def test_a_correction_is_undone_once(cli: Run) -> None:
 
 
 def test_a_conflict_is_listed_and_decided(cli: Run, tmp_path: Path) -> None:
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         ana = strata.manager(user="ana")
         for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
             fact: dict[str, Any] = {"source": source, "triple": ("Ana", "lives_in", where)}
-            ana.remember_many([memstrata.Draft(f"Ana lives in {where}", **fact)])
+            ana.remember_many([simonides.Draft(f"Ana lives in {where}", **fact)])
 
     listed = cli("review", "list").stdout
     review = json.loads(cli("--json", "review", "list").stdout)[0]
@@ -56,7 +56,7 @@ def test_a_memory_of_a_task_is_handed_up(cli: Run) -> None:
 
 
 def test_what_is_stored_is_looked_through(cli: Run, tmp_path: Path) -> None:
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         strata.manager(user="ana").remember("I live in Oslo")
 
     shown = cli("hygiene", "--dry-run")
@@ -68,7 +68,7 @@ def test_what_is_stored_is_looked_through(cli: Run, tmp_path: Path) -> None:
 
 
 def test_an_agent_is_refused_a_decision_about_its_own(cli: Run, tmp_path: Path) -> None:
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         helper = strata.manager(user="ana", agent="helper")
         for text in ("The staging gate is enabled", "The staging gate is disabled"):
             helper.remember(text)
@@ -89,7 +89,7 @@ def test_what_a_write_displaced_is_shown_with_the_way_back(cli: Run) -> None:
         assert said[0].startswith("superseded ")
         assert said[1].startswith("  displaced ")
         assert said[1].endswith((": blue", ": red"))
-        back = said[2].removeprefix("  to take it back: memstrata ").split()
+        back = said[2].removeprefix("  to take it back: simonides ").split()
         assert cli(*back).returncode == 0
         cli("remember", "red", "--key", "color")
 
@@ -97,11 +97,11 @@ def test_what_a_write_displaced_is_shown_with_the_way_back(cli: Run) -> None:
 def test_a_decision_shows_what_gave_way_and_neither_displaces_nothing(
     cli: Run, tmp_path: Path
 ) -> None:
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         ana = strata.manager(user="ana")
         for where, source in (("Oslo", "user_stated"), ("Rome", "tool_verified")):
             fact: dict[str, Any] = {"source": source, "triple": ("Ana", "lives_in", where)}
-            ana.remember_many([memstrata.Draft(f"Ana lives in {where}", **fact)])
+            ana.remember_many([simonides.Draft(f"Ana lives in {where}", **fact)])
     review = json.loads(cli("--json", "review", "list").stdout)[0]["id"]
 
     decided = cli("review", "decide", review, "--keep", "b").stdout

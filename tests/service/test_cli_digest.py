@@ -24,7 +24,7 @@ def test_a_digest_is_checked_and_shown_again_in_other_processes(
 
     assert shown.stdout.startswith("Memory digest:\n")
     assert again.stdout == json.loads(kept.read_text(encoding="utf-8"))["text"] + "\n"
-    assert again.stderr == "memstrata: ranked\n"
+    assert again.stderr == "simonides: ranked\n"
     assert (honest.returncode, lying.returncode) == (0, 1)
     assert "superseded since" in honest.stdout
     assert "01a20124-7cc0-7a14-aeec-827020b593cb: not shown" in lying.stdout
@@ -77,7 +77,7 @@ def test_a_recall_is_shown_again_and_old_doubts_are_said(cli: Run, tmp_path: Pat
     assert "careful: unverified" in shown.stdout
     assert json.loads(kept.read_text(encoding="utf-8"))["hits"][0]["warnings"] == ["unverified"]
     again = cli("replay", str(kept))
-    assert again.stderr == "memstrata: ranked\n"
+    assert again.stderr == "simonides: ranked\n"
     assert "careful: unverified" in again.stdout
 
 

@@ -15,13 +15,13 @@ def lived(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Something to dream of: rules beyond the cap, which a policy of before let stand."""
     generous = tmp_path / "generous.yaml"
     generous.write_text("version: generous\nconsolidation:\n  procedural_rules: 30\n")
-    monkeypatch.setenv("MEMSTRATA_POLICY", str(generous))
+    monkeypatch.setenv("SIMONIDES_POLICY", str(generous))
     for n in range(21):
         rule = f"Always start report number {n} with a summary of chapter {n}"
         told = cli("remember", rule, "--kind", "procedural", "--category", "rule")
         assert told.returncode == 0, told.stderr
     cli("remember", "always say hello in report 0", "--kind", "procedural", "--category", "rule")
-    monkeypatch.delenv("MEMSTRATA_POLICY")
+    monkeypatch.delenv("SIMONIDES_POLICY")
 
 
 def test_a_dream_is_shown_applied_listed_and_undone(cli: Run, lived: None) -> None:

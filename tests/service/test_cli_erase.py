@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from memstrata.cli.app import app
+from simonides.cli.app import app
 
 
 @pytest.fixture

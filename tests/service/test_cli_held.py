@@ -15,7 +15,7 @@ def test_what_waits_is_listed_released_and_discarded(
 ) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("hygiene: {classes: {personal:email: hold}}", "utf-8")
-    monkeypatch.setenv("MEMSTRATA_POLICY", str(policy))
+    monkeypatch.setenv("SIMONIDES_POLICY", str(policy))
     for text in ("Write to ana@example.org", "Write to ben@example.org"):
         cli("remember", text)
     first, second = json.loads(cli("--json", "held", "list").stdout)

@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-import memstrata
-from memstrata.cli.app import app
-from memstrata.cli.options import BAD_USAGE, DONE
+import simonides
+from simonides.cli.app import app
+from simonides.cli.options import BAD_USAGE, DONE
 
 OF_THEIR_OWN = {"bench", "db init", "demo", "erase verify", "keys new", "policy check"}
 """Those that open no store, or one that they name themselves, whatever the mode is."""
@@ -90,7 +90,7 @@ Invoke = Callable[..., Any]
 def on_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     """A store with a memory in it, and what files a command may want; runs a command over it."""
     store = tmp_path / "m.db"
-    with memstrata.open(store, mode="local") as strata:
+    with simonides.open(store, mode="local") as strata:
         memory = strata.manager(user="ana")
         memory.remember("Prefers tea", key="drink")
         memory.export(tmp_path / "given.jsonl")
@@ -98,7 +98,7 @@ def on_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     (tmp_path / "given.json").write_text(json.dumps(receipt.to_dict()))
     (tmp_path / "turns.jsonl").write_text('{"speaker": "Ana", "text": "Hello", "session_id": "s"}')
     (tmp_path / "policy.yaml").write_text("{}")
-    monkeypatch.setenv("MEMSTRATA_REMOTE", str(tmp_path / "remote.db"))
+    monkeypatch.setenv("SIMONIDES_REMOTE", str(tmp_path / "remote.db"))
 
     def invoke(verb: str, *before: str) -> Any:
         stood = {path: path.read_bytes() for path in tmp_path.iterdir()}
@@ -117,14 +117,14 @@ def test_no_command_succeeds_for_a_store_that_is_left_alone(
 ) -> None:
     store = str(tmp_path / "m.db")
     asked = on_store(verb, "--mode", "guest", "--store", store)
-    monkeypatch.setenv("MEMSTRATA_MODE", "incognito")
+    monkeypatch.setenv("SIMONIDES_MODE", "incognito")
     named = on_store(verb, "--store", store)
-    monkeypatch.setenv("MEMSTRATA_STORE", store)
+    monkeypatch.setenv("SIMONIDES_STORE", store)
     by_settings = on_store(verb)
 
     # Whoever names a store where incognito is only set has that store in mind: nothing goes on.
     assert named.exit_code == BAD_USAGE, named.output
-    assert "MEMSTRATA_MODE" in named.stderr
+    assert "SIMONIDES_MODE" in named.stderr
     assert "--mode local" in named.stderr
     # Who asked for incognito, or named no store, has what is of use in memory alone.
     for done in (asked, by_settings):
@@ -145,7 +145,7 @@ def test_a_receipt_is_checked_beside_the_store_that_is_named(
     receipt = str(tmp_path / "receipt.json")
     cli("remember", "Prefers tea")
     assert cli("erase", "--yes", "--receipt", receipt).returncode == DONE
-    monkeypatch.setenv("MEMSTRATA_MODE", "incognito")
+    monkeypatch.setenv("SIMONIDES_MODE", "incognito")
 
     checked = cli("--json", "erase", "verify", receipt)
 
@@ -157,7 +157,7 @@ def test_a_receipt_is_checked_beside_the_store_that_is_named(
 def test_the_demo_plays_over_a_file_of_its_own_in_every_mode(
     monkeypatch: pytest.MonkeyPatch, mode: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("MEMSTRATA_MODE", mode)
+    monkeypatch.setenv("SIMONIDES_MODE", mode)
 
     done = CliRunner().invoke(app, ["demo"])
 

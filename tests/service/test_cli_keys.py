@@ -7,16 +7,16 @@ import apsw
 import pytest
 from typer.testing import CliRunner
 
-from memstrata.cli.app import app
+from simonides.cli.app import app
 
 
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(*words: str, ring: str | None = None) -> Any:
         if ring is not None:
-            monkeypatch.setenv("MEMSTRATA_KEYS", ring)
+            monkeypatch.setenv("SIMONIDES_KEYS", ring)
         else:
-            monkeypatch.delenv("MEMSTRATA_KEYS", raising=False)
+            monkeypatch.delenv("SIMONIDES_KEYS", raising=False)
         return CliRunner().invoke(app, ["--store", str(tmp_path / "m.db"), "--user", "ana", *words])
 
     return run

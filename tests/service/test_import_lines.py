@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from memstrata import Draft, InvalidInput
-from memstrata.blocking import Strata
-from memstrata.cli.importing import import_file
-from memstrata.settings import Settings
-from memstrata.transfer.transcript import BATCH
-from memstrata.wiring import assemble
+from simonides import Draft, InvalidInput
+from simonides.blocking import Strata
+from simonides.cli.importing import import_file
+from simonides.settings import Settings
+from simonides.transfer.transcript import BATCH
+from simonides.wiring import assemble
 
 PLACE = BATCH + 51
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-import memstrata
-from memstrata.adapters.caches import DroppingAlarm
-from memstrata.blocking import Strata
-from memstrata.cli.app import app
-from memstrata.settings import Settings
-from memstrata.testing import ManualClock
-from memstrata.wiring import assemble, new_key
+import simonides
+from simonides.adapters.caches import DroppingAlarm
+from simonides.blocking import Strata
+from simonides.cli.app import app
+from simonides.settings import Settings
+from simonides.testing import ManualClock
+from simonides.wiring import assemble, new_key
 
 DAY = Path(__file__).with_name("incognito_day.py")
 
@@ -37,7 +37,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     keys.write_text(new_key("k1") + "\n")
     keys.chmod(0o600)
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("MEMSTRATA_")},
+        **{name: value for name, value in os.environ.items() if not name.startswith("SIMONIDES_")},
         "HOME": str(home),
         "XDG_DATA_HOME": str(places["data"]),
         "XDG_CONFIG_HOME": str(places["config"]),
@@ -46,15 +46,15 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "OPENAI_API_KEY": "sk-not-a-key",
         "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
-        "MEMSTRATA_STORE": str(home / "store.db"),
-        "MEMSTRATA_BACKUP_DIR": str(home / "backups"),
-        "MEMSTRATA_BACKUP_EVERY_MINUTES": "0.0001",
-        "MEMSTRATA_ANCHOR": str(home / "anchor"),
-        "MEMSTRATA_KEYS_FILE": str(keys),
-        "MEMSTRATA_KEY_VAULT": str(home / "vault"),
-        "MEMSTRATA_EMBEDDER": "openai",
-        "MEMSTRATA_RERANK_BASE_URL": "http://127.0.0.1:9",
-        "MEMSTRATA_REMOTE": "postgresql://nobody@127.0.0.1:9/none",
+        "SIMONIDES_STORE": str(home / "store.db"),
+        "SIMONIDES_BACKUP_DIR": str(home / "backups"),
+        "SIMONIDES_BACKUP_EVERY_MINUTES": "0.0001",
+        "SIMONIDES_ANCHOR": str(home / "anchor"),
+        "SIMONIDES_KEYS_FILE": str(keys),
+        "SIMONIDES_KEY_VAULT": str(home / "vault"),
+        "SIMONIDES_EMBEDDER": "openai",
+        "SIMONIDES_RERANK_BASE_URL": "http://127.0.0.1:9",
+        "SIMONIDES_REMOTE": "postgresql://nobody@127.0.0.1:9/none",
     }
     exported = places["out"] / "mine.jsonl"
     before = tree(home)
@@ -134,25 +134,25 @@ def test_the_mode_is_a_setting_and_whoever_names_one_goes_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "m.db"
-    monkeypatch.setenv("MEMSTRATA_MODE", "incognito")
-    with memstrata.open() as strata:
+    monkeypatch.setenv("SIMONIDES_MODE", "incognito")
+    with simonides.open() as strata:
         assert strata.manager(user="ana").status()["mode"] == "incognito"
-    with memstrata.open(store, mode="local") as strata:
+    with simonides.open(store, mode="local") as strata:
         assert strata.manager(user="ana").status()["mode"] == "local"
     assert store.exists()
 
-    monkeypatch.setenv("MEMSTRATA_MODE", "synced")
-    monkeypatch.setenv("MEMSTRATA_REMOTE", str(tmp_path / "remote.db"))
-    with memstrata.open(store) as replica:
+    monkeypatch.setenv("SIMONIDES_MODE", "synced")
+    monkeypatch.setenv("SIMONIDES_REMOTE", str(tmp_path / "remote.db"))
+    with simonides.open(store) as replica:
         replica.manager(user="ana").remember("Ana likes tea")
         # The remote is a store like any other, and no replica of itself.
         assert replica.sync().owners[0].pushed
-    with memstrata.open(tmp_path / "remote.db", mode="local") as remote:
+    with simonides.open(tmp_path / "remote.db", mode="local") as remote:
         assert remote.manager(user="ana").list()
 
-    monkeypatch.setenv("MEMSTRATA_MODE", "secret")
-    with pytest.raises(memstrata.ConfigurationError, match="mode"):
-        memstrata.open(store)
+    monkeypatch.setenv("SIMONIDES_MODE", "secret")
+    with pytest.raises(simonides.ConfigurationError, match="mode"):
+        simonides.open(store)
 
 
 @pytest.mark.parametrize("name", ["incognito", "guest"])
@@ -160,17 +160,17 @@ def test_who_names_a_store_is_told_that_the_setting_would_leave_it_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     store = tmp_path / "m.db"
-    monkeypatch.setenv("MEMSTRATA_MODE", name)
+    monkeypatch.setenv("SIMONIDES_MODE", name)
 
-    with pytest.raises(memstrata.ConfigurationError, match=rf"MEMSTRATA_MODE\) is {name}.*local"):
-        memstrata.open(store)
-    with pytest.raises(memstrata.ConfigurationError, match="a store is named"):
-        memstrata.aopen(store)
-    with pytest.raises(memstrata.ConfigurationError, match="a store is named"):
-        memstrata.open(store, settings=Settings(mode="incognito"))
+    with pytest.raises(simonides.ConfigurationError, match=rf"SIMONIDES_MODE\) is {name}.*local"):
+        simonides.open(store)
+    with pytest.raises(simonides.ConfigurationError, match="a store is named"):
+        simonides.aopen(store)
+    with pytest.raises(simonides.ConfigurationError, match="a store is named"):
+        simonides.open(store, settings=Settings(mode="incognito"))
     # What is said of these is true: they are in memory, or whoever opened it said so.
     for target, mode in ((":memory:", None), ("sqlite:///:memory:", None), (store, "incognito")):
-        with memstrata.open(target, mode=mode) as strata:
+        with simonides.open(target, mode=mode) as strata:
             assert strata.manager(user="ana").status()["mode"] == "incognito"
     assert not store.exists()
 
@@ -179,8 +179,8 @@ def test_the_command_line_goes_by_the_setting_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner, store = CliRunner(), tmp_path / "m.db"
-    monkeypatch.setenv("MEMSTRATA_MODE", "incognito")
-    monkeypatch.setenv("MEMSTRATA_STORE", str(store))
+    monkeypatch.setenv("SIMONIDES_MODE", "incognito")
+    monkeypatch.setenv("SIMONIDES_STORE", str(store))
 
     def run(*words: str) -> str:
         return runner.invoke(app, ["--user", "ana", *words]).output

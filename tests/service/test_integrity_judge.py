@@ -22,8 +22,8 @@ from agmi.attacks.at_rest import (
     SnapshotRollbackAttack,
 )
 
-import memstrata
-from memstrata.adapters.anchor_file import FileAnchor
+import simonides
+from simonides.adapters.anchor_file import FileAnchor
 
 COLUMNS = (
     "id version revision status known_from due_at codec scope_tag chain_tag key_tag hash_tag "
@@ -34,10 +34,10 @@ PARTS = ("memories", "states", "index_rows", "lookups")
 CONTENT = ("body", "state", "mac")
 
 
-class MemstrataAdapter(MemoryAdapter):
+class SimonidesAdapter(MemoryAdapter):
     """One user's memories; the attacker holds the whole file, and neither ring nor anchor."""
 
-    name = "memstrata"
+    name = "simonides"
     supports_replay = True
     supports_metadata = True
     supports_snapshot = True
@@ -63,7 +63,7 @@ class MemstrataAdapter(MemoryAdapter):
         if self._strata is not None:
             self._strata.close()
         ring = RING if self.has_ring else None
-        self._strata = memstrata.open(self._path, key_ring=ring, anchor=self._anchor)
+        self._strata = simonides.open(self._path, key_ring=ring, anchor=self._anchor)
 
     def seed(self, n):
         self._seed("ana", "limit", n)
@@ -82,7 +82,7 @@ class MemstrataAdapter(MemoryAdapter):
             manager.recall("what is the limit?", limit=10)
             for memory in manager.list():
                 manager.history(memory.id)
-        except memstrata.MemstrataError as error:
+        except simonides.SimonidesError as error:
             self.verify_detail = f"{type(error).__name__}: {error}"
             return False
         return True
@@ -180,7 +180,7 @@ class MemstrataAdapter(MemoryAdapter):
         connection.close()
 
 
-class WithoutRing(MemstrataAdapter):
+class WithoutRing(SimonidesAdapter):
     """The same edits, and nobody has set a ring."""
 
     has_ring = False
@@ -190,7 +190,7 @@ class WithoutRing(MemstrataAdapter):
     "attack", [*ALL_AT_REST_ATTACKS, SnapshotRollbackAttack], ids=lambda attack: attack.name
 )
 def test_every_edit_of_the_judge_is_rejected_on_read(attack):
-    result = attack().run(MemstrataAdapter())
+    result = attack().run(SimonidesAdapter())
 
     assert (result.status, result.error, result.guard) == ("safe", None, None)
     assert "Tampered" in result.detail

@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from memstrata import Found, HttpSource, SourceUnavailable
-from memstrata.adapters import http_guard, knowledge_http
-from memstrata.domain.errors import ConfigurationError
+from simonides import Found, HttpSource, SourceUnavailable
+from simonides.adapters import http_guard, knowledge_http
+from simonides.domain.errors import ConfigurationError
 from web import Answer, Site, listed, said, sent_to
 
 RESULT = {"title": "Tides", "url": "https://t.example/1", "text": "High water is at six."}

@@ -32,7 +32,7 @@ from agmi.attacks.memory_specific import (
 )
 from agmi.signing import KEYRING
 
-import memstrata
+import simonides
 
 ORGS = count()
 KEPT_OUT = [False] * 5
@@ -43,7 +43,7 @@ NOT_EXTERNAL = {"trust": {"$ne": "external"}}
 class Everything(SemanticMemoryAdapter):
     """A plain recall."""
 
-    name = "memstrata"
+    name = "simonides"
     wanted: dict | None = None
 
     def __init__(self, strata):
@@ -85,7 +85,7 @@ def strata(tmp_path_factory):
     """A store in which nothing is kept out by what it says: labels alone are judged here."""
     policy = tmp_path_factory.mktemp("judged") / "policy.yaml"
     policy.write_text("hygiene: {high: allow, suspicious: allow}", "utf-8")
-    with memstrata.open(":memory:", settings=memstrata.Settings(policy=policy)) as strata:
+    with simonides.open(":memory:", settings=simonides.Settings(policy=policy)) as strata:
         yield strata
 
 

@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from memstrata.adapters.model_anthropic import AnthropicModel
-from memstrata.adapters.model_openai import OpenAIModel
-from memstrata.domain.errors import ModelError, ModelTimeout
-from memstrata.testing.fault_proxy import FaultProxy, Faults
-from memstrata.testing.model_server import ModelServer, late, well
+from simonides.adapters.model_anthropic import AnthropicModel
+from simonides.adapters.model_openai import OpenAIModel
+from simonides.domain.errors import ModelError, ModelTimeout
+from simonides.testing.fault_proxy import FaultProxy, Faults
+from simonides.testing.model_server import ModelServer, late, well
 
 DEADLINE_S = 0.4
 ALLOWANCE_S = 0.1
@@ -196,9 +196,9 @@ def test_many_calls_at_once_end_in_time(proxy, model):
 
 FIRST_CALL = """
 import asyncio, sys, time
-from memstrata.adapters.model_anthropic import AnthropicModel
-from memstrata.adapters.model_openai import OpenAIModel
-from memstrata.domain.errors import ModelTimeout
+from simonides.adapters.model_anthropic import AnthropicModel
+from simonides.adapters.model_openai import OpenAIModel
+from simonides.domain.errors import ModelTimeout
 
 async def main():
     model = OpenAIModel(model="m", api_key="k", base_url=sys.argv[1])

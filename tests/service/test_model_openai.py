@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from memstrata.adapters.model_openai import OpenAIModel
-from memstrata.adapters.model_sdk import MAX_BODY_BYTES
-from memstrata.domain.decision import Usage
-from memstrata.domain.errors import (
+from simonides.adapters.model_openai import OpenAIModel
+from simonides.adapters.model_sdk import MAX_BODY_BYTES
+from simonides.domain.decision import Usage
+from simonides.domain.errors import (
     MissingExtra,
     ModelError,
     ModelGarbled,
     ModelTimeout,
     ModelUnavailable,
 )
-from memstrata.ports import Capability, ModelAnswer
-from memstrata.testing.model_server import (
+from simonides.ports import Capability, ModelAnswer
+from simonides.testing.model_server import (
     ModelServer,
     Reply,
     cut,
@@ -518,7 +518,7 @@ def test_it_needs_an_event_loop() -> None:
 def test_a_missing_extra_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
-    with pytest.raises(MissingExtra, match=r"pip install 'memstrata\[openai\]'") as caught:
+    with pytest.raises(MissingExtra, match=r"pip install 'simonides\[openai\]'") as caught:
         OpenAIModel(model="m", api_key=KEY)
 
     assert caught.value.extra == "openai"

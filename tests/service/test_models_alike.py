@@ -14,26 +14,26 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from memstrata.adapters.json_schema import problem, reduced
-from memstrata.adapters.model_anthropic import KEYWORDS as ANTHROPIC_KEYWORDS
-from memstrata.adapters.model_anthropic import AnthropicModel
-from memstrata.adapters.model_gemini import KEYWORDS as GEMINI_KEYWORDS
-from memstrata.adapters.model_gemini import GeminiModel
-from memstrata.adapters.model_ladder import LadderModel
-from memstrata.adapters.model_openai import OpenAIModel
-from memstrata.adapters.model_sdk import MAX_BODY_BYTES
-from memstrata.agent.answer import ANSWER_SCHEMA
-from memstrata.capture.model import PROPOSE_SCHEMA
-from memstrata.domain.errors import (
+from simonides.adapters.json_schema import problem, reduced
+from simonides.adapters.model_anthropic import KEYWORDS as ANTHROPIC_KEYWORDS
+from simonides.adapters.model_anthropic import AnthropicModel
+from simonides.adapters.model_gemini import KEYWORDS as GEMINI_KEYWORDS
+from simonides.adapters.model_gemini import GeminiModel
+from simonides.adapters.model_ladder import LadderModel
+from simonides.adapters.model_openai import OpenAIModel
+from simonides.adapters.model_sdk import MAX_BODY_BYTES
+from simonides.agent.answer import ANSWER_SCHEMA
+from simonides.capture.model import PROPOSE_SCHEMA
+from simonides.domain.errors import (
     MissingExtra,
     ModelError,
     ModelGarbled,
     ModelTimeout,
     ModelUnavailable,
 )
-from memstrata.hygiene.model_judge import JUDGE_SCHEMA
-from memstrata.ports import Capability, ModelAnswer
-from memstrata.testing.model_server import (
+from simonides.hygiene.model_judge import JUDGE_SCHEMA
+from simonides.ports import Capability, ModelAnswer
+from simonides.testing.model_server import (
     ModelServer,
     Reply,
     cut,
@@ -134,7 +134,7 @@ def test_the_most_binding_form_comes_first_at_temperature_zero(make: Make) -> No
 
 
 @pytest.mark.parametrize("schema", [PROPOSE_SCHEMA, JUDGE_SCHEMA, ANSWER_SCHEMA])
-def test_what_memstrata_asks_for_is_understood_by_each(make: Make, schema: Any) -> None:
+def test_what_simonides_asks_for_is_understood_by_each(make: Make, schema: Any) -> None:
     answers = {"items": [], "verdicts": [], "answer": "yes", "used_memory_keys": []}
     wanted = {name: answers[name] for name in schema["properties"]}
     with ModelServer([well(wanted)]) as server:
@@ -318,7 +318,7 @@ def test_a_missing_extra_says_how_to_install_it(
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
-    with pytest.raises(MissingExtra, match=rf"pip install 'memstrata\[{extra}\]'"):
+    with pytest.raises(MissingExtra, match=rf"pip install 'simonides\[{extra}\]'"):
         model(model="m", api_key=KEY)
 
 

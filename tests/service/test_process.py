@@ -1,4 +1,4 @@
-"""What memstrata costs and touches as a process: imports, sockets, files, names, signatures."""
+"""What simonides costs and touches as a process: imports, sockets, files, names, signatures."""
 
 import importlib.metadata
 import inspect
@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-import memstrata
-from memstrata import blocking, manager, ports, testing
-from memstrata.agent import AsyncAgent
-from memstrata.manager.changing_verbs import AsyncChangingVerbs
-from memstrata.manager.consent_verbs import AsyncConsentVerbs
-from memstrata.manager.echo_verbs import AsyncEchoVerbs
-from memstrata.manager.prompt_verbs import AsyncPromptVerbs
-from memstrata.manager.task_verbs import AsyncTaskVerbs
-from memstrata.strata import AsyncStrata
+import simonides
+from simonides import blocking, manager, ports, testing
+from simonides.agent import AsyncAgent
+from simonides.manager.changing_verbs import AsyncChangingVerbs
+from simonides.manager.consent_verbs import AsyncConsentVerbs
+from simonides.manager.echo_verbs import AsyncEchoVerbs
+from simonides.manager.prompt_verbs import AsyncPromptVerbs
+from simonides.manager.task_verbs import AsyncTaskVerbs
+from simonides.strata import AsyncStrata
 
 HEAVY = (
     "pydantic",
@@ -61,17 +61,17 @@ def check(event, path):
         broken.append((event, where))
 """
 WORK = """
-import memstrata
+import simonides
 said = ("For future incident updates, write in English, keep replies concise, use email as the "
         "primary channel, and remember that I am enterprise tier.")
-with memstrata.open(store) as strata:
+with simonides.open(store) as strata:
     memory = strata.manager(user="ana", session="s1")
     strata.agent(memory).capture(said)
     memory.remember("Deploy to us-east-1", key="deploy_region")
     memory.correct("deploy_region", "eu-west-1")
     strata.admin(by="root").grant("ana", "org_write")
     memory.promote(memory.history("deploy_region")[-1].id, "org")
-with memstrata.open(store) as strata:
+with simonides.open(store) as strata:
     memory = strata.manager(user="ana", session="s2")
     answer = strata.agent(memory).answer("Draft an update on the payment incident")
     assert answer.status == "ok", answer
@@ -83,7 +83,7 @@ with memstrata.open(store) as strata:
 
 def python(code: str, *arguments: str, **environment: str) -> str:
     """Run code in an interpreter of its own and return what it printed."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MEMSTRATA", "OPENAI"))}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SIMONIDES", "OPENAI"))}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", dedent(code), *arguments],
         env={**kept, **environment},
@@ -101,8 +101,8 @@ def test_importing_loads_nothing_heavy_and_reaches_for_nothing() -> None:
         import json
         before = set(sys.modules)
         sys.addaudithook(watch)
-        import memstrata
-        memstrata.MemstrataError, memstrata.Draft("x"), memstrata.__version__
+        import simonides
+        simonides.SimonidesError, simonides.Draft("x"), simonides.__version__
         print(json.dumps([sorted(set(sys.modules) - before), broken]))
         """
     )
@@ -138,8 +138,8 @@ def test_a_whole_life_opens_no_socket_and_writes_to_its_store_only(tmp_path: Pat
 def test_incognito_writes_nothing_at_all(tmp_path: Path) -> None:
     code = (
         GUARD
-        + "sys.addaudithook(watch)\nimport memstrata\n"
-        + "with memstrata.open(sys.argv[2], mode='incognito') as strata:\n"
+        + "sys.addaudithook(watch)\nimport simonides\n"
+        + "with simonides.open(sys.argv[2], mode='incognito') as strata:\n"
         + "    strata.manager(user='ana').remember('Secret')\n"
         + "    assert len(strata.manager(user='ana').recall('secret')) == 1\n"
         + "print(broken)"
@@ -160,10 +160,10 @@ def test_the_async_face_opens_no_socket_but_the_loops_own(tmp_path: Path) -> Non
     # An event loop wakes itself over a socket pair; nothing is ever connected or bound.
     code = GUARD + dedent(
         """
-        import asyncio, memstrata
+        import asyncio, simonides
         sys.addaudithook(watch)
         async def life():
-            async with memstrata.aopen(sys.argv[2]) as strata:
+            async with simonides.aopen(sys.argv[2]) as strata:
                 memory = strata.manager(user="ana")
                 await memory.remember("Use email", key="channel")
                 return len(await memory.recall("email"))
@@ -178,21 +178,21 @@ def test_the_async_face_opens_no_socket_but_the_loops_own(tmp_path: Path) -> Non
 
 
 def test_the_base_install_has_at_most_eight_direct_dependencies() -> None:
-    required = importlib.metadata.requires("memstrata") or []
+    required = importlib.metadata.requires("simonides") or []
 
     base = [line for line in required if "extra ==" not in line.replace("'", '"')]
 
     assert 0 < len(base) <= 8, base
 
 
-@pytest.mark.parametrize("module", [memstrata, ports, testing], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("module", [simonides, ports, testing], ids=lambda m: m.__name__)
 def test_every_public_name_is_there_and_every_name_there_is_public(module: Any) -> None:
     names = set(module.__all__)
 
     assert sorted(names) == sorted(module.__all__)
     assert [name for name in names if not hasattr(module, name)] == []
     # The front door gives values of all rooms; a port module only what it defines itself.
-    home = "memstrata" if module is memstrata else module.__name__
+    home = "simonides" if module is simonides else module.__name__
     here = {name: value for name, value in vars(module).items() if not name.startswith("_")}
     own = {n for n, v in here.items() if str(getattr(v, "__module__", "")).startswith(home)}
     assert own <= names
@@ -201,7 +201,7 @@ def test_every_public_name_is_there_and_every_name_there_is_public(module: Any) 
 
 def test_what_is_not_there_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'MemoryManger'"):
-        memstrata.MemoryManger  # noqa: B018
+        simonides.MemoryManger  # noqa: B018
 
 
 PAIRS = [
@@ -246,6 +246,6 @@ def test_the_blocking_face_is_the_async_one_without_await(pair: tuple[type, type
 
 
 def test_open_and_aopen_take_the_same() -> None:
-    ours, theirs = inspect.signature(memstrata.open), inspect.signature(memstrata.aopen)
+    ours, theirs = inspect.signature(simonides.open), inspect.signature(simonides.aopen)
 
     assert list(ours.parameters.values()) == list(theirs.parameters.values())

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memstrata.adapters.reranking_http import MAX_CHARS, HttpReranker
-from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
-from memstrata.testing.model_server import ModelServer, Reply, failing, hanging, ranks
+from simonides.adapters.reranking_http import MAX_CHARS, HttpReranker
+from simonides.domain.errors import ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
+from simonides.testing.model_server import ModelServer, Reply, failing, hanging, ranks
 
 KEY = "sk-test-very-secret-0123456789"
 

@@ -30,17 +30,17 @@ from wrapping import (
     texts,
 )
 
-import memstrata
-from memstrata.blocking import Strata
-from memstrata.integrations.wrap import memory_of
-from memstrata.testing.model_server import (
+import simonides
+from simonides.blocking import Strata
+from simonides.integrations.wrap import memory_of
+from simonides.testing.model_server import (
     ModelServer,
     calling,
     failing,
     saying,
 )
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 
 
 @pytest.fixture(params=FACES, ids=lambda face: face.name)
@@ -50,7 +50,7 @@ def face(request: pytest.FixtureRequest) -> Face:
 
 @pytest.fixture
 def strata(tmp_path: Path) -> Iterator[Strata]:
-    with memstrata.open(tmp_path / "m.db") as opened:
+    with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
 
@@ -58,7 +58,7 @@ def test_what_the_user_says_is_remembered_and_recalled_as_one_part(
     face: Face, strata: Strata
 ) -> None:
     with ModelServer([saying("Hello!"), saying("Ana.")]) as server:
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         face.say(client, STATED)
         assert memory_of(client).flush(10)
         face.say(client, ASKED)
@@ -80,9 +80,9 @@ def test_where_nothing_is_remembered_the_request_is_byte_for_byte_what_it_was(
 ) -> None:
     with ModelServer([saying("Hello!")] * 3) as server:
         face.say(face.client(server), ASKED)
-        face.say(memstrata.wrap(face.client(server), user="ana", store=strata), ASKED)
+        face.say(simonides.wrap(face.client(server), user="ana", store=strata), ASKED)
         strata.manager(user="ana").remember("Ana", key="nickname")
-        off = memstrata.wrap(face.client(server), user="ana", store=strata, recall=False)
+        off = simonides.wrap(face.client(server), user="ana", store=strata, recall=False)
         face.say(off, ASKED)
 
     bare, empty, switched_off = (received.body for received in server.received)
@@ -94,7 +94,7 @@ def test_with_the_policys_floor_a_request_about_something_else_is_what_it_was(
 ) -> None:
     strata.manager(user="ana").remember("Ana's dog Rex is afraid of thunder.")
     with ModelServer([saying("Hello!")] * 2) as server:
-        client = memstrata.wrap(face.client(server), user="ana", store=strata, floor=None)
+        client = simonides.wrap(face.client(server), user="ana", store=strata, floor=None)
         face.say(client, "Write a haiku about compilers.")
         face.say(client, "What is Ana's dog Rex afraid of?")
 
@@ -113,7 +113,7 @@ def test_what_the_caller_handed_over_stays_as_it_was(face: Face, strata: Strata)
     ]
     copied = [{**message} for message in conversation]
     with ModelServer([saying("Ana.")]) as server:
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         face.say(client, conversation)
 
     sent = face.sent(server.received[0])
@@ -124,8 +124,8 @@ def test_what_the_caller_handed_over_stays_as_it_was(face: Face, strata: Strata)
 
 def test_two_users_of_one_store_never_mix(face: Face, strata: Strata) -> None:
     with ModelServer([saying("Hello!")] * 4) as server:
-        ana = memstrata.wrap(face.client(server), user="ana", store=strata)
-        bob = memstrata.wrap(face.client(server), user="bob", store=strata)
+        ana = simonides.wrap(face.client(server), user="ana", store=strata)
+        bob = simonides.wrap(face.client(server), user="bob", store=strata)
         face.say(ana, STATED)
         face.say(bob, "Call me Bob.")
         assert memory_of(ana).flush(10)
@@ -144,7 +144,7 @@ def test_two_users_of_one_store_never_mix(face: Face, strata: Strata) -> None:
 
 def test_a_secret_is_not_stored_and_not_told_of(face: Face, strata: Strata) -> None:
     with ModelServer([saying("Noted.")]) as server:
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         face.say(client, f"Remember that my access key is {SECRET}.")
         assert memory_of(client).flush(10)
 
@@ -156,7 +156,7 @@ def test_a_secret_is_not_stored_and_not_told_of(face: Face, strata: Strata) -> N
 
 def test_what_the_assistant_says_never_becomes_a_fact(face: Face, strata: Strata) -> None:
     with ModelServer([saying("I will call you Bob. Call me Rex.")]) as server:
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         face.say(
             client,
             [
@@ -172,7 +172,7 @@ def test_what_the_assistant_says_never_becomes_a_fact(face: Face, strata: Strata
 
 def test_what_was_answered_before_is_not_captured_again(face: Face, strata: Strata) -> None:
     with ModelServer([saying("Hello!")]) as server:
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         face.say(
             client,
             [
@@ -189,7 +189,7 @@ def test_what_was_answered_before_is_not_captured_again(face: Face, strata: Stra
 def test_a_correction_is_read_against_what_the_user_said_before(face: Face, strata: Strata) -> None:
     strata.manager(user="ana").capture("I live in Paris.")
     with ModelServer([saying("Fine.")]) as server:
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         face.say(
             client,
             [
@@ -214,7 +214,7 @@ def test_errors_of_the_provider_pass_through_unchanged(
 
     with ModelServer([failing(status, "no")] * 2) as server:
         bare = error_of(face.client(server))
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         wrapped = error_of(client)
         assert memory_of(client).flush(10)
 
@@ -225,9 +225,9 @@ def test_errors_of_the_provider_pass_through_unchanged(
 
 
 def test_a_memory_that_fails_never_makes_a_call_fail(face: Face, tmp_path: Path) -> None:
-    strata = memstrata.open(tmp_path / "m.db")
+    strata = simonides.open(tmp_path / "m.db")
     with ModelServer([saying("Hello!")]) as server:
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         strata.close()
         face.say(client, STATED)
         assert memory_of(client).flush(10)
@@ -249,14 +249,14 @@ class Slow(ScriptedModel):
 
     async def complete_json(self, **question: Any) -> Any:
         await asyncio.to_thread(self.gate.wait, 30)
-        raise memstrata.ModelTimeout("out", usage=memstrata.Usage(model_calls=1))
+        raise simonides.ModelTimeout("out", usage=simonides.Usage(model_calls=1))
 
 
 def test_the_caller_never_waits_for_capture(face: Face, tmp_path: Path) -> None:
     model = Slow()
     with Strata(assemble(str(tmp_path / "m.db"), inline=True, model=model)) as strata:
         with ModelServer([saying("Hello!")]) as server:
-            client = memstrata.wrap(face.client(server), user="ana", store=strata)
+            client = simonides.wrap(face.client(server), user="ana", store=strata)
             face.say(client, STATED)
             # The answer is here, capture is still under way.
             assert client.memory.pending == 1
@@ -277,7 +277,7 @@ def test_a_tool_loop_keeps_the_digest_and_captures_once(strata: Strata) -> None:
     tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
     said: list[Any] = [{"role": "user", "content": "I live in Berlin. What is my name?"}]
     with ModelServer([calling("look", city="Berlin"), saying("Sunny.")]) as server:
-        client = memstrata.wrap(openai_client(server), user="ana", store=strata)
+        client = simonides.wrap(openai_client(server), user="ana", store=strata)
         answer = client.chat.completions.create(model="m", messages=said, tools=[tool])
         message = answer.choices[0].message
         result = {
@@ -308,7 +308,7 @@ def test_results_of_tools_stay_first_in_claudes_turn(strata: Strata) -> None:
         {"role": "user", "content": [result, {"type": "text", "text": ASKED}]},
     ]
     with ModelServer([saying("Ana.")]) as server:
-        client = memstrata.wrap(anthropic_client(server), user="ana", store=strata)
+        client = simonides.wrap(anthropic_client(server), user="ana", store=strata)
         client.messages.create(model="m", max_tokens=9, messages=conversation)
         assert memory_of(client).flush(10)
 
@@ -325,10 +325,10 @@ def test_structured_answers_go_by_the_memory_too(strata: Strata) -> None:
 
     said = [{"role": "user", "content": STATED}]
     with ModelServer([saying('{"name": "Ana"}')] * 3) as server:
-        first = memstrata.wrap(openai_client(server), user="ana", store=strata)
+        first = simonides.wrap(openai_client(server), user="ana", store=strata)
         parsed = first.chat.completions.parse(model="m", messages=said, response_format=Name)
         first.responses.parse(model="m", input=STATED, text_format=Name)
-        second = memstrata.wrap(anthropic_client(server), user="bob", store=strata)
+        second = simonides.wrap(anthropic_client(server), user="bob", store=strata)
         second.messages.parse(model="m", max_tokens=9, messages=said, output_format=Name)
         assert memory_of(first).flush(10)
         assert memory_of(second).flush(10)
@@ -346,7 +346,7 @@ def test_everything_else_is_the_sdks_own(
 ) -> None:
     with ModelServer([saying("Hello!")] * 6) as server:
         bare = make(server)
-        client = memstrata.wrap(bare, user="ana", store=strata)
+        client = simonides.wrap(bare, user="ana", store=strata)
         call = chat_of if make is openai_client else message_of
         said = [{"role": "user", "content": STATED}]
 
@@ -375,7 +375,7 @@ def test_a_client_of_a_derived_class_stays_one(strata: Strata) -> None:
         bare = openai.AzureOpenAI(
             api_key="k", azure_endpoint=server.root_url, api_version="2026-10-01"
         )
-        client = memstrata.wrap(bare, user="ana", store=strata)
+        client = simonides.wrap(bare, user="ana", store=strata)
         for text in (STATED, ASKED):
             said: Any = [{"role": "user", "content": text}]
             client.chat.completions.create(model="deployed", messages=said)
@@ -398,7 +398,7 @@ def test_the_sdks_own_tool_loop_remembers_what_the_user_said_once(strata: Strata
 
     said: Any = [{"role": "user", "content": "I live in Berlin."}]
     with ModelServer([calling("look", city="Berlin"), saying("Sunny.")]) as server:
-        client = memstrata.wrap(anthropic_client(server), user="ana", store=strata)
+        client = simonides.wrap(anthropic_client(server), user="ana", store=strata)
         runner = client.beta.messages.tool_runner(
             model="m", max_tokens=9, messages=said, tools=[look]
         )
@@ -414,13 +414,13 @@ def test_the_sdks_own_tool_loop_remembers_what_the_user_said_once(strata: Strata
 def test_a_policy_without_digests_leaves_requests_as_they_are(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("version: no digests\ndigest: {enabled: false}\n")
-    settings = memstrata.Settings(policy=policy)
-    with memstrata.open(tmp_path / "m.db", settings=settings) as strata:
+    settings = simonides.Settings(policy=policy)
+    with simonides.open(tmp_path / "m.db", settings=settings) as strata:
         strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
         with ModelServer([saying("Hello!")] * 2) as server:
             said: Any = [{"role": "user", "content": ASKED}]
             openai_client(server).chat.completions.create(model="m", messages=said)
-            client = memstrata.wrap(openai_client(server), user="ana", store=strata)
+            client = simonides.wrap(openai_client(server), user="ana", store=strata)
             client.chat.completions.create(model="m", messages=said)
 
     assert server.received[0].body == server.received[1].body
@@ -434,7 +434,7 @@ def test_a_client_with_other_options_remembers_too(
 ) -> None:
     face = next(face for face in FACES if face.client is make)
     with ModelServer([saying("Hello!")] * 2) as server:
-        client = memstrata.wrap(make(server), user="ana", store=strata)
+        client = simonides.wrap(make(server), user="ana", store=strata)
         other = client.with_options(timeout=7, default_headers={"x-mine": "1"})
         face.say(other.copy(), STATED)
         assert memory_of(other).flush(10)
@@ -449,7 +449,7 @@ def test_a_client_with_other_options_remembers_too(
 def test_a_message_of_its_own_serves_servers_that_take_texts_only(strata: Strata) -> None:
     strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
     with ModelServer([saying("Ana.")]) as server:
-        client = memstrata.wrap(openai_client(server), user="ana", store=strata, place="message")
+        client = simonides.wrap(openai_client(server), user="ana", store=strata, place="message")
         client.chat.completions.create(model="m", messages=[{"role": "user", "content": ASKED}])
 
     digest, question = server.received[0].body["messages"]
@@ -460,7 +460,7 @@ def test_a_message_of_its_own_serves_servers_that_take_texts_only(strata: Strata
 
 def test_a_text_as_input_and_an_iterator_of_messages_are_read_too(strata: Strata) -> None:
     with ModelServer([saying("Hello!")] * 2) as server:
-        client = memstrata.wrap(openai_client(server), user="ana", store=strata)
+        client = simonides.wrap(openai_client(server), user="ana", store=strata)
         client.responses.create(model="m", input=STATED)
         assert memory_of(client).flush(10)
         once = iter([{"role": "user", "content": ASKED}])
@@ -472,7 +472,7 @@ def test_a_text_as_input_and_an_iterator_of_messages_are_read_too(strata: Strata
 
 def test_a_closed_memory_leaves_a_client_that_works(strata: Strata) -> None:
     with ModelServer([saying("Hello!")]) as server:
-        client = memstrata.wrap(openai_client(server), user="ana", store=strata)
+        client = simonides.wrap(openai_client(server), user="ana", store=strata)
         with client.memory:
             pass
         client.memory.close()
@@ -485,20 +485,20 @@ def test_a_closed_memory_leaves_a_client_that_works(strata: Strata) -> None:
 def test_a_store_that_is_closed_by_its_owner_waits_for_what_was_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate, flush = threading.Event(), memstrata.WrappedMemory.flush
+    gate, flush = threading.Event(), simonides.WrappedMemory.flush
 
     def let_go(memory: Any, timeout_s: float | None = None) -> bool:
         gate.set()
         return flush(memory, timeout_s)
 
-    monkeypatch.setattr(memstrata.WrappedMemory, "flush", let_go)
+    monkeypatch.setattr(simonides.WrappedMemory, "flush", let_go)
     said: Any = [{"role": "user", "content": STATED}]
     try:
         with (
             ModelServer([saying("Noted.")]) as server,
-            memstrata.open(tmp_path / "m.db") as strata,
+            simonides.open(tmp_path / "m.db") as strata,
         ):
-            client = memstrata.wrap(openai_client(server), user="ana", store=strata)
+            client = simonides.wrap(openai_client(server), user="ana", store=strata)
             # Nothing is captured before somebody waits for it.
             client.memory._worker.put(lambda: [gate.wait(30)].clear())
             client.chat.completions.create(model="m", messages=said)
@@ -506,43 +506,43 @@ def test_a_store_that_is_closed_by_its_owner_waits_for_what_was_said(
         gate.set()
 
     assert client.memory.diagnostics == ()
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         assert facts(strata) == {"nickname": "Ana"}
 
 
 def test_closing_the_client_closes_a_store_that_was_opened_for_it(tmp_path: Path) -> None:
     with ModelServer([saying("Hello!")]) as server:
-        with memstrata.wrap(openai_client(server), user="ana", store=tmp_path / "m.db") as client:
+        with simonides.wrap(openai_client(server), user="ana", store=tmp_path / "m.db") as client:
             client.chat.completions.create(
                 model="m", messages=[{"role": "user", "content": STATED}]
             )
-        with pytest.raises(memstrata.StoreError):
+        with pytest.raises(simonides.StoreError):
             memory_of(client).manager.list()
 
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         assert facts(strata) == {"nickname": "Ana"}
 
 
 def test_wrap_refuses_what_it_cannot_wrap(tmp_path: Path) -> None:
     client = openai.OpenAI(api_key="k")
-    wrapped = memstrata.wrap(client, user="ana", store=":memory:")
+    wrapped = simonides.wrap(client, user="ana", store=":memory:")
 
-    with pytest.raises(memstrata.InvalidInput, match="not object"):
-        memstrata.wrap(object(), user="ana")
-    with pytest.raises(memstrata.InvalidInput, match="wrapped already"):
-        memstrata.wrap(wrapped, user="ana")
-    with pytest.raises(memstrata.OwnerRequired):
-        memstrata.wrap(client, store=tmp_path / "m.db")
-    with pytest.raises(memstrata.InvalidInput, match="part or message"):
-        memstrata.wrap(client, user="ana", place="system")
-    with pytest.raises(memstrata.InvalidInput, match="is not wrapped"):
+    with pytest.raises(simonides.InvalidInput, match="not object"):
+        simonides.wrap(object(), user="ana")
+    with pytest.raises(simonides.InvalidInput, match="wrapped already"):
+        simonides.wrap(wrapped, user="ana")
+    with pytest.raises(simonides.OwnerRequired):
+        simonides.wrap(client, store=tmp_path / "m.db")
+    with pytest.raises(simonides.InvalidInput, match="part or message"):
+        simonides.wrap(client, user="ana", place="system")
+    with pytest.raises(simonides.InvalidInput, match="is not wrapped"):
         memory_of(client)
     with suppress(RuntimeError):
         memory_of(wrapped).close()
 
 
 def test_wrap_imports_no_sdk() -> None:
-    code = "import sys, memstrata; memstrata.wrap; print({'openai', 'anthropic'} & {*sys.modules})"
+    code = "import sys, simonides; simonides.wrap; print({'openai', 'anthropic'} & {*sys.modules})"
 
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
 
@@ -553,15 +553,15 @@ def test_wrap_imports_no_sdk() -> None:
 def test_what_waits_to_be_captured_does_not_outlive_an_erasure(
     strata: Strata, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
-    may_go_on, capture = threading.Event(), memstrata.MemoryManager.capture
+    may_go_on, capture = threading.Event(), simonides.MemoryManager.capture
 
     def late(manager: Any, *said: Any, **named: Any) -> Any:
         assert may_go_on.wait(10)
         return capture(manager, *said, **named)
 
-    monkeypatch.setattr(memstrata.MemoryManager, "capture", late)
+    monkeypatch.setattr(simonides.MemoryManager, "capture", late)
     with ModelServer([saying("Hello!")]) as server:
-        client = memstrata.wrap(openai_client(server), user="ana", store=strata)
+        client = simonides.wrap(openai_client(server), user="ana", store=strata)
         chat_of(client, messages=[{"role": "user", "content": STATED}])
         assert client.memory.pending == 1
         threading.Timer(0.2, may_go_on.set).start()

@@ -14,17 +14,17 @@ import openai
 import pytest
 from wrapping import anthropic_client, async_openai_client, facts, openai_client
 
-import memstrata
-from memstrata.blocking import Strata
-from memstrata.integrations.wrap import memory_of
-from memstrata.testing.model_server import ModelServer, saying
+import simonides
+from simonides.blocking import Strata
+from simonides.integrations.wrap import memory_of
+from simonides.testing.model_server import ModelServer, saying
 
 FRUIT = ["apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel", "iris", "juniper"]
 
 
 @pytest.fixture
 def strata(tmp_path: Path) -> Iterator[Strata]:
-    with memstrata.open(tmp_path / "m.db") as opened:
+    with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
 
@@ -34,7 +34,7 @@ def stated(fruit: str) -> list[Any]:
 
 def test_one_client_may_be_used_by_many_threads(strata: Strata) -> None:
     with ModelServer(answers=lambda _: saying("Noted.")) as server:
-        client = memstrata.wrap(openai_client(server), user="ana", store=strata)
+        client = simonides.wrap(openai_client(server), user="ana", store=strata)
         with ThreadPoolExecutor(5) as pool:
             list(
                 pool.map(
@@ -51,7 +51,7 @@ def test_one_client_may_be_used_by_many_threads(strata: Strata) -> None:
 
 def test_one_client_may_be_used_by_many_tasks(strata: Strata) -> None:
     async def story(server: ModelServer) -> None:
-        async with memstrata.wrap(async_openai_client(server), user="ana", store=strata) as client:
+        async with simonides.wrap(async_openai_client(server), user="ana", store=strata) as client:
             await asyncio.gather(
                 *(
                     client.chat.completions.create(model="m", messages=stated(fruit))
@@ -90,7 +90,7 @@ def test_a_recall_that_takes_its_time_holds_up_no_event_loop() -> None:
     embedder = Patient()
 
     async def story(server: ModelServer, strata: Strata) -> None:
-        client = memstrata.wrap(async_openai_client(server), user="ana", store=strata)
+        client = simonides.wrap(async_openai_client(server), user="ana", store=strata)
         embedder.gate.clear()
         embedder.asked.clear()
         said: Any = [{"role": "user", "content": "Where in the harbour lies the boat?"}]
@@ -105,7 +105,7 @@ def test_a_recall_that_takes_its_time_holds_up_no_event_loop() -> None:
 
     with (
         ModelServer([saying("There.")]) as server,
-        memstrata.open(":memory:", embedder=embedder) as strata,  # type: ignore[arg-type]
+        simonides.open(":memory:", embedder=embedder) as strata,  # type: ignore[arg-type]
     ):
         strata.manager(user="ana").remember("The boat lies in the harbour of Porto.")
         asyncio.run(story(server, strata))
@@ -121,7 +121,7 @@ def test_what_a_method_of_the_sdk_calls_by_itself_is_the_same_turn(
     monkeypatch.setattr(Completions, "parse", lambda self, **asked: self.create(**asked))
     strata.manager(user="ana").remember("Ana", key="nickname", category="preference")
     with ModelServer([saying("Hello!")]) as server:
-        client: Any = memstrata.wrap(openai_client(server), user="ana", store=strata)
+        client: Any = simonides.wrap(openai_client(server), user="ana", store=strata)
         client.chat.completions.parse(model="m", messages=stated("apple"))
         assert client.memory.flush(10)
 
@@ -133,8 +133,8 @@ def test_two_vendors_may_share_one_users_memory(strata: Strata) -> None:
     said: Any = [{"role": "user", "content": "Call me Ana."}]
     asked: Any = [{"role": "user", "content": "What is my name?"}]
     with ModelServer([saying("Hello!"), saying("Ana.")]) as server:
-        one: openai.OpenAI = memstrata.wrap(openai_client(server), user="ana", store=strata)
-        other = memstrata.wrap(anthropic_client(server), user="ana", store=strata)
+        one: openai.OpenAI = simonides.wrap(openai_client(server), user="ana", store=strata)
+        other = simonides.wrap(anthropic_client(server), user="ana", store=strata)
         one.chat.completions.create(model="m", messages=said)
         assert memory_of(one).flush(10)
         other.messages.create(model="m", max_tokens=9, messages=asked)

@@ -19,36 +19,36 @@ from wrapping import (
     openai_client,
 )
 
-import memstrata
-from memstrata.blocking import Strata
-from memstrata.integrations.wrap import memory_of
-from memstrata.testing.model_server import ModelServer, saying
+import simonides
+from simonides.blocking import Strata
+from simonides.integrations.wrap import memory_of
+from simonides.testing.model_server import ModelServer, saying
 
 LATE = "capture:blocked:erased_since"
 
 
 @pytest.fixture
 def strata(tmp_path: Path) -> Iterator[Strata]:
-    with memstrata.open(tmp_path / "m.db") as opened:
+    with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
 
 @pytest.fixture
 def elsewhere(strata: Strata, tmp_path: Path) -> Iterator[Strata]:
     """The same store, as another process has it open."""
-    with memstrata.open(tmp_path / "m.db") as opened:
+    with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
 
 def held_up(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Have captures wait; returns what lets them go on."""
-    may_go_on, capture = threading.Event(), memstrata.MemoryManager.capture
+    may_go_on, capture = threading.Event(), simonides.MemoryManager.capture
 
     def late(manager: Any, *said: Any, **named: Any) -> Any:
         assert may_go_on.wait(10)
         return capture(manager, *said, **named)
 
-    monkeypatch.setattr(memstrata.MemoryManager, "capture", late)
+    monkeypatch.setattr(simonides.MemoryManager, "capture", late)
     return may_go_on
 
 
@@ -66,7 +66,7 @@ def test_only_what_is_said_after_an_erasure_elsewhere_is_captured(
         strata.manager(user="ana").remember("Ana reads on a phone")
     may_go_on = held_up(monkeypatch)
     with ModelServer([saying("Hello!"), saying("Again!")]) as server:
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         face.say(client, STATED)
 
         elsewhere.manager(user="ana").erase()
@@ -94,7 +94,7 @@ def test_what_a_stream_was_asked_before_an_erasure_is_not_captured_at_its_end(
     strata: Strata, elsewhere: Strata, make: Any, begin: Callable[[Any, Any], Any]
 ) -> None:
     with ModelServer([saying("one two three")]) as server:
-        client = memstrata.wrap(make(server), user="ana", store=strata)
+        client = simonides.wrap(make(server), user="ana", store=strata)
         with begin(client, [{"role": "user", "content": STATED}]) as stream:
             elsewhere.manager(user="ana").erase()
             for _ in stream:

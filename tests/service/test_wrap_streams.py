@@ -32,11 +32,11 @@ from wrapping import (
     openai_client,
 )
 
-import memstrata
-from memstrata.blocking import Strata
-from memstrata.integrations.wrap import memory_of
-from memstrata.testing.model_dialects import Said
-from memstrata.testing.model_server import ModelServer, Reply, saying
+import simonides
+from simonides.blocking import Strata
+from simonides.integrations.wrap import memory_of
+from simonides.testing.model_dialects import Said
+from simonides.testing.model_server import ModelServer, Reply, saying
 
 
 @pytest.fixture(params=FACES, ids=lambda face: face.name)
@@ -46,7 +46,7 @@ def face(request: pytest.FixtureRequest) -> Face:
 
 @pytest.fixture
 def strata(tmp_path: Path) -> Iterator[Strata]:
-    with memstrata.open(tmp_path / "m.db") as opened:
+    with simonides.open(tmp_path / "m.db") as opened:
         yield opened
 
 
@@ -65,7 +65,7 @@ def test_pieces_pass_as_they_come_and_capture_waits_for_the_end(face: Face, stra
         gate.set()
         bare = [piece.to_dict() for piece in face.say(face.client(server), STATED, stream=True)]
         gate.clear()
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         stream = face.say(client, STATED, stream=True)
         pieces = [next(stream).to_dict()]
         # The server holds back the rest: what is here was not waited for.
@@ -83,7 +83,7 @@ def test_pieces_pass_as_they_come_and_capture_waits_for_the_end(face: Face, stra
 @pytest.mark.parametrize("face", FACES, ids=lambda face: face.name)
 def test_a_stream_that_was_read_to_its_end_is_captured_once(face: Face, strata: Strata) -> None:
     with ModelServer([saying("Hello there!")]) as server:
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         stream = face.say(client, STATED, stream=True)
         if not face.name.startswith("async"):
             list(stream)
@@ -102,7 +102,7 @@ def test_a_stream_that_was_read_to_its_end_is_captured_once(face: Face, strata: 
 def test_an_abandoned_stream_is_captured_too(face: Face, strata: Strata, how: str) -> None:
     reply, gate = gated()
     with ModelServer([reply]) as server:
-        client = memstrata.wrap(face.client(server), user="ana", store=strata)
+        client = simonides.wrap(face.client(server), user="ana", store=strata)
         stream = face.say(client, STATED, stream=True)
         next(stream)
         if how == "closed":
@@ -128,7 +128,7 @@ def test_an_async_stream_passes_unbuffered_and_may_be_abandoned(
     reply, gate = gated()
 
     async def story(server: ModelServer) -> int:
-        client = memstrata.wrap(make(server), user="ana", store=strata)
+        client = simonides.wrap(make(server), user="ana", store=strata)
         said = [{"role": "user", "content": STATED}]
         seen = 0
         async with await call(client, messages=said, stream=True) as stream:
@@ -164,7 +164,7 @@ HELPERS = {
 def test_the_sdks_stream_helpers_remember_once(helper: str, strata: Strata) -> None:
     make, stream = HELPERS[helper]
     with ModelServer([saying("Hello there!")] * 2) as server:
-        client = memstrata.wrap(make(server), user="ana", store=strata)
+        client = simonides.wrap(make(server), user="ana", store=strata)
         for text in (STATED, ASKED):
             with stream(client, [{"role": "user", "content": text}]) as events:
                 assert list(events)
@@ -177,7 +177,7 @@ def test_the_sdks_stream_helpers_remember_once(helper: str, strata: Strata) -> N
 
 def test_the_async_stream_helper_remembers(strata: Strata) -> None:
     async def story(server: ModelServer) -> None:
-        client = memstrata.wrap(async_anthropic_client(server), user="ana", store=strata)
+        client = simonides.wrap(async_anthropic_client(server), user="ana", store=strata)
         said = [{"role": "user", "content": STATED}]
         async with client.messages.stream(model="m", max_tokens=9, messages=said) as events:
             assert "".join([text async for text in events.text_stream]) == "Hello there!"
@@ -191,8 +191,8 @@ def test_the_async_stream_helper_remembers(strata: Strata) -> None:
 
 LIFE = dedent(
     """
-    import sys, openai, memstrata
-    client = memstrata.wrap(
+    import sys, openai, simonides
+    client = simonides.wrap(
         openai.OpenAI(api_key="k", base_url=sys.argv[1]), user="ana", store=sys.argv[2]
     )
     said = [{"role": "user", "content": "Call me Ana."}]
@@ -220,5 +220,5 @@ def test_the_end_of_the_process_leaves_nothing_lost(tmp_path: Path, how: str) ->
         )
 
     assert done.stderr == ""
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         assert facts(strata) == {"nickname": "Ana"}

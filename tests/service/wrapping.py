@@ -10,8 +10,8 @@ from typing import Any
 import anthropic
 import openai
 
-from memstrata.blocking import Strata
-from memstrata.testing.model_server import ModelServer, Received
+from simonides.blocking import Strata
+from simonides.testing.model_server import ModelServer, Received
 
 STATED = "Call me Ana."
 ASKED = "What is my name?"

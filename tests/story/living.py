@@ -18,13 +18,13 @@ from hypothesis.stateful import (
 )
 from lives import Fact, Shelf
 
-from memstrata import Hit, Memory, Outcome, UndoRefused
-from memstrata.blocking import Strata
-from memstrata.domain.value import from_us
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides import Hit, Memory, Outcome, UndoRefused
+from simonides.blocking import Strata
+from simonides.domain.value import from_us
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 NAMES = ("region", "languages", "Team-2", "a.b")
 KEYS = st.sampled_from(NAMES)

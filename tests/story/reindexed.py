@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from embedders import HashedEmbedder
-from memstrata import Draft
-from memstrata.blocking import Strata
-from memstrata.domain.change import StoredRow
-from memstrata.domain.scope import Scope
-from memstrata.manager.background import BATCH_ROWS, PAUSE_S, START_S
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides import Draft
+from simonides.blocking import Strata
+from simonides.domain.change import StoredRow
+from simonides.domain.scope import Scope
+from simonides.manager.background import BATCH_ROWS, PAUSE_S, START_S
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 ANA = Scope.of_user("acme", "ana")
 QUERIES = ("where is the boat?", "who sails to the harbour", "red paint", "boat 7")

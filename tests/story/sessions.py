@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from memstrata.domain.candidate_codec import decode_held
-from memstrata.domain.scope import Principal, Scope
-from memstrata.domain.session import Entry, EntryKind
-from memstrata.domain.turn import Role
-from memstrata.manager import ending
-from memstrata.manager.ending import SessionEnder
-from memstrata.manager.extracting import Extractor
-from memstrata.manager.session_log import SessionLog
+from simonides.domain.candidate_codec import decode_held
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.session import Entry, EntryKind
+from simonides.domain.turn import Role
+from simonides.manager import ending
+from simonides.manager.ending import SessionEnder
+from simonides.manager.extracting import Extractor
+from simonides.manager.session_log import SessionLog
 
 ALICE = Scope.of_user("default", "alice")
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from conftest import World
-from memstrata import Draft, InvalidInput, Made, Status
-from memstrata.domain.value import from_us
+from simonides import Draft, InvalidInput, Made, Status
+from simonides.domain.value import from_us
 
 QUERY = "which database is in use?"
 

@@ -21,14 +21,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memstrata.blocking import Strata
-from memstrata.domain.scope import Scope
-from memstrata.domain.value import from_us
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides.blocking import Strata
+from simonides.domain.scope import Scope
+from simonides.domain.value import from_us
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 WORDS = ("harbour", "coffee", "invoice", "garden")
 SOURCES = ("user_stated", "agent_inferred", "tool_verified", "external")

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from memstrata import Draft, Usage
-from memstrata.agent import AgentResult
-from memstrata.blocking import Agent, Strata
-from memstrata.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+from simonides import Draft, Usage
+from simonides.agent import AgentResult
+from simonides.blocking import Agent, Strata
+from simonides.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 
 FIRST = (
     "For future incident updates, write in English, keep replies concise, use email as the "

@@ -3,9 +3,9 @@
 import pytest
 
 from conftest import World
-from memstrata.blocking import MemoryManager
-from memstrata.digest.applying import applied
-from memstrata.domain.memory import Memory
+from simonides.blocking import MemoryManager
+from simonides.digest.applying import applied
+from simonides.domain.memory import Memory
 
 
 @pytest.fixture

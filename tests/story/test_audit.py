@@ -7,14 +7,14 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memstrata.adapters.store_memory import DictStore
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.audit import AuditReport, verify
-from memstrata.domain.event import Link
-from memstrata.domain.scope import Scope
-from memstrata.ports import MemoryStore
-from memstrata.testing import ALICE, BOB
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.adapters.store_memory import DictStore
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.audit import AuditReport, verify
+from simonides.domain.event import Link
+from simonides.domain.scope import Scope
+from simonides.ports import MemoryStore
+from simonides.testing import ALICE, BOB
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 contract = MemoryStoreContract()
 

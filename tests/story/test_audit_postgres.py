@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from memstrata.audit import verify
-from memstrata.testing import ALICE, BOB
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.audit import verify
+from simonides.testing import ALICE, BOB
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 contract = MemoryStoreContract()
 
 A, B = ALICE.path, BOB.path
-OF_ALICE = f"owner = (SELECT owner FROM memstrata.owners WHERE name = '{A}')"
+OF_ALICE = f"owner = (SELECT owner FROM simonides.owners WHERE name = '{A}')"
 
 
 @pytest.fixture
 def store(postgres: Any, database: str) -> Iterator[Any]:
     """A store of two owners, two memories each."""
-    from memstrata.adapters.store_postgres import PostgresStore
+    from simonides.adapters.store_postgres import PostgresStore
 
-    store = PostgresStore.open(postgres.url("memstrata_app", database))
+    store = PostgresStore.open(postgres.url("simonides_app", database))
     make = contract.make
     for owner in (ALICE, BOB):
         one, two = (make.memory(scope=owner, id=f"{owner.user}-{n}") for n in (1, 2))
@@ -34,39 +34,39 @@ def store(postgres: Any, database: str) -> Iterator[Any]:
 EDITS: dict[str, tuple[str, list[tuple[str, int, str, str | None]]]] = {
     "nothing": ("SELECT 1", []),
     "an event in the middle is gone": (
-        f"DELETE FROM memstrata.events WHERE seq = 2 AND {OF_ALICE}",
+        f"DELETE FROM simonides.events WHERE seq = 2 AND {OF_ALICE}",
         [(A, 2, "gap", None), (A, 3, "code", None)],
     ),
     "the last event is gone": (
-        f"DELETE FROM memstrata.events WHERE seq = 3 AND {OF_ALICE}",
+        f"DELETE FROM simonides.events WHERE seq = 3 AND {OF_ALICE}",
         [(A, 3, "gap", None)],
     ),
     "an event was replaced": (
-        f"UPDATE memstrata.event_payloads SET payload = '{{}}' WHERE seq = 2 AND {OF_ALICE}",
+        f"UPDATE simonides.event_payloads SET payload = '{{}}' WHERE seq = 2 AND {OF_ALICE}",
         [(A, 2, "payload", None)],
     ),
     "a memory was rewritten": (
-        "UPDATE memstrata.memories SET body = '{}' WHERE id = 'bob-2'",
+        "UPDATE simonides.memories SET body = '{}' WHERE id = 'bob-2'",
         [(B, 0, "content", "bob-2")],
     ),
     "a state was rewritten": (
-        "UPDATE memstrata.memories SET status = 4 WHERE id = 'bob-1'",
+        "UPDATE simonides.memories SET status = 4 WHERE id = 'bob-1'",
         [(B, 0, "content", "bob-1")],
     ),
     "a memory is gone and its states are not": (
-        "DELETE FROM memstrata.memories WHERE id = 'alice-2'",
+        "DELETE FROM simonides.memories WHERE id = 'alice-2'",
         [(A, 0, "content", "alice-2")],
     ),
     "an owner was renamed": (
-        f"UPDATE memstrata.owners SET name = '/org/x/' WHERE {OF_ALICE}",
+        f"UPDATE simonides.owners SET name = '/org/x/' WHERE {OF_ALICE}",
         [("/org/x/", 0, "name", None)],
     ),
     "an owner has a name of nothing": (
-        f"UPDATE memstrata.owners SET name = '' WHERE {OF_ALICE}",
+        f"UPDATE simonides.owners SET name = '' WHERE {OF_ALICE}",
         [("", 0, "nameless", None)],
     ),
     "an owner is gone": (
-        f"DELETE FROM memstrata.owners WHERE {OF_ALICE}",
+        f"DELETE FROM simonides.owners WHERE {OF_ALICE}",
         [("", 0, "nameless", None)],
     ),
 }

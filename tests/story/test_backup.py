@@ -11,23 +11,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memstrata.adapters.key_ring import new_key
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.blocking import Strata
-from memstrata.domain.erasure import ErasureState
-from memstrata.domain.errors import (
+from simonides.adapters.key_ring import new_key
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.blocking import Strata
+from simonides.domain.erasure import ErasureState
+from simonides.domain.errors import (
     CarryRefused,
     InvalidInput,
-    MemstrataError,
     MoveRefused,
+    SimonidesError,
     StoreCorrupt,
     StoreError,
 )
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.contract_base import drive
-from memstrata.transfer.migrate import migrate
-from memstrata.wiring import assemble, open_for_move
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.contract_base import drive
+from simonides.transfer.migrate import migrate
+from simonides.wiring import assemble, open_for_move
 
 PLAIN = Settings(embedder="none", synchronous="normal")
 HALF_AN_HOUR_S = 1800.0
@@ -180,7 +180,7 @@ def prefix_of_what_each_wrote(target, place, users):
                 while not stop.is_set():
                     memory.remember(f"number {acknowledged[user]}")
                     acknowledged[user] += 1
-        except MemstrataError as error:
+        except SimonidesError as error:
             failures.append(error)
             raise
 
@@ -214,7 +214,7 @@ def test_a_backup_under_four_writers_is_a_prefix_of_what_each_wrote(tmp_path):
 
 
 def test_a_server_s_backup_under_writers_is_a_prefix_too(tmp_path, postgres, database):
-    url = postgres.url("memstrata_app", database)
+    url = postgres.url("simonides_app", database)
     prefix_of_what_each_wrote(url, tmp_path, ["u0", "u1"])
 
 
@@ -597,7 +597,7 @@ def test_on_an_event_loop_backups_are_taken_beside_it(tmp_path):
 
 
 def test_a_server_s_store_is_backed_up_to_a_file_that_moves_back(tmp_path, postgres, database):
-    url = postgres.url("memstrata_app", database)
+    url = postgres.url("simonides_app", database)
     with opened(url, ManualClock()) as strata:
         live(strata)
         report = strata.backup(f"{tmp_path}/backups/")
@@ -611,8 +611,8 @@ def test_a_server_s_store_is_backed_up_to_a_file_that_moves_back(tmp_path, postg
         assert contents(copy) == {"Berlin", "The boat lies at 4711"}
         assert copy.verify_audit().ok
     name = postgres.new_database()
-    asyncio.run(moved(report.path, postgres.url("memstrata_app", name)))
-    with opened(postgres.url("memstrata_app", name)) as strata:
+    asyncio.run(moved(report.path, postgres.url("simonides_app", name)))
+    with opened(postgres.url("simonides_app", name)) as strata:
         assert contents(strata) == {"Berlin", "The boat lies at 4711"}
     postgres.give_back(name)
 

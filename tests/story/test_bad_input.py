@@ -13,22 +13,22 @@ from typing import Any
 
 import pytest
 
-import memstrata
+import simonides
 from conftest import World
-from memstrata import (
+from simonides import (
     ConfigurationError,
     Draft,
     InvalidInput,
     MemoryManager,
-    MemstrataError,
+    SimonidesError,
     StoreCorrupt,
     StoreError,
     StoreUnavailable,
 )
-from memstrata.blocking import Strata
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.trust import Label
-from memstrata.settings import Settings
+from simonides.blocking import Strata
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.trust import Label
+from simonides.settings import Settings
 
 NOBODY = 65534
 
@@ -133,7 +133,7 @@ async def _chain(store: Any, owner: Any) -> Any:
 
 def refuse(field: str, verb: Callable[[], Any]) -> None:
     """Check that a verb raises a typed error which names the field and can be printed."""
-    with pytest.raises(MemstrataError) as caught:
+    with pytest.raises(SimonidesError) as caught:
         verb()
     assert field in str(caught.value)
     assert len(str(caught.value)) < 1000
@@ -210,7 +210,7 @@ def test_every_verb_refuses_a_name_that_is_none(world: World, manager: MemoryMan
             manager.correct("region", name)
         with pytest.raises(InvalidInput):
             manager.explain(name, "deploy")
-        with pytest.raises(MemstrataError):
+        with pytest.raises(SimonidesError):
             manager.promote(name, "org")
         with pytest.raises(InvalidInput):
             manager.capture(name)
@@ -235,9 +235,9 @@ def test_a_bad_candidate_is_refused_as_a_draft_would_be(manager: MemoryManager) 
     good = Candidate(
         content="Fine",
         scope=manager.principal.home,
-        source=memstrata.Source.USER_STATED,
+        source=simonides.Source.USER_STATED,
         proposer=Proposer.RULES,
-        label=Label(memstrata.Trust.USER),
+        label=Label(simonides.Trust.USER),
     )
     for field in ("content", "key", "category", "confidence", "tags", "metadata", "quote"):
         for value in BAD_WRITES[field]:
@@ -330,13 +330,13 @@ def test_unknown_and_impossible_settings_are_named() -> None:
 )  # fmt: skip
 def test_what_names_no_store_is_refused(target: Any) -> None:
     with pytest.raises((ConfigurationError, StoreError)):
-        memstrata.open(target, settings=Settings())
+        simonides.open(target, settings=Settings())
 
 
 @pytest.mark.parametrize("mode", ["", "LOCAL", "synced", "remote", 5, DEEP_LIST])
 def test_an_unknown_mode_is_refused(mode: Any) -> None:
     with pytest.raises(ConfigurationError, match="mode"):
-        memstrata.open(":memory:", mode=mode, settings=Settings())
+        simonides.open(":memory:", mode=mode, settings=Settings())
 
 
 @pytest.mark.parametrize(
@@ -346,11 +346,11 @@ def test_a_file_that_is_no_store_is_left_as_it_is(tmp_path: Path, content: bytes
     path = tmp_path / "m.db"
     path.write_bytes(content)
     if not content:
-        memstrata.open(path, settings=Settings()).close()
+        simonides.open(path, settings=Settings()).close()
         return
 
     with pytest.raises(StoreCorrupt, match=r"m\.db"):
-        memstrata.open(path, settings=Settings())
+        simonides.open(path, settings=Settings())
 
     assert path.read_bytes() == content
 
@@ -360,16 +360,16 @@ def test_a_place_that_cannot_hold_a_store_is_named(tmp_path: Path) -> None:
 
     for path in (tmp_path, tmp_path / "file" / "m.db", tmp_path / ("n" * 300) / "m.db"):
         with pytest.raises(StoreError) as caught:
-            memstrata.open(path, settings=Settings())
+            simonides.open(path, settings=Settings())
         assert tmp_path.name in str(caught.value)
 
 
 def test_a_read_only_place_is_named() -> None:
-    memstrata.open(":memory:", settings=Settings()).close()
+    simonides.open(":memory:", settings=Settings()).close()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         place.chmod(0o555)
-        told = _as_nobody(lambda: memstrata.open(place / "m.db", settings=Settings()))
+        told = _as_nobody(lambda: simonides.open(place / "m.db", settings=Settings()))
         assert list(place.iterdir()) == []
 
     assert told.startswith("StoreReadOnly"), told
@@ -389,7 +389,7 @@ def _as_nobody(work: Callable[[], object]) -> str:
                 os.setgid(NOBODY)
                 os.setuid(NOBODY)
             work()
-        except MemstrataError as error:
+        except SimonidesError as error:
             os.write(writing, f"{type(error).__name__}: {error}".encode())
         finally:
             os._exit(0)
@@ -404,10 +404,10 @@ def test_a_policy_that_is_none_is_refused_with_its_line(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     for text in ("- a\n", "nonsense: 1\n", "a: [\n", "\x00", "limits: {\n", "x: &a [*a]\n"):
         policy.write_text(text)
-        with pytest.raises(MemstrataError, match="policy"):
-            memstrata.open(":memory:", settings=Settings(policy=policy))
-    with pytest.raises(MemstrataError, match="absent"):
-        memstrata.open(":memory:", settings=Settings(policy=tmp_path / "absent.yaml"))
+        with pytest.raises(SimonidesError, match="policy"):
+            simonides.open(":memory:", settings=Settings(policy=policy))
+    with pytest.raises(SimonidesError, match="absent"):
+        simonides.open(":memory:", settings=Settings(policy=tmp_path / "absent.yaml"))
 
 
 def test_a_closed_store_says_so_for_every_verb(world: World, manager: MemoryManager) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-import memstrata
-from memstrata import CarryRefused, Draft, MemoryManager, MemstrataError
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.trust import Label, Source, Trust
-from memstrata.settings import Settings
+import simonides
+from simonides import CarryRefused, Draft, MemoryManager, SimonidesError
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.trust import Label, Source, Trust
+from simonides.settings import Settings
 from tokens import MIXED, drawn
 
 CANARY = "ghp_" + drawn(36, MIXED)
@@ -103,13 +103,13 @@ def test_a_secret_in_any_place_leaves_no_trace(tmp_path: Path, log: Log, by: str
     settings, file = Settings(policy=policy), tmp_path / "m" / "m.db"
     file.parent.mkdir()
     told: dict[str, str] = {}
-    with memstrata.open(file, settings=settings) as strata:
+    with simonides.open(file, settings=settings) as strata:
         memory = strata.manager(user="ana", session="s")
         memory.remember("Ana lives in Rome", key="city")
         for name, way in WAYS.items():
             try:
                 told[name] = repr(way(memory, CANARY))
-            except MemstrataError as error:
+            except SimonidesError as error:
                 told[name] = f"{error!r} {error.args} {vars(error)} " + "".join(
                     traceback.format_exception_only(error)
                 )
@@ -133,8 +133,8 @@ def test_a_secret_in_a_policy_file_is_not_repeated(tmp_path: Path) -> None:
         path = tmp_path / "policy.yaml"
         path.write_text(text, "utf-8")
 
-        with pytest.raises(MemstrataError) as refusal:
-            memstrata.open(":memory:", settings=Settings(policy=path))
+        with pytest.raises(SimonidesError) as refusal:
+            simonides.open(":memory:", settings=Settings(policy=path))
 
         assert CANARY not in f"{refusal.value!r}{vars(refusal.value)}", text
 
@@ -142,12 +142,12 @@ def test_a_secret_in_a_policy_file_is_not_repeated(tmp_path: Path) -> None:
 def test_an_export_with_a_secret_is_not_taken_in_where_policy_blocks_it(tmp_path: Path) -> None:
     lax, file = tmp_path / "lax.yaml", tmp_path / "ana.jsonl"
     lax.write_text("hygiene: {high: allow}", "utf-8")
-    with memstrata.open(":memory:", settings=Settings(policy=lax)) as strata:
+    with simonides.open(":memory:", settings=Settings(policy=lax)) as strata:
         kept = strata.manager(user="ana").remember(f"it is {CANARY}").memory
         assert kept is not None
         strata.manager(user="ana").export(file)
 
-    with memstrata.open(":memory:") as strata:
+    with simonides.open(":memory:") as strata:
         memory = strata.manager(user="ana")
         with pytest.raises(CarryRefused) as refusal:
             memory.restore(file)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import MemoryManager, ScopeDenied
-from memstrata.blocking import Strata
-from memstrata.domain.decision import CaptureReport, Drop
-from memstrata.settings import Settings
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+from simonides import MemoryManager, ScopeDenied
+from simonides.blocking import Strata
+from simonides.domain.decision import CaptureReport, Drop
+from simonides.settings import Settings
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 
 
 @pytest.fixture

@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-import memstrata
-from memstrata.blocking import Strata
-from memstrata.domain.ceilings import Ceilings, Limits
-from memstrata.domain.decision import Usage
-from memstrata.domain.errors import CeilingReached, ModelTimeout
-from memstrata.domain.memory import Status
-from memstrata.domain.scope import Scope
-from memstrata.manager.counting import Counters
-from memstrata.manager.metering import Meter
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.model_server import ModelServer, well
-from memstrata.testing.models import ScriptedModel
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import Strata
+from simonides.domain.ceilings import Ceilings, Limits
+from simonides.domain.decision import Usage
+from simonides.domain.errors import CeilingReached, ModelTimeout
+from simonides.domain.memory import Status
+from simonides.domain.scope import Scope
+from simonides.manager.counting import Counters
+from simonides.manager.metering import Meter
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.model_server import ModelServer, well
+from simonides.testing.models import ScriptedModel
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 NOTHING = {"items": []}
 SAID = "I live in Porto."
@@ -242,7 +242,7 @@ class Charged:
     model_id = "charged"
     dimensions = 2
     scripts = frozenset({"Latin"})
-    capabilities = frozenset({memstrata.ports.Capability.CHARGED})
+    capabilities = frozenset({simonides.ports.Capability.CHARGED})
     unrelated = MappingProxyType[str, float]({})
 
     def __init__(self) -> None:
@@ -303,10 +303,10 @@ def test_an_embedder_of_the_process_costs_nothing(at_home: Any) -> None:
 
 ASKING = """
 import sys
-from memstrata.settings import Settings
-from memstrata.wiring import assemble
-from memstrata.blocking import Strata
-from memstrata.adapters.model_openai import OpenAIModel
+from simonides.settings import Settings
+from simonides.wiring import assemble
+from simonides.blocking import Strata
+from simonides.adapters.model_openai import OpenAIModel
 
 target, policy, url = sys.argv[1:]
 model = OpenAIModel(model="m", api_key="k", base_url=url, max_retries=0)
@@ -327,7 +327,7 @@ def test_several_processes_together_stay_under_the_ceiling(tmp_path: Path) -> No
         assert [each.wait(timeout=60) for each in started] == [0, 0, 0]
         received = len(server.received)
 
-    with memstrata.open(target) as strata:
+    with simonides.open(target) as strata:
         booked = strata.manager(user="ana").usage().today.calls
     assert booked == received
     # With retries to be had and a repair, a question takes room for five.
@@ -340,7 +340,7 @@ def test_several_processes_together_stay_under_the_ceiling(tmp_path: Path) -> No
 def test_nothing_but_an_account_asks_the_model_of_an_open_store() -> None:
     """The meter cannot be asked, and only the account that it opens is given the model."""
     assert not hasattr(Meter, "complete_json")
-    source = Path(memstrata.__file__).parent
+    source = Path(simonides.__file__).parent
     asking, holding = set(), set()
     for file in source.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""Whatever is asked of a memstrata that was closed is answered by one error, by each verb."""
+"""Whatever is asked of a simonides that was closed is answered by one error, by each verb."""
 
 import asyncio
 import inspect
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-import memstrata
+import simonides
 from conftest import World
-from memstrata import Draft, FolderSource, StoreUnavailable
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.trust import Label, Source, Trust
+from simonides import Draft, FolderSource, StoreUnavailable
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.trust import Label, Source, Trust
 
 HANDLES = {
     "strata": {"manager", "admin", "agent", "get_metrics", "close", "services"},
@@ -27,13 +27,13 @@ HANDLES = {
 draft alone, or says what this process has in hand. A task that is under way cannot start."""
 
 NOT_HERE = {"rekey", "sweep", "sync", "sync_status"}
-"""What this memstrata was not opened for, and says so open or closed."""
+"""What this simonides was not opened for, and says so open or closed."""
 BY_FILE = "strata.restore_backup"
 """What only stores in a file of their own do."""
 
 
 class Open:
-    """A memstrata with everything in hand that it gives out, and some arguments for each verb."""
+    """A simonides with everything in hand that it gives out, and some arguments for each verb."""
 
     def __init__(self, strata: Any, folder: Path) -> None:
         self.strata, self.folder = strata, folder
@@ -179,7 +179,7 @@ def test_on_an_event_loop_every_verb_says_that_the_store_is_closed(tmp_path: Pat
     folder.mkdir()
 
     async def lived() -> None:
-        strata = memstrata.aopen(tmp_path / "m.db")
+        strata = simonides.aopen(tmp_path / "m.db")
         await strata.__aenter__()
         await check(Open(strata, folder))
 

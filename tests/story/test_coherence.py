@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-import memstrata
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.domain.session import Observation
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import MemoryManager, Strata
+from simonides.domain.session import Observation
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_what_waits_for_the_session_s_end_holds_in_it(ana: MemoryManager) -> Non
 def test_what_everybody_shares_gives_way_to_the_user_s_own_word(
     world: Any, ana: MemoryManager
 ) -> None:
-    general = memstrata.Draft("UTC", key="timezone", category="fact")
+    general = simonides.Draft("UTC", key="timezone", category="fact")
     world.strata.admin(by="root").remember(general)
     session = ana.session("s")
     assert values(session.memory, "timezone") == ["UTC"]
@@ -222,7 +222,7 @@ def test_the_past_is_as_it_was(world: Any, ana: MemoryManager) -> None:
     session.add("user", "Actually, I live in Lisbon now.")
 
     found = session.memory.recall(
-        "location", known_at=memstrata.domain.value.from_us(before), limit=50
+        "location", known_at=simonides.domain.value.from_us(before), limit=50
     )
     assert [h.memory.content for h in found if h.memory.key == "location"] == ["Berlin"]
 
@@ -247,7 +247,7 @@ def test_a_receipt_says_what_gave_way_and_can_be_replayed_while_the_session_is_o
     owner = ana.principal.home.owner
     drop = world.strata.services.sessions.drop(owner, "s")
     world.strata._driver.run(drop)
-    with pytest.raises(memstrata.NotReplayable) as gone:
+    with pytest.raises(simonides.NotReplayable) as gone:
         session.memory.replay(shown.receipt)
     assert gone.value.ids
 
@@ -331,7 +331,7 @@ def test_where_the_session_cannot_be_read_the_answer_says_so(
     session.add("user", "Actually, I live in Lisbon now.")
 
     async def fail(*_: object, **__: object) -> object:
-        raise memstrata.StoreUnavailable("m.db", "gone")
+        raise simonides.StoreUnavailable("m.db", "gone")
 
     monkeypatch.setattr(world.strata.services.sessions, "entries", fail)
     found = session.memory.recall("location", limit=50)

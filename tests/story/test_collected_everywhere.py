@@ -3,9 +3,9 @@
 import json
 
 from conftest import World
-from memstrata import Draft
-from memstrata.domain.scope import Scope
-from memstrata.manager.journal import ACCESS
+from simonides import Draft
+from simonides.domain.scope import Scope
+from simonides.manager.journal import ACCESS
 
 ORG = Scope.of_org("default")
 FACT = {"source": "tool_verified", "category": "entity_fact"}

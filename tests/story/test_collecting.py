@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 import pytest
 
 from conftest import World
-from memstrata import Draft, GcReport, InvalidScope, NotReplayable, Status
-from memstrata.domain.collecting import Rule, code_of_ids
-from memstrata.domain.scope import Scope
-from memstrata.domain.value import from_us
-from memstrata.manager import collecting
-from memstrata.manager.collecting import LEASE, LEASE_US
-from memstrata.manager.journal import ACCESS, DIGEST, FEEDBACK
-from memstrata.manager.reindexing import RECIPE
-from memstrata.testing.store_contract import drive
+from simonides import Draft, GcReport, InvalidScope, NotReplayable, Status
+from simonides.domain.collecting import Rule, code_of_ids
+from simonides.domain.scope import Scope
+from simonides.domain.value import from_us
+from simonides.manager import collecting
+from simonides.manager.collecting import LEASE, LEASE_US
+from simonides.manager.journal import ACCESS, DIGEST, FEEDBACK
+from simonides.manager.reindexing import RECIPE
+from simonides.testing.store_contract import drive
 
 ANA = Scope.of_user("default", "ana")
 TOOL = {"source": "tool_verified", "category": "tool_result"}

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import memstrata
+import simonides
 from conftest import World
-from memstrata import (
+from simonides import (
     Draft,
     Event,
     InvalidInput,
@@ -19,8 +19,8 @@ from memstrata import (
     Scope,
     UndoRefused,
 )
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.trust import Label, Source, Trust
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.trust import Label, Source, Trust
 
 SALARY = "Ana earns 5000 a month"
 BY_KEY, BY_CATEGORY = ("blocked", "consent_refused:key"), ("blocked", "consent_refused:category")
@@ -255,8 +255,8 @@ def test_a_refusal_names_a_key_or_a_category(ana: MemoryManager) -> None:
 
 
 OTHER = """
-import sys, memstrata
-with memstrata.open(sys.argv[1]) as strata:
+import sys, simonides
+with simonides.open(sys.argv[1]) as strata:
     ana = strata.manager(user="ana")
     for _ in sys.stdin:
         told = [m.key for m in ana.list()], str(ana.remember("5000", key="salary").kind)
@@ -265,12 +265,12 @@ with memstrata.open(sys.argv[1]) as strata:
 
 
 def test_a_refusal_holds_at_the_next_read_of_another_process(tmp_path) -> None:
-    import memstrata
+    import simonides
 
     path = tmp_path / "m.db"
     command = [sys.executable, "-c", OTHER, str(path)]
     with (
-        memstrata.open(path) as strata,
+        simonides.open(path) as strata,
         subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as other,
@@ -453,7 +453,7 @@ def test_turns_that_were_kept_are_hidden_while_what_they_speak_of_is_refused(
 
 def test_turns_that_were_kept_are_hidden_in_another_process_and_in_tasks(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
-    with memstrata.open(path) as strata, memstrata.open(path) as other:
+    with simonides.open(path) as strata, simonides.open(path) as other:
         ana, task = strata.manager(user="ana"), other.manager(user="ana", task="trip")
         ana.remember_many([turn("I live in Lisbon.", 0), turn("The tram is late.", 1)])
         assert len(task.recall("Lisbon tram")) == 2
@@ -636,10 +636,10 @@ def test_who_refused_something_says_it_in_no_turn_for_others(world: World) -> No
 
 
 def test_no_turn_that_speaks_of_what_was_refused_comes_to_a_replica(tmp_path) -> None:
-    import memstrata
+    import simonides
 
     remote = tmp_path / "remote.db"
-    with memstrata.open(remote) as strata:
+    with simonides.open(remote) as strata:
         strata.manager(user="ana").remember_many(
             [
                 turn("I live in Lisbon.", 0),
@@ -647,7 +647,7 @@ def test_no_turn_that_speaks_of_what_was_refused_comes_to_a_replica(tmp_path) ->
                 turn("The tram is late.", 2),
             ]
         )
-    with memstrata.open(tmp_path / "replica.db", mode="synced", remote=remote) as strata:
+    with simonides.open(tmp_path / "replica.db", mode="synced", remote=remote) as strata:
         ana = strata.manager(user="ana")
         ana.refuse("location")
 

@@ -15,10 +15,10 @@ from typing import Any
 import openai
 import pytest
 
-import memstrata
-from memstrata import FolderSource, MemoryManager, Settings, Strata
-from memstrata.integrations.wrap import memory_of
-from memstrata.testing.model_server import ModelServer, saying
+import simonides
+from simonides import FolderSource, MemoryManager, Settings, Strata
+from simonides.integrations.wrap import memory_of
+from simonides.testing.model_server import ModelServer, saying
 
 STEPS = [f"Migrate shard {n:02}" for n in range(1, 13)]
 FIRST = "Never drop the table users before shard 12 is verified"
@@ -31,7 +31,7 @@ def place(tmp_path: Path) -> Path:
 
 def opened(place: Path, **how: Any) -> Strata:
     """Open a store whose sessions are read when a story says so, not in the background."""
-    return memstrata.open(place, settings=Settings(session_extraction="manual"), **how)
+    return simonides.open(place, settings=Settings(session_extraction="manual"), **how)
 
 
 @pytest.fixture
@@ -140,9 +140,9 @@ TALK = (
 
 
 A_PROCESS = """
-import sys, memstrata
+import sys, simonides
 
-session = memstrata.open(sys.argv[1]).manager(user="ana").session("thread-7")
+session = simonides.open(sys.argv[1]).manager(user="ana").session("thread-7")
 for said in sys.argv[2:]:
     session.add("user", said)
     session.add("assistant", "Noted.")
@@ -152,7 +152,7 @@ sys.stdin.read()
 
 
 def test_a_session_whose_process_is_killed_is_finalised_once_by_the_next(place: Path) -> None:
-    environment = os.environ | {"MEMSTRATA_SESSION_EXTRACTION": "manual"}
+    environment = os.environ | {"SIMONIDES_SESSION_EXTRACTION": "manual"}
     command = [sys.executable, "-c", A_PROCESS, str(place), *TALK]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -276,7 +276,7 @@ def test_a_day_in_incognito_leaves_nothing(tmp_path: Path) -> None:
         strata.manager(user="ana").remember("Berlin", key="location")
     before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
 
-    with memstrata.open(kept, mode="incognito") as strata:
+    with simonides.open(kept, mode="incognito") as strata:
         ana = strata.manager(user="ana")
         assert contents(ana) == []
         with ana.session("gift") as session:
@@ -331,7 +331,7 @@ def test_what_a_session_left_is_before_a_wrapped_client_and_what_that_heard_befo
 
     with ModelServer([saying("Bonjour !")]) as server:
         bare = openai.OpenAI(api_key="k", base_url=server.base_url, max_retries=0, timeout=20)
-        client = memstrata.wrap(bare, user="ana", store=strata)
+        client = simonides.wrap(bare, user="ana", store=strata)
         said = [{"role": "user", "content": "Good morning! I live in Lisbon."}]
         client.chat.completions.create(model="any", messages=said)  # type: ignore[arg-type]
         assert memory_of(client).flush(10)

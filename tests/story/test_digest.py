@@ -8,8 +8,8 @@ import pytest
 from hostile import TEXTS
 
 from conftest import World
-from memstrata import Draft, InvalidInput, Made
-from memstrata.blocking import MemoryManager
+from simonides import Draft, InvalidInput, Made
+from simonides.blocking import MemoryManager
 
 EMPTY = "Memory digest:\n(empty: nothing that is remembered bears on this)"
 

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from memstrata import MemoryManager
-from memstrata.blocking import Strata
-from memstrata.domain.dream import Dream, DreamStatus, DreamStep
-from memstrata.domain.errors import ModelTimeout, UndoRefused
-from memstrata.domain.memory import Memory
-from memstrata.domain.trust import Trust
-from memstrata.manager.housekeeping import FIRST_S
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.models import ScriptedModel
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides import MemoryManager
+from simonides.blocking import Strata
+from simonides.domain.dream import Dream, DreamStatus, DreamStep
+from simonides.domain.errors import ModelTimeout, UndoRefused
+from simonides.domain.memory import Memory
+from simonides.domain.trust import Trust
+from simonides.manager.housekeeping import FIRST_S
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.models import ScriptedModel
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 WALK, BUS = "I walk to work every morning", "I take the bus to work every morning"
 EASY = "reflection: {threshold: 1.0}\n"
@@ -27,7 +27,7 @@ PORTO = {"home_city": "porto", "deploy_region": "porto", "favorite_town": "porto
 
 
 class Home:
-    """A user whose memstrata has a policy, perhaps a model, and a clock that is moved."""
+    """A user whose simonides has a policy, perhaps a model, and a clock that is moved."""
 
     def __init__(
         self, model: Any, policy: Path | None, target: str | Path, *, sweeps: bool

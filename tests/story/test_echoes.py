@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import InvalidInput, MemoryManager, Scope
-from memstrata.blocking import Strata
-from memstrata.domain.decision import CaptureReport
-from memstrata.domain.event import EventType
-from memstrata.domain.memory import Draft, Kind
-from memstrata.manager import showing
-from memstrata.manager.showing import ECHO, LEDGER, TRIMMED_AFTER
-from memstrata.settings import Settings
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+from simonides import InvalidInput, MemoryManager, Scope
+from simonides.blocking import Strata
+from simonides.domain.decision import CaptureReport
+from simonides.domain.event import EventType
+from simonides.domain.memory import Draft, Kind
+from simonides.manager import showing
+from simonides.manager.showing import ECHO, LEDGER, TRIMMED_AFTER
+from simonides.settings import Settings
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 
 ANA = Scope.of_user("default", "ana")
 PEANUTS = "I am allergic to peanuts"

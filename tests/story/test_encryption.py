@@ -14,24 +14,24 @@ from typing import Any
 import apsw
 import pytest
 
-import memstrata
-from memstrata.adapters.key_ring import HeldKeys, new_key
-from memstrata.adapters.store_cells import SEALED
-from memstrata.adapters.store_seals import FORMAT, OVERHEAD_BYTES
-from memstrata.adapters.vault_file import FileVault
-from memstrata.domain.moving import PARTS
-from memstrata.settings import Settings
+import simonides
+from simonides.adapters.key_ring import HeldKeys, new_key
+from simonides.adapters.store_cells import SEALED
+from simonides.adapters.store_seals import FORMAT, OVERHEAD_BYTES
+from simonides.adapters.vault_file import FileVault
+from simonides.domain.moving import PARTS
+from simonides.settings import Settings
 
 ONE, TWO = new_key("one"), new_key("two")
 RING = HeldKeys.of_text(ONE)
 CANARY = "Quokka"
 
 
-def opened(path: Path, ring: HeldKeys = RING, **settings: Any) -> memstrata.Strata:
-    return memstrata.open(path, key_ring=ring, settings=Settings(encrypt=True, **settings))
+def opened(path: Path, ring: HeldKeys = RING, **settings: Any) -> simonides.Strata:
+    return simonides.open(path, key_ring=ring, settings=Settings(encrypt=True, **settings))
 
 
-def contents(memory: memstrata.MemoryManager) -> set[str]:
+def contents(memory: simonides.MemoryManager) -> set[str]:
     return {one.content for one in memory.list(scopes=["user"])}
 
 
@@ -118,10 +118,10 @@ def test_recall_is_what_it_is_in_plain(tmp_path: Path) -> None:
     for settings in (Settings(), Settings(encrypt=True)):
         path = tmp_path / f"{settings.encrypt}.db"
         ring = RING if settings.encrypt else None
-        with memstrata.open(path, key_ring=ring, settings=settings) as strata:
+        with simonides.open(path, key_ring=ring, settings=settings) as strata:
             for text in said:
                 strata.manager(user="ana").remember(text)
-        with memstrata.open(path, key_ring=ring, settings=settings) as strata:
+        with simonides.open(path, key_ring=ring, settings=settings) as strata:
             memory = strata.manager(user="ana")
             assert memory.status()["encrypted"] is settings.encrypt
             found = [memory.recall(q) for q in ("where do we deploy?", "what does Ana drink?")]
@@ -150,30 +150,30 @@ def test_what_was_moved_or_changed_does_not_open(store: Path, edit: str) -> None
         connection.execute(edit)
         assert connection.total_changes()
 
-    with opened(store) as strata, pytest.raises(memstrata.Tampered):
+    with opened(store) as strata, pytest.raises(simonides.Tampered):
         strata.manager(user=f"{CANARY}-ana").recall(CANARY)
 
 
 def test_it_opens_with_all_of_its_keys_alone(store: Path, tmp_path: Path) -> None:
-    with pytest.raises(memstrata.KeyUnavailable, match="encrypted"):
-        memstrata.open(store)
-    with pytest.raises(memstrata.KeyUnavailable, match="or MEMSTRATA_ENCRYPT=true"):
-        memstrata.open(store, key_ring=RING)
-    with pytest.raises(memstrata.ConfigurationError, match="without a key ring"):
-        memstrata.open(store, settings=Settings(encrypt=True))
-    with pytest.raises(memstrata.KeyUnavailable, match="wrapped"):
+    with pytest.raises(simonides.KeyUnavailable, match="encrypted"):
+        simonides.open(store)
+    with pytest.raises(simonides.KeyUnavailable, match="or SIMONIDES_ENCRYPT=true"):
+        simonides.open(store, key_ring=RING)
+    with pytest.raises(simonides.ConfigurationError, match="without a key ring"):
+        simonides.open(store, settings=Settings(encrypt=True))
+    with pytest.raises(simonides.KeyUnavailable, match="wrapped"):
         opened(store, HeldKeys.of_text(new_key("one")))
-    with pytest.raises(memstrata.KeyUnavailable, match="'one'"):
+    with pytest.raises(simonides.KeyUnavailable, match="'one'"):
         opened(store, HeldKeys.of_text(TWO))
-    with pytest.raises(memstrata.KeyUnavailable, match="not the key vault of this store"):
+    with pytest.raises(simonides.KeyUnavailable, match="not the key vault of this store"):
         opened(store, key_vault=tmp_path / "another.vault")
     assert not (tmp_path / "another.vault").exists()
     with (
         opened(tmp_path / "other.db"),
-        pytest.raises(memstrata.KeyUnavailable, match="not the key"),
+        pytest.raises(simonides.KeyUnavailable, match="not the key"),
     ):
         opened(store, key_vault=tmp_path / "other.db.vault")
-    with pytest.raises(memstrata.ConfigurationError, match="another program"):
+    with pytest.raises(simonides.ConfigurationError, match="another program"):
         opened(store, key_vault=store)
     with opened(store) as strata:
         assert contents(strata.manager(user=f"{CANARY}-ana"))
@@ -184,7 +184,7 @@ def test_a_store_that_nobody_used_yet_knows_its_vault(tmp_path: Path) -> None:
         pass
     (tmp_path / "m.db.vault").rename(tmp_path / "aside")
 
-    with pytest.raises(memstrata.KeyUnavailable, match="not the key vault of this store"):
+    with pytest.raises(simonides.KeyUnavailable, match="not the key vault of this store"):
         opened(tmp_path / "m.db")
 
     assert not (tmp_path / "m.db.vault").exists()
@@ -206,11 +206,11 @@ def test_a_vault_from_before_stores_made_themselves_known_still_serves(store: Pa
 
 
 def test_a_store_in_plain_is_not_taken_for_an_encrypted_one(tmp_path: Path) -> None:
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         strata.manager(user="ana").remember("Ana likes tea.")
     before = (tmp_path / "m.db").read_bytes()
 
-    with pytest.raises(memstrata.ConfigurationError, match="memstrata migrate"):
+    with pytest.raises(simonides.ConfigurationError, match="simonides migrate"):
         opened(tmp_path / "m.db")
 
     assert (tmp_path / "m.db").read_bytes() == before
@@ -218,21 +218,21 @@ def test_a_store_in_plain_is_not_taken_for_an_encrypted_one(tmp_path: Path) -> N
 
 def test_a_vault_without_a_name_is_none_and_one_that_can_be_no_file_is_refused() -> None:
     assert Settings(key_vault="").key_vault is None
-    with pytest.raises(memstrata.ConfigurationError, match="NUL"):
+    with pytest.raises(simonides.ConfigurationError, match="NUL"):
         Settings(key_vault="a\0b")
 
 
 def test_without_the_extra_it_says_which(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "cryptography", None)
 
-    with pytest.raises(memstrata.MissingExtra, match=r"memstrata\[crypto\]"):
+    with pytest.raises(simonides.MissingExtra, match=r"simonides\[crypto\]"):
         opened(tmp_path / "m.db")
 
 
 def test_a_handed_in_vault_is_its_bringers_to_close(tmp_path: Path) -> None:
     vault = FileVault(tmp_path / "v")
     for _ in range(2):
-        with memstrata.open(tmp_path / "m.db", key_ring=RING, key_vault=vault) as strata:
+        with simonides.open(tmp_path / "m.db", key_ring=RING, key_vault=vault) as strata:
             strata.manager(user="ana").remember("Ana likes tea.")
     assert not (tmp_path / "m.db.vault").exists()
     vault.close()
@@ -266,7 +266,7 @@ def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(
     with opened(store) as strata:
         bob = strata.manager(user=f"{CANARY}-bob")
         for ask in (bob.list, lambda: bob.recall(CANARY), lambda: bob.remember("Bob is back.")):
-            with pytest.raises(memstrata.KeyDestroyed, match="keys sweep"):
+            with pytest.raises(simonides.KeyDestroyed, match="keys sweep"):
                 ask()
         assert contents(strata.manager(user=f"{CANARY}-ana")) == stood
 
@@ -326,10 +326,10 @@ def test_who_is_erased_elsewhere_goes_on_with_a_new_key(store: Path, tmp_path: P
 
 
 def moved(source: Path, target: Path, encrypt: str) -> None:
-    env = {"MEMSTRATA_KEYS": ONE, "MEMSTRATA_ENCRYPT": encrypt, "PATH": os.environ["PATH"]}
+    env = {"SIMONIDES_KEYS": ONE, "SIMONIDES_ENCRYPT": encrypt, "PATH": os.environ["PATH"]}
     words = ["migrate", "--from", str(source), "--to", str(target)]
     done = subprocess.run(
-        [sys.executable, "-m", "memstrata", *words],
+        [sys.executable, "-m", "simonides", *words],
         check=False,
         capture_output=True,
         text=True,
@@ -339,7 +339,7 @@ def moved(source: Path, target: Path, encrypt: str) -> None:
 
 
 def test_it_is_moved_into_plain_and_back(store: Path, tmp_path: Path) -> None:
-    with memstrata.open(tmp_path / "plain.db", key_ring=RING) as strata:
+    with simonides.open(tmp_path / "plain.db", key_ring=RING) as strata:
         strata.manager(user="ana").remember(f"Ana likes {CANARY}.")
         strata.manager(user="ana").correct("drink", f"{CANARY} juice")
     moved(tmp_path / "plain.db", tmp_path / "sealed.db", "true")
@@ -347,7 +347,7 @@ def test_it_is_moved_into_plain_and_back(store: Path, tmp_path: Path) -> None:
     assert CANARY.encode() not in (tmp_path / "sealed.db").read_bytes()
     with (
         opened(tmp_path / "sealed.db") as strata,
-        memstrata.open(tmp_path / "plain.db", key_ring=RING) as plain,
+        simonides.open(tmp_path / "plain.db", key_ring=RING) as plain,
     ):
         assert contents(strata.manager(user="ana")) == contents(plain.manager(user="ana"))
         assert strata.verify_audit().ok
@@ -355,7 +355,7 @@ def test_it_is_moved_into_plain_and_back(store: Path, tmp_path: Path) -> None:
 
 def test_a_vault_that_cannot_be_written_leaves_the_erasure_pending(store: Path) -> None:
     vault = Refusing(FileVault(f"{store}.vault"))
-    with memstrata.open(store, key_ring=RING, key_vault=vault) as strata:
+    with simonides.open(store, key_ring=RING, key_vault=vault) as strata:
         bob = strata.manager(user=f"{CANARY}-bob")
         vault.is_refusing = True
         receipt = bob.erase()
@@ -387,7 +387,7 @@ def test_who_was_erased_before_a_move_is_not_erased_again_behind_it(
 
 def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(store: Path) -> None:
     vault = Refusing(FileVault(f"{store}.vault"))
-    with memstrata.open(store, key_ring=RING, key_vault=vault) as strata:
+    with simonides.open(store, key_ring=RING, key_vault=vault) as strata:
         bob = strata.manager(user=f"{CANARY}-bob")
         vault.is_refusing = True
         bob.erase()
@@ -399,11 +399,11 @@ def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(store:
         )
 
     vault.is_refusing = False
-    with memstrata.open(store, key_ring=RING, key_vault=vault) as strata:
+    with simonides.open(store, key_ring=RING, key_vault=vault) as strata:
         done = strata.manager(user=f"{CANARY}-bob").erasure()
         assert done is not None
         assert done.state == "complete"
-    with memstrata.open(store, key_ring=RING, key_vault=vault) as strata:
+    with simonides.open(store, key_ring=RING, key_vault=vault) as strata:
         assert contents(strata.manager(user=f"{CANARY}-bob")) == {"Bob is back."}
     vault.close()
     with apsw.Connection(f"{store}.vault") as connection:
@@ -423,5 +423,5 @@ class Refusing:
 
     def destroy(self, *of: bytes) -> None:
         if self.is_refusing:
-            raise memstrata.StoreReadOnly("vault", "cannot be written")
+            raise simonides.StoreReadOnly("vault", "cannot be written")
         self._vault.destroy(*of)

@@ -9,26 +9,26 @@ from contextlib import contextmanager
 
 import pytest
 
-import memstrata
+import simonides
 from coding import RING, TWO, coded_store, sealed_store
-from memstrata.adapters.key_ring import HeldKeys
-from memstrata.adapters.store_cells import SEALED
-from memstrata.adapters.store_seals import FORMAT
-from memstrata.adapters.vault_file import FileVault
-from memstrata.domain.change import HeldCandidate, JournalEntry, PolicyRecord
-from memstrata.domain.moving import PARTS
-from memstrata.domain.session import Observation
-from memstrata.settings import Settings
-from memstrata.testing import ALICE
-from memstrata.testing.contract_moving import OWNERS, MovableStoreContract, sample_row
-from memstrata.testing.store_contract import drive
+from simonides.adapters.key_ring import HeldKeys
+from simonides.adapters.store_cells import SEALED
+from simonides.adapters.store_seals import FORMAT
+from simonides.adapters.vault_file import FileVault
+from simonides.domain.change import HeldCandidate, JournalEntry, PolicyRecord
+from simonides.domain.moving import PARTS
+from simonides.domain.session import Observation
+from simonides.settings import Settings
+from simonides.testing import ALICE
+from simonides.testing.contract_moving import OWNERS, MovableStoreContract, sample_row
+from simonides.testing.store_contract import drive
 
 pytest.importorskip("psycopg", reason="needs pip install 'psycopg[binary,pool]'")
 pytest.importorskip("psycopg_pool", reason="needs pip install 'psycopg[binary,pool]'")
 
-from memstrata.adapters.postgres_parts import TABLES
-from memstrata.adapters.session_postgres import PostgresSessionStore
 from sealed_postgres import APP, Database, database_sealing, sealed_database
+from simonides.adapters.postgres_parts import TABLES
+from simonides.adapters.session_postgres import PostgresSessionStore
 
 CANARY = "Quokka"
 ANA, BOB = f"{CANARY}-ana", f"{CANARY}-bob"
@@ -71,7 +71,7 @@ def opened(database, ring=RING, url=None, **keys):
     settings = Settings(
         gc="manual", reindex="manual", **({} if keys else {"key_vault": str(database.vault)})
     )
-    return memstrata.open(url or database.url, key_ring=ring, settings=settings, **keys)
+    return simonides.open(url or database.url, key_ring=ring, settings=settings, **keys)
 
 
 def contents(memory):
@@ -108,7 +108,7 @@ def live(database):
 def dump(database):
     """Every row of every table as text, bytes as hexadecimal."""
     tables = (*TABLES, "leases", "meta", "opening")
-    rows = [database.run(f"SELECT t::text FROM memstrata.{table} AS t") for table in tables]
+    rows = [database.run(f"SELECT t::text FROM simonides.{table} AS t") for table in tables]
     return "\n".join(text for (text,) in itertools.chain(*rows))
 
 
@@ -138,7 +138,7 @@ def test_no_table_says_anything(database, tmp_path):
         assert word not in text
         assert word.encode().hex() not in text
         assert word.encode() not in raw
-    filled = {table for table in SEALED if database.run(f"SELECT 1 FROM memstrata.{table}")}
+    filled = {table for table in SEALED if database.run(f"SELECT 1 FROM simonides.{table}")}
     assert filled >= {"owners", "memories", "states", "index_rows", "idempotency", "grants"}
     assert filled >= {"consents", "read_journal", "event_payloads", "sessions", "turns", "held"}
     assert filled >= {"outbox", "reviews", "policies"}
@@ -153,7 +153,7 @@ def test_whatever_arrives_is_sealed(database):
     for part in PARTS:
         assert drive(store, store.page(owner, part)) == (sample_row(part, 7),), part.name
         for column in SEALED.get(part.name, ()):
-            ((cell,),) = database.run(f"SELECT {column} FROM memstrata.{part.name}")
+            ((cell,),) = database.run(f"SELECT {column} FROM simonides.{part.name}")
             kept = base64.b64decode(cell)[16:] if isinstance(cell, str) else cell
             assert kept.startswith(FORMAT), (part.name, column)
 
@@ -161,26 +161,26 @@ def test_whatever_arrives_is_sealed(database):
 def test_what_was_put_in_anothers_place_does_not_open(database):
     live(database)
     for edit in (
-        "UPDATE memstrata.memories SET body = (SELECT body FROM memstrata.memories LIMIT 1)",
-        "UPDATE memstrata.consents SET at = at + 1",
-        "UPDATE memstrata.consents SET body = '{}'",
+        "UPDATE simonides.memories SET body = (SELECT body FROM simonides.memories LIMIT 1)",
+        "UPDATE simonides.consents SET at = at + 1",
+        "UPDATE simonides.consents SET body = '{}'",
     ):
         database.run(edit)
-        with opened(database) as strata, pytest.raises(memstrata.Tampered):
+        with opened(database) as strata, pytest.raises(simonides.Tampered):
             strata.manager(user=ANA).recall(CANARY)
 
 
 def test_a_database_opens_with_all_of_its_keys_alone(database, postgres, copied):
     live(database)
-    refused = memstrata.KeyUnavailable
+    refused = simonides.KeyUnavailable
     with pytest.raises(refused, match="encrypted"):
-        memstrata.open(database.url, settings=Settings())
+        simonides.open(database.url, settings=Settings())
     with pytest.raises(refused, match="encrypted"):
-        memstrata.open(database.url, key_ring=RING, settings=Settings())
+        simonides.open(database.url, key_ring=RING, settings=Settings())
     with pytest.raises(refused, match="wrapped"):
         opened(database, HeldKeys({"one": TWO}))
-    with pytest.raises(memstrata.ConfigurationError, match="key_vault"):
-        memstrata.open(database.url, key_ring=RING, settings=Settings(encrypt=True))
+    with pytest.raises(simonides.ConfigurationError, match="key_vault"):
+        simonides.open(database.url, key_ring=RING, settings=Settings(encrypt=True))
     vault = FileVault(database.vault.with_name("another"))
     with pytest.raises(refused, match="not the key vault of this store"):
         opened(database, key_vault=vault)
@@ -191,10 +191,10 @@ def test_a_database_opens_with_all_of_its_keys_alone(database, postgres, copied)
 def test_a_database_in_plain_is_not_taken_for_an_encrypted_one(postgres, database):
     plain = postgres.new_database()
     url = postgres.url(APP, plain)
-    with memstrata.open(url, key_ring=RING, settings=Settings()) as strata:
+    with simonides.open(url, key_ring=RING, settings=Settings()) as strata:
         strata.manager(user="ana").remember("Ana likes tea.")
 
-        with pytest.raises(memstrata.ConfigurationError, match="memstrata migrate"):
+        with pytest.raises(simonides.ConfigurationError, match="simonides migrate"):
             opened(database, url=url)
 
         assert contents(strata.manager(user="ana")) == {"Ana likes tea."}
@@ -208,10 +208,10 @@ def test_a_database_in_plain_is_not_taken_for_an_encrypted_one(postgres, databas
 def test_who_has_an_empty_database_open_in_plain_is_shut_out_when_it_is_sealed(postgres, database):
     name = postgres.new_database()
     url = postgres.url(APP, name)
-    with memstrata.open(url, key_ring=RING, settings=Settings()) as plain:
+    with simonides.open(url, key_ring=RING, settings=Settings()) as plain:
         with opened(database, url=url) as strata:
             strata.manager(user="ana").remember("Ana likes tea.")
-        with pytest.raises(memstrata.StoreUnavailable):
+        with pytest.raises(simonides.StoreUnavailable):
             plain.manager(user="ana").remember("Ana likes coffee.")
     postgres.drop_database(name)
 
@@ -248,7 +248,7 @@ def test_an_old_copy_of_the_erased_is_unreadable_and_of_others_intact(database, 
     with opened(database, url=old) as strata:
         bob = strata.manager(user=BOB)
         for ask in (bob.list, lambda: bob.recall(CANARY), lambda: bob.remember("Bob is back.")):
-            with pytest.raises(memstrata.KeyDestroyed, match="keys sweep"):
+            with pytest.raises(simonides.KeyDestroyed, match="keys sweep"):
                 ask()
         assert contents(strata.manager(user=ANA)) == stood
 
@@ -277,20 +277,20 @@ def test_what_was_written_while_its_owner_was_erased_is_left_out_and_swept(datab
     store = database.open()
     contract.stored(store)
     drive(store, store.journal({ALICE: [JournalEntry(9**18, "access", b"{}")]}))
-    rows = database.run("SELECT owner, at, kind, body FROM memstrata.read_journal")
+    rows = database.run("SELECT owner, at, kind, body FROM simonides.read_journal")
     event = contract.make.event()
     contract.write(store, contract.make.change(events=(event,), erased=True))
     drive(store, store.purge(ALICE))
     drive(store, store.journal({ALICE: [JournalEntry(9**18 + 1, "access", b"[]")]}))
 
     database.run(
-        "INSERT INTO memstrata.read_journal (owner, at, kind, body) VALUES (%s, %s, %s, %s)",
+        "INSERT INTO simonides.read_journal (owner, at, kind, body) VALUES (%s, %s, %s, %s)",
         *rows[0],
     )
 
     assert [entry.body for entry in drive(store, store.journaled(ALICE))] == [b"[]"]
     assert drive(store, store.sweep()) == ()
-    assert database.run("SELECT count(*) FROM memstrata.read_journal") == [(1,)]
+    assert database.run("SELECT count(*) FROM simonides.read_journal") == [(1,)]
     assert len(drive(store, store.journaled(ALICE))) == 1
 
 
@@ -317,8 +317,8 @@ def test_an_erasure_destroys_the_old_keys_alone_whatever_a_move_has_noted(databa
         bob.erase()
         bob.remember("Bob is back.")
         database.run(
-            "INSERT INTO memstrata.owner_keys (owner, key_id, destroyed_at)"
-            " SELECT owner, 'ffffffffffffffff', destroyed_at + 1 FROM memstrata.owner_keys"
+            "INSERT INTO simonides.owner_keys (owner, key_id, destroyed_at)"
+            " SELECT owner, 'ffffffffffffffff', destroyed_at + 1 FROM simonides.owner_keys"
         )
         vault.is_refusing = False
         assert bob.erasure().state == "complete"
@@ -339,7 +339,7 @@ class Refusing:
 
     def destroy(self, *of):
         if self.is_refusing:
-            raise memstrata.StoreReadOnly("vault", "cannot be written")
+            raise simonides.StoreReadOnly("vault", "cannot be written")
         self._vault.destroy(*of)
 
 
@@ -394,10 +394,10 @@ def test_the_vault_is_asked_for_whom_it_was_not_asked_before(database):
 def test_servers_share_a_vault_in_a_database(postgres):
     name, keys = postgres.new_database(), postgres.new_database(empty=True)
     url = postgres.url(APP, name)
-    settings = Settings(key_vault=postgres.url("memstrata_owner", keys), gc="manual")
+    settings = Settings(key_vault=postgres.url("simonides_owner", keys), gc="manual")
     with (
-        memstrata.open(url, key_ring=RING, settings=settings) as here,
-        memstrata.open(url, key_ring=RING, settings=settings) as there,
+        simonides.open(url, key_ring=RING, settings=settings) as here,
+        simonides.open(url, key_ring=RING, settings=settings) as there,
     ):
         here.manager(user=BOB).remember("Bob says something.")
         receipt = there.manager(user=BOB).erase()
@@ -405,9 +405,9 @@ def test_servers_share_a_vault_in_a_database(postgres):
         here.manager(user=BOB).remember("Bob is back.")
         assert contents(there.manager(user=BOB)) == {"Bob is back."}
 
-    settings = Settings(key_vault=postgres.url("memstrata_owner", name))
-    with pytest.raises(memstrata.ConfigurationError, match="of its own"):
-        memstrata.open(url, key_ring=RING, settings=settings)
+    settings = Settings(key_vault=postgres.url("simonides_owner", name))
+    with pytest.raises(simonides.ConfigurationError, match="of its own"):
+        simonides.open(url, key_ring=RING, settings=settings)
     for made in (name, keys):
         postgres.drop_database(made)
 
@@ -417,7 +417,7 @@ def test_a_store_that_has_rows_keeps_its_keys_but_for_how_they_are_wrapped(datab
     plain, wrapped = b"k" * 32, b"one\0" + b"w" * 60
     for name, value in (("tag_key", plain), ("salt", b"s" * 16)):
         with pytest.raises(Exception, match="stay as they are"):
-            database.run("UPDATE memstrata.meta SET value = %s WHERE name = %s", value, name)
-    ((kept,),) = database.run("SELECT value FROM memstrata.meta WHERE name = 'tag_key'")
-    database.run("UPDATE memstrata.meta SET value = %s WHERE name = 'tag_key'", wrapped)
-    database.run("UPDATE memstrata.meta SET value = %s WHERE name = 'tag_key'", kept)
+            database.run("UPDATE simonides.meta SET value = %s WHERE name = %s", value, name)
+    ((kept,),) = database.run("SELECT value FROM simonides.meta WHERE name = 'tag_key'")
+    database.run("UPDATE simonides.meta SET value = %s WHERE name = 'tag_key'", wrapped)
+    database.run("UPDATE simonides.meta SET value = %s WHERE name = 'tag_key'", kept)

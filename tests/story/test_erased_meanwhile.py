@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import Draft, FunctionClassifier, MemoryManager
-from memstrata.blocking import Strata
-from memstrata.cli.importing import import_turns
-from memstrata.manager.changes import Changer
-from memstrata.manager.planning import Planner
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.models import ScriptedModel
-from memstrata.transfer.transcript import parse_transcript
-from memstrata.wiring import assemble
+from simonides import Draft, FunctionClassifier, MemoryManager
+from simonides.blocking import Strata
+from simonides.cli.importing import import_turns
+from simonides.manager.changes import Changer
+from simonides.manager.planning import Planner
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.models import ScriptedModel
+from simonides.transfer.transcript import parse_transcript
+from simonides.wiring import assemble
 
 SAID = "Noted: zorbmacs it is"
 ITEMS = {"items": [{"key": "editor", "value": "zorbmacs", "quote": "zorbmacs"}]}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from conftest import World
-from memstrata import (
+from simonides import (
     Draft,
     ErasureReceipt,
     ErasureState,
@@ -13,9 +13,9 @@ from memstrata import (
     ScopeDenied,
     StoreUnavailable,
 )
-from memstrata.blocking import MemoryManager
-from memstrata.domain.moving import PARTS
-from memstrata.domain.scope import Scope
+from simonides.blocking import MemoryManager
+from simonides.domain.moving import PARTS
+from simonides.domain.scope import Scope
 
 SAID = "The door code is 4711"
 STAYS = {"events", "event_payloads", "tombstones"}

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import memstrata
-from memstrata.manager import reading, sights, writing
-from memstrata.ports import Capability
-from memstrata.retrieval.cache import IndexCache
-from memstrata.retrieval.indexer import Indexer
-from memstrata.strata import AsyncStrata
+import simonides
+from simonides.manager import reading, sights, writing
+from simonides.ports import Capability
+from simonides.retrieval.cache import IndexCache
+from simonides.retrieval.indexer import Indexer
+from simonides.strata import AsyncStrata
 
 
 class Watched:
@@ -32,14 +32,14 @@ class Watched:
         return np.ones((len(texts), 2), np.float32)
 
 
-def drafts(count: int) -> list[memstrata.Draft]:
-    return [memstrata.Draft(f"boat {number} lies in the harbour") for number in range(count)]
+def drafts(count: int) -> list[simonides.Draft]:
+    return [simonides.Draft(f"boat {number} lies in the harbour") for number in range(count)]
 
 
 @pytest.mark.parametrize(("count", "is_aside"), [(3, False), (writing.MANY_TEXTS + 1, True)])
 def test_many_texts_are_embedded_on_another_thread(tmp_path, count, is_aside):
     async def write() -> list[int]:
-        async with memstrata.aopen(tmp_path / "m.db") as strata:
+        async with simonides.aopen(tmp_path / "m.db") as strata:
             embedder = Watched()
             indexes = IndexCache(Indexer(embedder))
             watched = AsyncStrata(replace(strata.services, indexes=indexes))
@@ -52,10 +52,10 @@ def test_many_texts_are_embedded_on_another_thread(tmp_path, count, is_aside):
 
 
 def test_a_caller_without_a_loop_stays_on_one_thread(tmp_path):
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         embedder = Watched()
         services = replace(strata.services, indexes=IndexCache(Indexer(embedder)))
-        manager = memstrata.blocking.Strata(AsyncStrata(services)).manager(user="ana")
+        manager = simonides.blocking.Strata(AsyncStrata(services)).manager(user="ana")
         manager.remember_many(drafts(writing.MANY_TEXTS + 1))
 
     assert set(embedder.threads) == {threading.get_ident()}
@@ -78,9 +78,9 @@ def test_reading_and_ranking_many_rows_lets_others_go_on(tmp_path, monkeypatch, 
     monkeypatch.setattr(reading, "MANY_RANKED", 20)
 
     async def ask(count: int) -> tuple[int, int, object]:
-        async with memstrata.aopen(tmp_path / f"{count}.db") as strata:
+        async with simonides.aopen(tmp_path / f"{count}.db") as strata:
             await strata.manager(user="ana").remember_many(drafts(count))
-        async with memstrata.aopen(tmp_path / f"{count}.db") as strata:
+        async with simonides.aopen(tmp_path / f"{count}.db") as strata:
             steps = Steps()
             manager = AsyncStrata(replace(strata.services, aside=steps)).manager(user="ana")
             found = await getattr(manager, verb)("which boat lies in the harbour?")
@@ -93,20 +93,20 @@ def test_reading_and_ranking_many_rows_lets_others_go_on(tmp_path, monkeypatch, 
 
     assert (few_cold, few_warm) == (0, 0)
     assert (many_cold, many_warm) == (2, 1)
-    with memstrata.open(tmp_path / "40.db") as strata:
+    with simonides.open(tmp_path / "40.db") as strata:
         again = getattr(strata.manager(user="ana"), verb)("which boat lies in the harbour?")
     assert [item.memory.id for item in _items(found)] == [i.memory.id for i in _items(again)]
 
 
 def _items(found):
-    return found.items if isinstance(found, memstrata.Digest) else list(found)
+    return found.items if isinstance(found, simonides.Digest) else list(found)
 
 
 def test_all_rows_of_an_owner_are_read_off_the_loop(tmp_path):
     async def read() -> bool:
-        async with memstrata.aopen(tmp_path / "m.db") as strata:
+        async with simonides.aopen(tmp_path / "m.db") as strata:
             await strata.manager(user="ana").remember_many(drafts(5))
-            owner = memstrata.Scope("default", "ana")
+            owner = simonides.Scope("default", "ana")
             reading_all = asyncio.create_task(strata.services.store.rows(owner))
             await asyncio.sleep(0)
             had_to_wait = not reading_all.done()

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memstrata.audit import verify_owner
-from memstrata.blocking import Strata
-from memstrata.domain.canonical import canonical_json
-from memstrata.domain.carrying import MAX_LINE_BYTES
-from memstrata.domain.errors import CarryRefused, ScopeDenied
-from memstrata.domain.event import CHAIN_START, chain
-from memstrata.domain.memory import Draft
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.contract_base import drive
-from memstrata.wiring import assemble
+from simonides.audit import verify_owner
+from simonides.blocking import Strata
+from simonides.domain.canonical import canonical_json
+from simonides.domain.carrying import MAX_LINE_BYTES
+from simonides.domain.errors import CarryRefused, ScopeDenied
+from simonides.domain.event import CHAIN_START, chain
+from simonides.domain.memory import Draft
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.contract_base import drive
+from simonides.wiring import assemble
 
 PLAIN = Settings(embedder="none", synchronous="normal")
 
@@ -127,7 +127,7 @@ def test_an_export_says_what_it_has_line_by_line(tmp_path, world):
 
     lines = lines_of(tmp_path / "a.jsonl")
     header, end = lines[0], lines[-1]
-    assert (header["format"], header["version"]) == ("memstrata-export", 1)
+    assert (header["format"], header["version"]) == ("simonides-export", 1)
     assert header["owner"] == memory.principal.home.path
     assert header["memories"] == report.counts["memory"]
     assert end["counts"] == report.counts
@@ -559,7 +559,7 @@ def test_any_small_life_comes_back_and_goes_on_the_same(tmp_path_factory, deeds,
 
 
 def test_a_life_travels_by_way_of_postgres(tmp_path, postgres, database):
-    url = postgres.url("memstrata_app", database)
+    url = postgres.url("simonides_app", database)
     made = ManualClock(), CountingIds()
     with opened(tmp_path / "a.db", *made) as one, opened(url, *made) as two:
         live(one).export(tmp_path / "1.jsonl")

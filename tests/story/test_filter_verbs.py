@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import InvalidInput
-from memstrata.blocking import MemoryManager
+from simonides import InvalidInput
+from simonides.blocking import MemoryManager
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from memstrata import Concern, ModelUnavailable, PresidioFinder, Severity
-from memstrata.blocking import Strata
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides import Concern, ModelUnavailable, PresidioFinder, Severity
+from simonides.blocking import Strata
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 BADGE = "K-77-ZULU"
 

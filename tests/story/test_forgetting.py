@@ -3,7 +3,7 @@
 import pytest
 
 from conftest import World
-from memstrata import Draft, InvalidInput, InvalidScope, ScopeDenied, StoreUnavailable
+from simonides import Draft, InvalidInput, InvalidScope, ScopeDenied, StoreUnavailable
 
 SAID = "The door code is 4711"
 

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_bad_input import BAD_READS, BAD_WRITES
 
-import memstrata
-from memstrata import MemoryManager, MemstrataError
-from memstrata.blocking import Strata
-from memstrata.settings import Settings
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+import simonides
+from simonides import MemoryManager, SimonidesError
+from simonides.blocking import Strata
+from simonides.settings import Settings
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 
 FUZZED = settings(max_examples=150, deadline=None)
 _LEAVES = st.one_of(
@@ -104,7 +104,7 @@ def _with_model(model: ScriptedModel) -> Strata:
 def _try(verb: Callable[[], Any]) -> Any:
     try:
         return verb()
-    except MemstrataError:
+    except SimonidesError:
         return None
 
 
@@ -113,6 +113,6 @@ _STRATA: list[Strata] = []
 
 def _fuzzed() -> MemoryManager:
     if not _STRATA:
-        _STRATA.append(memstrata.open(":memory:", settings=Settings()))
+        _STRATA.append(simonides.open(":memory:", settings=Settings()))
         _STRATA[0].manager(user="alice").remember("Call me Ana", key="name", tags=["a"])
     return _STRATA[0].manager(user="alice")

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import World
-from memstrata import Draft, Memory, MemoryManager, Outcome
-from memstrata.blocking import Strata
-from memstrata.opening import IN_MEMORY
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides import Draft, Memory, MemoryManager, Outcome
+from simonides.blocking import Strata
+from simonides.opening import IN_MEMORY
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 LONG = "I usually walk our two old dogs around the lake before breakfast on weekends"
 

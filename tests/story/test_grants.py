@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import World
-from memstrata import InvalidInput, MemoryManager, ScopeDenied, StoreReadOnly, Strata
-from memstrata.domain.scope import Scope
-from memstrata.settings import Settings
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides import InvalidInput, MemoryManager, ScopeDenied, StoreReadOnly, Strata
+from simonides.domain.scope import Scope
+from simonides.settings import Settings
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 ANA = "/user/ana/"
 READS: dict[str, Callable[[MemoryManager, str, list[str] | None], Any]] = {

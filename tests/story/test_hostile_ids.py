@@ -8,9 +8,9 @@ from hostile import ALL, NOT_TEXTS, TEXTS, Liar, shows_nothing
 from typer.testing import CliRunner
 
 from conftest import World
-from memstrata import Draft, InvalidInput, InvalidScope, MemoryManager, MemstrataError
-from memstrata.blocking import Strata
-from memstrata.cli.app import app
+from simonides import Draft, InvalidInput, InvalidScope, MemoryManager, SimonidesError
+from simonides.blocking import Strata
+from simonides.cli.app import app
 
 SECRET = "The secret word is walnut"
 IDENTITIES: dict[str, Callable[[Strata, Any], MemoryManager]] = {
@@ -26,10 +26,10 @@ FACETS: dict[str, Callable[[Strata, Any], MemoryManager]] = {
 
 
 def attempt(verb: Callable[[], Any]) -> Any:
-    """Return what a verb gives; only memstrata's own errors may come instead."""
+    """Return what a verb gives; only simonides's own errors may come instead."""
     try:
         return verb()
-    except MemstrataError as error:
+    except SimonidesError as error:
         said = error
     assert str(said).isprintable(), ascii(str(said))
     return said
@@ -130,13 +130,13 @@ def test_no_scope_name_leads_a_write_or_a_read_away_from_home(world: World) -> N
             paths += [f"/user/bob/task/{raw}", f"/session/{raw}", f"/org/default/user/bob/{raw}"]
         for path in paths:
             written = attempt(lambda path=path: bob.remember("Mine", scope=path))
-            if not isinstance(written, MemstrataError):
+            if not isinstance(written, SimonidesError):
                 assert written.memory.scope.path == home, ascii(path)
             read = attempt(lambda path=path: bob.recall(SECRET, scopes=[path]))
-            if not isinstance(read, MemstrataError):
+            if not isinstance(read, SimonidesError):
                 assert set(read.receipt.scopes) <= ancestors, ascii(path)
             moved = attempt(lambda path=path: bob.promote(mine.id, path))
-            assert isinstance(moved, MemstrataError), ascii(path)
+            assert isinstance(moved, SimonidesError), ascii(path)
 
     assert [memory.id for memory in alice.list()] == [mine.id]
     assert {memory.scope.path for memory in bob.list()} <= {home}
@@ -148,10 +148,10 @@ def test_no_grant_goes_to_anyone_but_who_is_named(world: World) -> None:
 
     for raw in ALL[::5] if world.is_durable else ALL:
         given = attempt(lambda raw=raw: admin.grant(raw, "org_write"))
-        if not isinstance(given, MemstrataError):
+        if not isinstance(given, SimonidesError):
             named.append(given.grantee)
         given = attempt(lambda raw=raw: admin.grant("bob", f"read_user:{raw}"))
-        if not isinstance(given, MemstrataError):
+        if not isinstance(given, SimonidesError):
             subjects.append(given.subject)
         attempt(lambda raw=raw: admin.grant("bob", raw))
         attempt(lambda raw=raw: admin.grants(org=raw))
@@ -162,8 +162,8 @@ def test_no_grant_goes_to_anyone_but_who_is_named(world: World) -> None:
     assert "bob" not in named
     for raw in named:
         told = attempt(lambda raw=raw: strata.manager(user=raw).remember("For all", scope="org"))
-        assert not isinstance(told, MemstrataError), ascii(raw)
-    with pytest.raises(MemstrataError):
+        assert not isinstance(told, SimonidesError), ascii(raw)
+    with pytest.raises(SimonidesError):
         strata.manager(user="bob").remember("For all", scope="org")
 
 

@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from memstrata import AsyncStrata, StoreUnavailable
-from memstrata.blocking import Strata
-from memstrata.domain.scope import Scope
-from memstrata.manager.housekeeping import EVERY_S, FIRST_S
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import ManualClock
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides import AsyncStrata, StoreUnavailable
+from simonides.blocking import Strata
+from simonides.domain.scope import Scope
+from simonides.manager.housekeeping import EVERY_S, FIRST_S
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import ManualClock
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 TOOL = {"source": "tool_verified", "category": "tool_result", "ttl_days": 0.001}
 ANA = Scope.of_user("default", "ana")
 
 
 def made(clock: ManualClock, target: str = IN_MEMORY, **given: Any) -> AsyncStrata:
-    """An open memstrata whose housekeeping the clock wakes."""
+    """An open simonides whose housekeeping the clock wakes."""
     chosen = {"inline": True, "settings": Settings(embedder="none"), "sweeps": clock}
     return assemble(target, clock=clock, **chosen | given)
 

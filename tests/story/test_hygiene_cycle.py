@@ -6,15 +6,15 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import World
-from memstrata import MemoryManager
-from memstrata.blocking import Strata
-from memstrata.longterm import resolution
-from memstrata.longterm.near import NOTHING_NEAR
-from memstrata.manager import turn
-from memstrata.manager.housekeeping import FIRST_S
-from memstrata.opening import IN_MEMORY
-from memstrata.testing import ManualClock
-from memstrata.wiring import assemble
+from simonides import MemoryManager
+from simonides.blocking import Strata
+from simonides.longterm import resolution
+from simonides.longterm.near import NOTHING_NEAR
+from simonides.manager import turn
+from simonides.manager.housekeeping import FIRST_S
+from simonides.opening import IN_MEMORY
+from simonides.testing import ManualClock
+from simonides.wiring import assemble
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from memstrata.blocking import Strata
-from memstrata.domain.errors import UndoRefused
-from memstrata.domain.memory import Memory
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+from simonides.blocking import Strata
+from simonides.domain.errors import UndoRefused
+from simonides.domain.memory import Memory
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 
 TEXTS = (
     "I swim in the lake on Mondays",

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from memstrata import MemoryManager, StoreUnavailable
-from memstrata.domain.consent import RECALL_OFF
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.memory import Origin
-from memstrata.domain.scope import Scope
-from memstrata.domain.task import EVENT, TaskEvent
-from memstrata.domain.trust import Label, Source
-from memstrata.manager.erasing import Eraser
-from memstrata.manager.session_turns import SessionTurns
-from memstrata.manager.task_run import TaskRun
+from simonides import MemoryManager, StoreUnavailable
+from simonides.domain.consent import RECALL_OFF
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.memory import Origin
+from simonides.domain.scope import Scope
+from simonides.domain.task import EVENT, TaskEvent
+from simonides.domain.trust import Label, Source
+from simonides.manager.erasing import Eraser
+from simonides.manager.session_turns import SessionTurns
+from simonides.manager.task_run import TaskRun
 
 ANA = Scope.of_user("default", "ana")
 

@@ -14,7 +14,7 @@ from prompt_reader import Item, read_page
 
 from conftest import World
 from documents import LONG_AGO_NS, handbook, write
-from memstrata import (
+from simonides import (
     ConfigurationError,
     FolderSource,
     Found,
@@ -30,14 +30,14 @@ from memstrata import (
     SourceUnavailable,
     StoreUnavailable,
 )
-from memstrata.blocking import Strata
-from memstrata.domain.memory import PASSAGE_CATEGORY
-from memstrata.manager import library
-from memstrata.opening import IN_MEMORY
-from memstrata.ports import Capability
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides.blocking import Strata
+from simonides.domain.memory import PASSAGE_CATEGORY
+from simonides.manager import library
+from simonides.opening import IN_MEMORY
+from simonides.ports import Capability
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 from web import Site, listed
 
 GARAGE = "in which garage are cars left in City07?"
@@ -745,8 +745,8 @@ def test_folders_of_the_settings_are_for_everybody(
 ) -> None:
     other = tmp_path / "more docs"
     write(other, "tide.md", "The tide turns at six.")
-    monkeypatch.setenv("MEMSTRATA_KNOWLEDGE", f"{docs}, {other}")
-    monkeypatch.setenv("MEMSTRATA_KNOWLEDGE_TIMEOUT_SECONDS", "20")
+    monkeypatch.setenv("SIMONIDES_KNOWLEDGE", f"{docs}, {other}")
+    monkeypatch.setenv("SIMONIDES_KNOWLEDGE_TIMEOUT_SECONDS", "20")
 
     with Strata(assemble(IN_MEMORY, inline=True)) as strata:
         anybody = strata.manager(user="zoe", org="anywhere")
@@ -754,7 +754,7 @@ def test_folders_of_the_settings_are_for_everybody(
         assert {source.name for source in anybody.knowledge()} == {"docs", "more-docs"}
 
     for wrong in (tmp_path / "nowhere", f"{docs},{docs}"):
-        monkeypatch.setenv("MEMSTRATA_KNOWLEDGE", str(wrong))
+        monkeypatch.setenv("SIMONIDES_KNOWLEDGE", str(wrong))
         with pytest.raises(ConfigurationError):
             assemble(IN_MEMORY, inline=True)
 

@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-import memstrata
+import simonides
 from conftest import Run, World
-from memstrata import Draft, Memory, MemoryManager, Outcome
-from memstrata.blocking import Strata
-from memstrata.capture.model import anchor
-from memstrata.domain.memory import Kind
-from memstrata.domain.proposal import ProposedItem, ScopeName
-from memstrata.domain.scope import Scope
-from memstrata.domain.trust import Trust
-from memstrata.domain.turn import Role, Turn
-from memstrata.language.passages import Passages
-from memstrata.manager.restored import check_memory
-from memstrata.opening import IN_MEMORY
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides import Draft, Memory, MemoryManager, Outcome
+from simonides.blocking import Strata
+from simonides.capture.model import anchor
+from simonides.domain.memory import Kind
+from simonides.domain.proposal import ProposedItem, ScopeName
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Trust
+from simonides.domain.turn import Role, Turn
+from simonides.language.passages import Passages
+from simonides.manager.restored import check_memory
+from simonides.opening import IN_MEMORY
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 PAGE = "https://shop.example/returns"
 TEXT = "Refunds above 500 dollars go to the account 4471 at Harbour Bank."
@@ -336,7 +336,7 @@ def test_an_export_brings_it_back(world: World, tmp_path: Path) -> None:
     ana.remember(TEXT, source="agent_inferred", key="k")
     kept = {memory.id: memory for memory in ana.list()}
     ana.export(tmp_path / "ana.jsonl")
-    with memstrata.open(":memory:") as other:
+    with simonides.open(":memory:") as other:
         bob = other.manager(user="ana")
         bob.restore(tmp_path / "ana.jsonl")
 

@@ -5,21 +5,21 @@ from typing import Any
 
 import pytest
 
-from memstrata.blocking import Strata
-from memstrata.domain.decision import Commit, Hold, Usage
-from memstrata.domain.errors import ModelTimeout
-from memstrata.domain.memory import Kind
-from memstrata.domain.turn import Role, Turn
-from memstrata.manager.capturing import Proposed
-from memstrata.manager.judging import judged_under
-from memstrata.manager.lanes import propose_lanes
-from memstrata.opening import IN_MEMORY
-from memstrata.policy.rules import Policy
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.models import Question, ScriptedModel
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides.blocking import Strata
+from simonides.domain.decision import Commit, Hold, Usage
+from simonides.domain.errors import ModelTimeout
+from simonides.domain.memory import Kind
+from simonides.domain.turn import Role, Turn
+from simonides.manager.capturing import Proposed
+from simonides.manager.judging import judged_under
+from simonides.manager.lanes import propose_lanes
+from simonides.opening import IN_MEMORY
+from simonides.policy.rules import Policy
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.models import Question, ScriptedModel
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 TALK = (
     (Role.USER, "I moved to Porto last spring, and I work as a nurse now."),

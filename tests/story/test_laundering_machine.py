@@ -19,13 +19,13 @@ from typing import Any, TypeVar
 from attacks import collected
 from prompt_reader import read_page
 
-from memstrata import Draft, Memory, MemoryManager, Outcome, UndoRefused
-from memstrata.blocking import Strata
-from memstrata.domain.scope import Right
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides import Draft, Memory, MemoryManager, Outcome, UndoRefused
+from simonides.blocking import Strata
+from simonides.domain.scope import Right
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 STEPS = int(os.environ.get("LAUNDERING_STEPS", "900"))
 SEED = int(os.environ.get("LAUNDERING_SEED", "11"))

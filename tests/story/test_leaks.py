@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-import memstrata
+import simonides
 from conftest import World
-from memstrata import Draft, MemoryManager, MemstrataError
-from memstrata.blocking import Strata
-from memstrata.cli.app import app
-from memstrata.domain.value import plain
+from simonides import Draft, MemoryManager, SimonidesError
+from simonides.blocking import Strata
+from simonides.cli.app import app
+from simonides.domain.value import plain
 
 SECRET = "I like dark mode"
 KEY = "colour_mode"
@@ -75,7 +75,7 @@ def answer(verb: Callable[[], Any]) -> Any:
     """Return what a verb gives as plain data, an error by type and text."""
     try:
         return plain(verb())
-    except MemstrataError as error:
+    except SimonidesError as error:
         return [type(error).__name__, str(error)]
 
 
@@ -200,7 +200,7 @@ def test_nothing_of_a_stranger_reaches_logs_or_warnings(
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
 def test_the_command_line_shows_a_stranger_nothing(tmp_path: Any, as_json: bool) -> None:
     store = str(tmp_path / "m.db")
-    with memstrata.open(store) as strata:
+    with simonides.open(store) as strata:
         ids = keep_secret(strata, {"user": "alice"})
     front = ["--store", store, "--user", "bob", *(["--json"] if as_json else [])]
     verbs = [["list"], ["status"], ["history", KEY], ["forget", "--key", KEY]]
@@ -218,7 +218,7 @@ def test_the_command_line_shows_a_stranger_nothing(tmp_path: Any, as_json: bool)
 
     assert "dark" not in "".join(said)
     assert KEY not in "".join(said)
-    with memstrata.open(store) as strata:
+    with simonides.open(store) as strata:
         assert len(strata.manager(user="alice").list()) == 2
 
 
@@ -317,7 +317,7 @@ def test_a_named_scope_that_is_not_readable_is_denied_alike_whether_it_exists(
 
     errors = []
     for name in ("alice", "nobody"):
-        with pytest.raises(memstrata.ScopeDenied) as caught:
+        with pytest.raises(simonides.ScopeDenied) as caught:
             bob.recall(SECRET, scopes=[f"/user/{name}/"])
         errors.append(str(caught.value).replace(name, "X"))
 

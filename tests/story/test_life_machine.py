@@ -23,14 +23,14 @@ from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 from lives import HISTORY, Fact
 from living import KEYS, ORG, PICK, VALUES, WHO, Living
 
-from memstrata import CarryRefused, Memory
-from memstrata.blocking import Strata
-from memstrata.domain.codec import decode
-from memstrata.domain.scope import Scope
-from memstrata.domain.value import to_us
-from memstrata.opening import IN_MEMORY
-from memstrata.testing import CountingIds
-from memstrata.wiring import assemble
+from simonides import CarryRefused, Memory
+from simonides.blocking import Strata
+from simonides.domain.codec import decode
+from simonides.domain.scope import Scope
+from simonides.domain.value import to_us
+from simonides.opening import IN_MEMORY
+from simonides.testing import CountingIds
+from simonides.wiring import assemble
 
 STEPS = int(os.environ.get("LIFE_STEPS", "10000"))
 SEED = int(os.environ.get("LIFE_SEED", "5"))
@@ -293,7 +293,7 @@ def test_lives_on_a_server_end_where_a_dictionary_would(postgres: Any, database:
     class OnServer(Lives):
         def new_target(self, on_disk: bool) -> str:
             del on_disk
-            return str(postgres.url("memstrata_app", database))
+            return str(postgres.url("simonides_app", database))
 
         def the_trail_holds(self) -> None:
             # Of every life so far; once is enough.

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-import memstrata
+import simonides
 from conftest import World
-from memstrata import Draft, MemoryManager, OutcomeKind
-from memstrata.blocking import Strata
-from memstrata.domain.decision import Usage
-from memstrata.domain.errors import ModelTimeout
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+from simonides import Draft, MemoryManager, OutcomeKind
+from simonides.blocking import Strata
+from simonides.domain.decision import Usage
+from simonides.domain.errors import ModelTimeout
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 
 WORDS = (
     "amber brook cedar delta ember fjord grove heron inlet jetty knoll lagoon marsh nettle orchid"
@@ -297,13 +297,13 @@ def test_a_host_notes_phases_and_sessions(world: World, ana: MemoryManager) -> N
 
 def test_thresholds_are_settings() -> None:
     settings = Settings(alerts={"writes_per_minute": 0})
-    with memstrata.open(":memory:", settings=settings) as strata:
+    with simonides.open(":memory:", settings=settings) as strata:
         ana = strata.manager(user="ana")
         ana.remember("Ana likes tea")
         found = alert(ana.get_metrics(), "writes_per_minute")
     assert (found["threshold"], found["crossed"]) == (0, True)
-    with pytest.raises(memstrata.ConfigurationError, match="no figure that alerts"):
-        memstrata.open(":memory:", settings=Settings(alerts={"writes": 1}))
+    with pytest.raises(simonides.ConfigurationError, match="no figure that alerts"):
+        simonides.open(":memory:", settings=Settings(alerts={"writes": 1}))
 
 
 def test_no_figure_says_whose_it_is_or_what_was_said(world: World) -> None:

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from memstrata.adapters.store_memory import DictStore
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.audit import verify
-from memstrata.domain.change import JournalEntry, TurnRequest
-from memstrata.domain.errors import ConfigurationError, MoveRefused, StoreFull, StoreUnavailable
-from memstrata.domain.scope import Scope
-from memstrata.settings import Settings
-from memstrata.testing import ALICE, BOB, Samples
-from memstrata.testing.contract_moving import OWNERS, MovableStoreContract
-from memstrata.testing.store_contract import drive
-from memstrata.transfer.migrate import migrate
-from memstrata.transfer.sampling import recalls
-from memstrata.wiring import assemble, open_for_move
+from simonides.adapters.store_memory import DictStore
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.audit import verify
+from simonides.domain.change import JournalEntry, TurnRequest
+from simonides.domain.errors import ConfigurationError, MoveRefused, StoreFull, StoreUnavailable
+from simonides.domain.scope import Scope
+from simonides.settings import Settings
+from simonides.testing import ALICE, BOB, Samples
+from simonides.testing.contract_moving import OWNERS, MovableStoreContract
+from simonides.testing.store_contract import drive
+from simonides.transfer.migrate import migrate
+from simonides.transfer.sampling import recalls
+from simonides.wiring import assemble, open_for_move
 
 contract = MovableStoreContract()
 LATE = Scope.of_user("acme", "late")
@@ -319,7 +319,7 @@ def test_comparing_recalls_leaves_no_trace_of_them_in_either_store(tmp_path):
         asyncio.run(strata.close())
         store = SqliteStore.open(tmp_path / ("a.db" if strata is source else "b.db"))
         assert drive(store, store.journaled(owner)) == ()
-        assert drive(store, store.journaled(Scope.of_user("default", "memstrata-migrate"))) == ()
+        assert drive(store, store.journaled(Scope.of_user("default", "simonides-migrate"))) == ()
         drive(store, store.close())
 
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-import memstrata
-from memstrata import MemoryManager
-from memstrata.adapters.model_openai import OpenAIModel
-from memstrata.blocking import Strata
-from memstrata.hygiene.model_judge import MAX_CHARS
-from memstrata.manager import turn
-from memstrata.manager.housekeeping import FIRST_S
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.model_server import (
+import simonides
+from simonides import MemoryManager
+from simonides.adapters.model_openai import OpenAIModel
+from simonides.blocking import Strata
+from simonides.hygiene.model_judge import MAX_CHARS
+from simonides.manager import turn
+from simonides.manager.housekeeping import FIRST_S
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.model_server import (
     ModelServer,
     Received,
     Reply,
@@ -27,9 +27,9 @@ from memstrata.testing.model_server import (
     hanging,
     well,
 )
-from memstrata.testing.models import Question, ScriptedModel
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides.testing.models import Question, ScriptedModel
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 MOORED, SANK = "The boat is moored in Porto harbour", "The boat sank in Porto harbour"
 WALK, BUS = "I walk to work every morning", "I take the bus to work every morning"
@@ -37,7 +37,7 @@ SAID = (MOORED, SANK, WALK, BUS)
 
 
 class Home:
-    """A user whose memstrata has a model, and a clock that stands still until it is moved."""
+    """A user whose simonides has a model, and a clock that stands still until it is moved."""
 
     def __init__(
         self, model: Any, target: str | Path = IN_MEMORY, policy: Path | None = None
@@ -255,7 +255,7 @@ def test_nor_what_another_speaker_said_or_a_person_is_asked_about(
     model = scripted()
     home = at_home(model, WALK, BUS)
     home.ana.remember_many(
-        [memstrata.Draft(MOORED, speaker="Ana"), memstrata.Draft(SANK, speaker="Ben")]
+        [simonides.Draft(MOORED, speaker="Ana"), simonides.Draft(SANK, speaker="Ben")]
     )
 
     assert home.ana.hygiene().contradictions == 1
@@ -311,7 +311,7 @@ def test_closing_does_not_wait_for_the_answer(tmp_path: Path) -> None:
         day.join(20)
 
         assert not day.is_alive()
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         left = {memory.content for memory in strata.manager(user="ana").list()}
         assert left == set(SAID)
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from memstrata.blocking import Strata
-from memstrata.domain.errors import ConfigurationError, MissingExtra
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.model_server import ModelServer, Reply, failing, hanging, saying, well
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+from simonides.blocking import Strata
+from simonides.domain.errors import ConfigurationError, MissingExtra
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.model_server import ModelServer, Reply, failing, hanging, saying, well
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 
 ITEM = {
     "key": "boat_name",
@@ -167,7 +167,7 @@ def test_one_provider_takes_part_and_status_says_why_the_others_do_not(
     for name in keys:
         monkeypatch.setenv(f"{name.upper()}_API_KEY", "k")
     if provider is not None:
-        monkeypatch.setenv("MEMSTRATA_MODEL_PROVIDER", provider)
+        monkeypatch.setenv("SIMONIDES_MODEL_PROVIDER", provider)
 
     with opened(":memory:", Settings(), ManualClock()) as strata:
         status = strata.manager(user="ana").status()
@@ -228,7 +228,7 @@ def test_where_the_first_is_not_installed_the_next_one_serves(
         told = strata.manager(user="ana").status()["language_model"]
 
     assert told["provider"] == "anthropic"
-    assert "pip install 'memstrata[openai]'" in told["left_out"]["openai"]
+    assert "pip install 'simonides[openai]'" in told["left_out"]["openai"]
 
 
 def test_where_none_is_installed_the_rules_work_and_status_says_how_to_change_it(
@@ -243,14 +243,14 @@ def test_where_none_is_installed_the_rules_work_and_status_says_how_to_change_it
 
     assert len(problems) == 1
     assert "ANTHROPIC_API_KEY is set and no model takes part" in problems[0]
-    assert "pip install 'memstrata[anthropic]'" in problems[0]
+    assert "pip install 'simonides[anthropic]'" in problems[0]
 
 
 def test_one_that_is_named_and_not_installed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "anthropic")
     settings = Settings(model_provider="anthropic", anthropic_api_key="k")
 
-    with pytest.raises(MissingExtra, match=r"memstrata\[anthropic\]"):
+    with pytest.raises(MissingExtra, match=r"simonides\[anthropic\]"):
         opened(":memory:", settings, ManualClock())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import World
-from memstrata import Memory, MemoryManager
+from simonides import Memory, MemoryManager
 
 
 @pytest.fixture

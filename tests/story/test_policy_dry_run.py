@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import DryRun, Fate, PolicyInvalid, Rejudged
+from simonides import DryRun, Fate, PolicyInvalid, Rejudged
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_what_was_forgotten_is_counted_and_not_told(world: World, policy: Any) -
 def test_an_event_that_does_not_say_who_proposed_is_not_judged_again(
     world: World, policy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memstrata.manager.turn.how_proposed", lambda candidate: {})
+    monkeypatch.setattr("simonides.manager.turn.how_proposed", lambda candidate: {})
     world.strata.manager(user="ana").remember("blue", category="preference")
 
     found = only(tried(world, policy("categories:\n  preference: {admit: false}\n")))

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import Draft, Strata
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.domain.scope import Scope
-from memstrata.policy.file import load_policy
-from memstrata.policy.rules import DEFAULT_POLICY
-from memstrata.settings import Settings
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides import Draft, Strata
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.domain.scope import Scope
+from simonides.policy.file import load_policy
+from simonides.policy.rules import DEFAULT_POLICY
+from simonides.settings import Settings
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-import memstrata
-from memstrata import Draft
-from memstrata.settings import Settings
+import simonides
+from simonides import Draft
+from simonides.settings import Settings
 
 CAP = 20
 
@@ -112,7 +112,7 @@ def test_threads_side_by_side_lose_no_rule_and_never_go_over(new_world):
 
 
 def _worker(target, worker):
-    with memstrata.open(target, settings=Settings(embedder="none", synchronous="normal")) as strata:
+    with simonides.open(target, settings=Settings(embedder="none", synchronous="normal")) as strata:
         manager = strata.manager(user="ana")
         for n in range(8):
             manager.remember(rule(100 * worker + n).content, kind="procedural")
@@ -127,7 +127,7 @@ def test_processes_side_by_side_do_not_either(tmp_path):
     for worker in workers:
         worker.join()
 
-    with memstrata.open(target, settings=Settings(embedder="none")) as strata:
+    with simonides.open(target, settings=Settings(embedder="none")) as strata:
         ana = strata.manager(user="ana")
         assert len(active(ana)) == CAP
         rows = strata._driver.run(strata.services.store.rows(ana.principal.home, limit=1000))

@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 from conftest import World
-from memstrata import Memory, MemoryManager, Outcome, Principal
-from memstrata.domain.candidate_codec import encode_candidate
-from memstrata.domain.canonical import canonical_json
-from memstrata.domain.change import Change, OutboxItem, Snapshot, TurnRequest
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.scope import Scope
-from memstrata.domain.value import from_us
-from memstrata.manager.promotion import PAGE, promoted
-from memstrata.manager.scribe import Scribe
+from simonides import Memory, MemoryManager, Outcome, Principal
+from simonides.domain.candidate_codec import encode_candidate
+from simonides.domain.canonical import canonical_json
+from simonides.domain.change import Change, OutboxItem, Snapshot, TurnRequest
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.scope import Scope
+from simonides.domain.value import from_us
+from simonides.manager.promotion import PAGE, promoted
+from simonides.manager.scribe import Scribe
 
 ORG = Scope.of_org("default")
 

@@ -11,19 +11,19 @@ import pytest
 from attacks import HIDDEN, ORDERS, collected, generated
 from prompt_reader import Escaped, Item, read_page
 
-from memstrata import Draft, Kind, Memory, MemoryManager, Scope, Source, Triple
-from memstrata.blocking import Strata
-from memstrata.digest.compose import compose
-from memstrata.domain.budgets import Budget, DigestRules
-from memstrata.domain.memory import PASSAGE_CATEGORY, Origin
-from memstrata.domain.recall import Hit
-from memstrata.language.normalise import content_hash
-from memstrata.language.tokens import estimate_tokens
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+from simonides import Draft, Kind, Memory, MemoryManager, Scope, Source, Triple
+from simonides.blocking import Strata
+from simonides.digest.compose import compose
+from simonides.domain.budgets import Budget, DigestRules
+from simonides.domain.memory import PASSAGE_CATEGORY, Origin
+from simonides.domain.recall import Hit
+from simonides.language.normalise import content_hash
+from simonides.language.tokens import estimate_tokens
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ROOMY = Budget(1_000, 10_000_000)

@@ -3,7 +3,7 @@
 import pytest
 
 from conftest import World
-from memstrata import Draft, Memory, MemoryManager, NotReplayable, ScopeDenied
+from simonides import Draft, Memory, MemoryManager, NotReplayable, ScopeDenied
 
 CARE = "Ana is allergic to nuts"
 NAME = {"category": "entity_fact"}

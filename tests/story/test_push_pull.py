@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import Digest, Draft, InvalidInput, Made, StoreUnavailable, Trigger, Triggers
-from memstrata.blocking import MemoryManager
+from simonides import Digest, Draft, InvalidInput, Made, StoreUnavailable, Trigger, Triggers
+from simonides.blocking import MemoryManager
 
 
 def contents(digest: Digest | None) -> list[str]:

@@ -17,15 +17,15 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memstrata import Draft, MemoryManager, QuotaExceeded
-from memstrata.blocking import Strata
-from memstrata.domain.codec import decode
-from memstrata.domain.scope import Scope
-from memstrata.opening import IN_MEMORY
-from memstrata.retrieval.entry import turn_of
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides import Draft, MemoryManager, QuotaExceeded
+from simonides.blocking import Strata
+from simonides.domain.codec import decode
+from simonides.domain.scope import Scope
+from simonides.opening import IN_MEMORY
+from simonides.retrieval.entry import turn_of
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 MEMORIES, TURNS = 3, 2
 WHO = st.sampled_from(("ana", "ana/t1", "bob"))
@@ -147,6 +147,6 @@ def test_no_scope_ever_holds_more_than_its_quota() -> None:
 
 def test_no_scope_ever_holds_more_than_its_quota_in_postgres(postgres: Any, database: str) -> None:
     class OnServer(Crowding):
-        url = str(postgres.url("memstrata_app", database))
+        url = str(postgres.url("simonides_app", database))
 
     run_state_machine_as_test(OnServer, settings=settings(PLAYED, max_examples=5))

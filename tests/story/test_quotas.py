@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import Draft, MemoryManager, Outcome, QuotaExceeded, UndoRefused
-from memstrata.domain.scope import Scope
+from simonides import Draft, MemoryManager, Outcome, QuotaExceeded, UndoRefused
+from simonides.domain.scope import Scope
 
 NewWorld = Callable[..., World]
 DAY_US = 86_400_000_000

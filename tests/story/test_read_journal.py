@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import Receipt, Scope, StoreFull
-from memstrata.agent import AgentResult
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.domain.canonical import canonical_json
-from memstrata.domain.change import JournalEntry
-from memstrata.domain.floors import FloorState
-from memstrata.manager import journal as journal_module
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.contract_base import drive
-from memstrata.wiring import assemble
+from simonides import Receipt, Scope, StoreFull
+from simonides.agent import AgentResult
+from simonides.blocking import MemoryManager, Strata
+from simonides.domain.canonical import canonical_json
+from simonides.domain.change import JournalEntry
+from simonides.domain.floors import FloorState
+from simonides.manager import journal as journal_module
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.contract_base import drive
+from simonides.wiring import assemble
 
 ANA = Scope.of_user("acme", "ana")
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import memstrata
+import simonides
 from conftest import World
-from memstrata import (
+from simonides import (
     ConsentChange,
     Digest,
     InvalidInput,
@@ -18,7 +18,7 @@ from memstrata import (
     NotReplayable,
     Recall,
 )
-from memstrata.domain.consent import RECALL_OFF
+from simonides.domain.consent import RECALL_OFF
 
 QUERY = "which colour mode?"
 SAID = "Ana likes dark mode in the editor"
@@ -60,7 +60,7 @@ def told(read: Recall | Digest) -> tuple[bool, tuple[str, ...]]:
 def test_every_read_for_a_prompt_is_empty_and_says_why(world: World, ana: MemoryManager) -> None:
     admin = world.strata.admin(by="root")
     admin.remember(
-        memstrata.Draft("Acme's editor has a dark mode", pinned=True), scope="/org/acme/"
+        simonides.Draft("Acme's editor has a dark mode", pinned=True), scope="/org/acme/"
     )
     ana.remember(SAID, pinned=True)
     assert all(told(read)[0] for read in reads(ana))
@@ -135,7 +135,7 @@ def test_what_stands_before_a_model_goes_when_recall_is_switched_off_elsewhere(
     assert pushed is not None
     assert pushed.items
     if world.is_durable:
-        with memstrata.open(world.target) as other:
+        with simonides.open(world.target) as other:
             other.manager(user="ana", org="acme").set_recall(False)
     else:
         world.strata.manager(user="ana", org="acme").set_recall(False)
@@ -203,7 +203,7 @@ def test_it_travels_with_the_owner(world: World, tmp_path: Path) -> None:
     ana.set_recall(False)
     ana.export(tmp_path / "ana.jsonl")
 
-    with memstrata.open(tmp_path / "elsewhere.db") as other:
+    with simonides.open(tmp_path / "elsewhere.db") as other:
         there = other.manager(user="ana")
         there.restore(tmp_path / "ana.jsonl")
 
@@ -257,7 +257,7 @@ STEPS = st.lists(
 @settings(max_examples=25, deadline=None)
 @given(STEPS)
 def test_with_recall_off_nothing_of_the_user_is_ever_shown(steps: list[str]) -> None:
-    with memstrata.open(":memory:") as strata:
+    with simonides.open(":memory:") as strata:
         strata.admin(by="root").grant("boss", "read_user:ana", org="acme")
         ana = strata.manager(user="ana", org="acme")
         boss = strata.manager(user="boss", org="acme")

@@ -7,23 +7,23 @@ import threading
 
 import pytest
 
-import memstrata
+import simonides
 from embedders import HashedEmbedder
-from memstrata import Layer, StoreUnavailable
-from memstrata.domain.consent import RECALL_OFF
-from memstrata.manager import reading
+from simonides import Layer, StoreUnavailable
+from simonides.domain.consent import RECALL_OFF
+from simonides.manager import reading
 
 TEA, COFFEE = "Ana drinks green tea.", "Ana drinks black coffee."
 
 
 @pytest.fixture
 def target(postgres, database):
-    return str(postgres.url("memstrata_app", database))
+    return str(postgres.url("simonides_app", database))
 
 
 @pytest.fixture
 def strata(target):
-    with memstrata.open(target) as strata:
+    with simonides.open(target) as strata:
         yield strata
 
 
@@ -40,7 +40,7 @@ def memory(strata):
 @pytest.fixture
 def elsewhere(target):
     """What another process writes by."""
-    with memstrata.open(target) as strata:
+    with simonides.open(target) as strata:
         yield strata.manager(user="ana")
 
 
@@ -115,11 +115,11 @@ def test_in_a_session_what_was_said_there_comes_first(memory, rankings):
 @pytest.fixture
 def alone(target):
     """Settings by which a process has one connection."""
-    return memstrata.Settings(pool_size=1, call_timeout_s=1, embedder="none")
+    return simonides.Settings(pool_size=1, call_timeout_s=1, embedder="none")
 
 
 def test_no_recall_waits_for_the_connection_that_it_has_itself(target, alone):
-    with memstrata.open(target, settings=alone) as strata:
+    with simonides.open(target, settings=alone) as strata:
         memory = strata.manager(user="ana")
         memory.remember(TEA)
         session = memory.session("s")
@@ -128,7 +128,7 @@ def test_no_recall_waits_for_the_connection_that_it_has_itself(target, alone):
         said = session.memory.recall("where do I live?")
         everywhere = memory.recall("drinks", layer="all")
 
-    assert said.hits[0].memory.source is memstrata.Source.IN_SESSION_CORRECTION
+    assert said.hits[0].memory.source is simonides.Source.IN_SESSION_CORRECTION
     assert (said.degraded, everywhere.degraded) == ((), ())
     assert contents(everywhere) == [TEA]
 
@@ -143,7 +143,7 @@ def test_while_a_model_reads_the_question_others_have_the_connection(target, alo
             return super().encode(texts)
 
     async def main():
-        async with memstrata.aopen(target, settings=alone, embedder=Waiting()) as strata:
+        async with simonides.aopen(target, settings=alone, embedder=Waiting()) as strata:
             memory = strata.manager(user="ana")
             await memory.remember(TEA)
             Waiting.go_on.clear()
@@ -162,7 +162,7 @@ def test_while_a_model_reads_the_question_others_have_the_connection(target, alo
 
 def test_a_file_has_answered_before_there_is_anything_to_do_meanwhile(tmp_path, rankings):
     async def main():
-        async with memstrata.aopen(tmp_path / "m.db") as strata:
+        async with simonides.aopen(tmp_path / "m.db") as strata:
             memory = strata.manager(user="ana")
             await memory.remember(TEA)
             for _ in range(3):
@@ -178,7 +178,7 @@ def test_a_recall_that_comes_to_nothing_lets_go_of_what_it_began_to_ask(
     target, monkeypatch, is_cancelled
 ):
     async def main():
-        async with memstrata.aopen(target) as strata:
+        async with simonides.aopen(target) as strata:
             memory, store = strata.manager(user="ana"), strata.services.store
             await memory.remember(TEA)
             asking, ended = asyncio.Event(), []

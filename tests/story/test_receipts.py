@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import Digest, InvalidInput, Made, NotReplayable, Receipt, ScopeDenied
-from memstrata.blocking import MemoryManager
-from memstrata.domain.value import from_us
-from memstrata.retrieval import identity
+from simonides import Digest, InvalidInput, Made, NotReplayable, Receipt, ScopeDenied
+from simonides.blocking import MemoryManager
+from simonides.domain.value import from_us
+from simonides.retrieval import identity
 
 THINGS = ["harbour", "coffee", "invoice", "release", "garden", "train", "piano", "lecture"]
 VERBS = ["painted", "repaired", "forgot", "described", "sold", "missed", "praised"]

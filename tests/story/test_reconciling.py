@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from memstrata.blocking import Strata
-from memstrata.domain.cycle import HygieneReport
-from memstrata.domain.decision import Outcome
-from memstrata.manager.reconciling import reconcile
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.models import ScriptedModel
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides.blocking import Strata
+from simonides.domain.cycle import HygieneReport
+from simonides.domain.decision import Outcome
+from simonides.manager.reconciling import reconcile
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.models import ScriptedModel
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 WALK = "I walk to work every morning"
 BUS = "I take the bus to work every morning"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import memstrata
+import simonides
 from conftest import World
-from memstrata import Draft, MemoryManager
-from memstrata.domain.value import from_us
-from memstrata.manager import spoken
+from simonides import Draft, MemoryManager
+from simonides.domain.value import from_us
+from simonides.manager import spoken
 
 HOME, TRAM, LOVELY = "I live in Lisbon.", "The tram is late.", "Lisbon is lovely."
 
@@ -130,7 +130,7 @@ def test_what_is_refused_while_turns_are_read_is_hidden_in_the_same_answer(
         return examine(*given, **named)
 
     async def main() -> list[str]:
-        async with memstrata.aopen(tmp_path / "m.db") as strata:
+        async with simonides.aopen(tmp_path / "m.db") as strata:
             ana = strata.manager(user="ana")
             many = [turn(f"The tram number {n} is late.", n + 2) for n in range(10)]
             await ana.remember_many([turn(HOME, 0), turn("My name is Rosalinda.", 1), *many])

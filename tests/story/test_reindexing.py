@@ -6,12 +6,12 @@ import pytest
 from reindexed import ANA, Shared, answers, fill, fresh, hashed, made_by, rows_of
 
 from embedders import HashedEmbedder
-from memstrata import ModelTimeout, StoreUnavailable
-from memstrata.domain.scope import Scope
-from memstrata.manager.background import BATCH_ROWS, PAUSE_S, RETRY_S, START_S
-from memstrata.manager.reindexing import PAGE_ROWS, RECIPE
-from memstrata.retrieval import indexer as indexer_module
-from memstrata.settings import Settings
+from simonides import ModelTimeout, StoreUnavailable
+from simonides.domain.scope import Scope
+from simonides.manager.background import BATCH_ROWS, PAUSE_S, RETRY_S, START_S
+from simonides.manager.reindexing import PAGE_ROWS, RECIPE
+from simonides.retrieval import indexer as indexer_module
+from simonides.settings import Settings
 
 COUNT = BATCH_ROWS * 2 + 10
 BATCHES = 3
@@ -25,7 +25,7 @@ def shared(request, tmp_path):
     else:
         server = request.getfixturevalue("postgres")
         name = server.new_database()
-        target = server.url("memstrata_app", name)
+        target = server.url("simonides_app", name)
     made = Shared(target)
     yield made
     made.close()

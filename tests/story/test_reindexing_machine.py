@@ -19,9 +19,9 @@ from hypothesis.stateful import (
 )
 from reindexed import ANA, Shared, hashed, made_by, rows_of
 
-from memstrata.domain.value import from_us
-from memstrata.manager.background import PAUSE_S, START_S
-from memstrata.opening import IN_MEMORY
+from simonides.domain.value import from_us
+from simonides.manager.background import PAUSE_S, START_S
+from simonides.opening import IN_MEMORY
 
 WORDS = ("boat", "harbour", "red", "green", "sails", "sank", "storm")
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
@@ -174,7 +174,7 @@ def test_two_models_over_postgresql(postgres):
         def target(self):
             self.directory = Path(tempfile.mkdtemp())
             self.database = postgres.new_database()
-            return postgres.url("memstrata_app", self.database)
+            return postgres.url("simonides_app", self.database)
 
         def teardown(self):
             super().teardown()

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from conftest import World
-from memstrata import CaptureReport, InvalidInput
-from memstrata.blocking import Strata
-from memstrata.settings import Settings
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+from simonides import CaptureReport, InvalidInput
+from simonides.blocking import Strata
+from simonides.settings import Settings
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 
 MUNICH, BERLIN = "I live in Munich.", "No, it's Berlin."
 

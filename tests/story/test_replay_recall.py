@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from conftest import World
-from memstrata import InvalidInput, Made, NotReplayable, Recall, Receipt, ScopeDenied
-from memstrata.domain.canonical import canonical_json
-from memstrata.domain.value import from_us
-from memstrata.retrieval import identity
+from simonides import InvalidInput, Made, NotReplayable, Recall, Receipt, ScopeDenied
+from simonides.domain.canonical import canonical_json
+from simonides.domain.value import from_us
+from simonides.retrieval import identity
 
 THINGS = ["harbour", "coffee", "invoice", "release", "garden", "train"]
 

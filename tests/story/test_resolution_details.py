@@ -7,27 +7,27 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import Draft, Memory, MemoryManager, Outcome
-from memstrata.domain.candidate_codec import decode_candidate, encode_candidate
-from memstrata.domain.change import Head, Snapshot, StoredRow
-from memstrata.domain.codec import encode_body, encode_state
-from memstrata.domain.decision import Approved, Candidate, Commit, OutcomeKind, Proposer
-from memstrata.domain.gates import LongTermRules, SlotRules
-from memstrata.domain.memory import Kind, Origin, Triple
-from memstrata.domain.scope import Principal
-from memstrata.domain.trust import Label, Sensitivity, Source, Trust
-from memstrata.domain.value import to_us
-from memstrata.longterm.derivation import inherited
-from memstrata.longterm.pending import Pending
-from memstrata.longterm.resolution import Resolution, resolve
-from memstrata.longterm.versions import Moment
-from memstrata.policy.guards import approve
-from memstrata.policy.rules import DEFAULT_POLICY
-from memstrata.retrieval.index_view import IndexView
-from memstrata.retrieval.indexer import Indexer
-from memstrata.retrieval.owner_index import OwnerIndex
-from memstrata.testing import ALICE, CountingIds, ManualClock
-from memstrata.testing.clocks import START
+from simonides import Draft, Memory, MemoryManager, Outcome
+from simonides.domain.candidate_codec import decode_candidate, encode_candidate
+from simonides.domain.change import Head, Snapshot, StoredRow
+from simonides.domain.codec import encode_body, encode_state
+from simonides.domain.decision import Approved, Candidate, Commit, OutcomeKind, Proposer
+from simonides.domain.gates import LongTermRules, SlotRules
+from simonides.domain.memory import Kind, Origin, Triple
+from simonides.domain.scope import Principal
+from simonides.domain.trust import Label, Sensitivity, Source, Trust
+from simonides.domain.value import to_us
+from simonides.longterm.derivation import inherited
+from simonides.longterm.pending import Pending
+from simonides.longterm.resolution import Resolution, resolve
+from simonides.longterm.versions import Moment
+from simonides.policy.guards import approve
+from simonides.policy.rules import DEFAULT_POLICY
+from simonides.retrieval.index_view import IndexView
+from simonides.retrieval.indexer import Indexer
+from simonides.retrieval.owner_index import OwnerIndex
+from simonides.testing import ALICE, CountingIds, ManualClock
+from simonides.testing.clocks import START
 
 KEY = "deploy_region"
 TEA = "I like tea"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import World
-from memstrata import Draft, InvalidInput, Memory, MemoryManager, Outcome, Review
-from memstrata.domain.event import EventType
+from simonides import Draft, InvalidInput, Memory, MemoryManager, Outcome, Review
+from simonides.domain.event import EventType
 
 
 def lives(where: str, source: str = "user_stated", **more: object) -> Draft:

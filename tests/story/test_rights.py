@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from conftest import World
-from memstrata import (
+from simonides import (
     Draft,
     EventType,
     InvalidInput,

@@ -6,8 +6,8 @@ from typing import Any
 import apsw
 import pytest
 
-import memstrata
-from memstrata.adapters.key_ring import HeldKeys, new_key
+import simonides
+from simonides.adapters.key_ring import HeldKeys, new_key
 
 RING = HeldKeys.of_text(new_key("k1"))
 
@@ -16,7 +16,7 @@ RING = HeldKeys.of_text(new_key("k1"))
 def written(tmp_path: Path) -> Path:
     """A store under a ring with two users, one of them erased."""
     path = tmp_path / "m.db"
-    with memstrata.open(path, key_ring=RING) as strata:
+    with simonides.open(path, key_ring=RING) as strata:
         ana, eve = (strata.manager(user=name) for name in ("ana", "eve"))
         ana.remember("Ana likes tea.")
         ana.remember("We deploy to us-east-1", key="region")
@@ -26,14 +26,14 @@ def written(tmp_path: Path) -> Path:
     return path
 
 
-def contents(memory: memstrata.MemoryManager) -> set[str]:
+def contents(memory: simonides.MemoryManager) -> set[str]:
     return {one.content for one in memory.list()}
 
 
 def test_a_store_goes_back_to_its_backup_and_stays_under_its_ring(
     written: Path, tmp_path: Path
 ) -> None:
-    with memstrata.open(written, key_ring=RING) as strata:
+    with simonides.open(written, key_ring=RING) as strata:
         memory = strata.manager(user="ana")
         stood = contents(memory)
         strata.backup(tmp_path / "backup.db")
@@ -43,40 +43,40 @@ def test_a_store_goes_back_to_its_backup_and_stays_under_its_ring(
 
         assert contents(memory) == stood
         memory.remember("It goes on.")
-    with memstrata.open(written, key_ring=RING) as strata:
+    with simonides.open(written, key_ring=RING) as strata:
         assert contents(strata.manager(user="ana")) == {*stood, "It goes on."}
         assert strata.verify_audit().ok
-    with pytest.raises(memstrata.KeyUnavailable):
-        memstrata.open(tmp_path / "backup.db")
+    with pytest.raises(simonides.KeyUnavailable):
+        simonides.open(tmp_path / "backup.db")
 
 
 def test_who_was_erased_comes_back_after_a_restore_and_a_new_key(
     written: Path, tmp_path: Path
 ) -> None:
     two = new_key("k2")
-    with memstrata.open(written, key_ring=RING) as strata:
+    with simonides.open(written, key_ring=RING) as strata:
         strata.backup(tmp_path / "backup.db")
         strata.restore_backup(tmp_path / "backup.db")
         assert not strata.manager(user="eve").list()
     both = HeldKeys({"k2": HeldKeys.of_text(two).key("k2"), "k1": RING.key("k1")})
-    with memstrata.open(written, key_ring=both) as strata:
+    with simonides.open(written, key_ring=both) as strata:
         strata.rekey()
-    with memstrata.open(written, key_ring=HeldKeys.of_text(two)) as strata:
+    with simonides.open(written, key_ring=HeldKeys.of_text(two)) as strata:
         assert strata.manager(user="eve").remember("Eve is back.").kind == "created"
         assert strata.verify_audit().ok
 
 
 def test_what_was_edited_in_a_backup_is_not_restored(written: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup.db"
-    with memstrata.open(written, key_ring=RING) as strata:
+    with simonides.open(written, key_ring=RING) as strata:
         strata.backup(backup)
     backup.with_name("backup.db.sha256").unlink()
     raw = backup.read_bytes()
     assert b"Ana likes tea." in raw
     backup.write_bytes(raw.replace(b"Ana likes tea.", b"Ana hates tea."))
 
-    with memstrata.open(written, key_ring=RING) as strata:
-        with pytest.raises(memstrata.CarryRefused) as refused:
+    with simonides.open(written, key_ring=RING) as strata:
+        with pytest.raises(simonides.CarryRefused) as refused:
             strata.restore_backup(backup)
 
         assert refused.value.reason == "damaged"
@@ -84,25 +84,25 @@ def test_what_was_edited_in_a_backup_is_not_restored(written: Path, tmp_path: Pa
 
 
 def test_an_owner_that_is_brought_back_has_codes(written: Path, tmp_path: Path) -> None:
-    with memstrata.open(written, key_ring=RING) as strata:
+    with simonides.open(written, key_ring=RING) as strata:
         stood = contents(strata.manager(user="ana"))
         strata.manager(user="ana").export(tmp_path / "ana.jsonl")
     elsewhere = tmp_path / "n.db"
-    with memstrata.open(elsewhere, key_ring=RING) as strata:
+    with simonides.open(elsewhere, key_ring=RING) as strata:
         strata.manager(user="ana").restore(tmp_path / "ana.jsonl")
         assert contents(strata.manager(user="ana")) == stood
         assert strata.verify_audit().ok
     _edit(elsewhere)
 
-    with memstrata.open(elsewhere, key_ring=RING) as strata, pytest.raises(memstrata.Tampered):
+    with simonides.open(elsewhere, key_ring=RING) as strata, pytest.raises(simonides.Tampered):
         strata.manager(user="ana").list()
 
 
 def test_a_name_that_leads_nowhere_is_noticed(written: Path) -> None:
     _run(written, "DELETE FROM lookups WHERE place = 1")
 
-    refused = pytest.raises(memstrata.Tampered, match="under its own name")
-    with memstrata.open(written, key_ring=RING) as strata, refused:
+    refused = pytest.raises(simonides.Tampered, match="under its own name")
+    with simonides.open(written, key_ring=RING) as strata, refused:
         strata.manager(user="ana").history("region")
 
 
@@ -110,16 +110,16 @@ def test_an_owner_travels_by_way_of_postgres_under_a_ring(
     tmp_path: Path, postgres: Any, database: str
 ) -> None:
     elsewhere = postgres.new_database()
-    here, there = (postgres.url("memstrata_app", name) for name in (database, elsewhere))
+    here, there = (postgres.url("simonides_app", name) for name in (database, elsewhere))
     try:
-        with memstrata.open(here, key_ring=RING) as strata:
+        with simonides.open(here, key_ring=RING) as strata:
             memory = strata.manager(user="ana")
             memory.remember("We deploy to us-east-1", key="region")
             memory.correct("region", "We deploy to eu-west-1")
             memory.refuse(key="salary")
             memory.export(tmp_path / "ana.jsonl")
             strata.backup(tmp_path / "backup.db")
-        with memstrata.open(there, key_ring=RING) as strata:
+        with simonides.open(there, key_ring=RING) as strata:
             memory = strata.manager(user="ana")
             memory.restore(tmp_path / "ana.jsonl")
 
@@ -128,7 +128,7 @@ def test_an_owner_travels_by_way_of_postgres_under_a_ring(
             assert memory.remember("5000", key="salary").reasons == ("consent_refused:key",)
     finally:
         postgres.give_back(elsewhere)
-    with memstrata.open(tmp_path / "backup.db", key_ring=RING) as strata:
+    with simonides.open(tmp_path / "backup.db", key_ring=RING) as strata:
         assert contents(strata.manager(user="ana")) == {"We deploy to eu-west-1"}
 
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import memstrata
+import simonides
 from conftest import Run, World
-from memstrata import InvalidInput, MemoryManager, SafetySeverity, Scope
-from memstrata.domain.value import to_us
-from memstrata.manager.housekeeping import FIRST_S
-from memstrata.manager.recording import _without
-from memstrata.wiring import assemble
+from simonides import InvalidInput, MemoryManager, SafetySeverity, Scope
+from simonides.domain.value import to_us
+from simonides.manager.housekeeping import FIRST_S
+from simonides.manager.recording import _without
+from simonides.wiring import assemble
 
 CANARY = "canary-heron-4711"
 
@@ -197,7 +197,7 @@ def test_a_long_lived_process_removes_what_is_over_by_itself(world: World) -> No
     made = assemble(
         world.target, settings=settings, inline=True, clock=world.clock, sweeps=world.clock
     )
-    with memstrata.Strata(made):
+    with simonides.Strata(made):
         world.clock.advance(seconds=FIRST_S)
 
     admin = world.strata.admin(by="root")
@@ -257,7 +257,7 @@ def test_an_erasure_waits_for_records_that_cannot_be_reached(
     store = world.strata.services.records.store
 
     def unreachable(subject: bytes) -> None:
-        raise memstrata.StoreError("there", "is away")
+        raise simonides.StoreError("there", "is away")
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "forget", unreachable)
@@ -273,13 +273,13 @@ def test_an_erasure_waits_for_records_that_cannot_be_reached(
 
 def test_incognito_keeps_them_in_memory_alone(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
-    with memstrata.open(path, mode="incognito") as strata:
+    with simonides.open(path, mode="incognito") as strata:
         strata.manager(user="ana").safety_event("threat")
         strata.manager(user="ana").feedback("helpful")
         admin = strata.admin(by="root")
         assert len(admin.safety_events()) == len(admin.feedback()) == 1
         assert [*tmp_path.iterdir()] == []
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         assert strata.admin(by="root").safety_events() == ()
 
 
@@ -299,7 +299,7 @@ def test_incognito_keeps_them_in_memory_alone(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_kept_is_refused_by_name(given: dict[str, object], field: str) -> None:
-    with memstrata.open(":memory:") as strata:
+    with simonides.open(":memory:") as strata:
         with pytest.raises(InvalidInput) as refused:
             strata.manager(user="ana").safety_event(**given)  # type: ignore[arg-type]
         assert refused.value.field == field
@@ -308,13 +308,13 @@ def test_what_cannot_be_kept_is_refused_by_name(given: dict[str, object], field:
 
 @pytest.mark.parametrize("score", [1.01, -2, "1", True, float("nan")])
 def test_a_score_is_a_number_from_minus_one_to_one(score: object) -> None:
-    with memstrata.open(":memory:") as strata, pytest.raises(InvalidInput, match="score"):
+    with simonides.open(":memory:") as strata, pytest.raises(InvalidInput, match="score"):
         strata.manager(user="ana").feedback("helpful", score=score)  # type: ignore[arg-type]
 
 
 def test_a_name_that_looks_like_a_secret_is_refused_and_not_repeated() -> None:
     secret = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc".lower()
-    with memstrata.open(":memory:") as strata, pytest.raises(InvalidInput) as refused:
+    with simonides.open(":memory:") as strata, pytest.raises(InvalidInput) as refused:
         strata.manager(user="ana").feedback(secret)
     assert secret not in str(refused.value)
 
@@ -402,7 +402,7 @@ def _sql(file: Path, statement: str) -> None:
 def recorded(tmp_path: Path) -> Path:
     """A store with something remembered and records of some pages."""
     path = tmp_path / "m.db"
-    with memstrata.open(path) as strata:
+    with simonides.open(path) as strata:
         ana = strata.manager(user="ana")
         ana.remember("Ana likes tea")
         ana.safety_event("threat")
@@ -414,11 +414,11 @@ def recorded(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("spoil", "error", "advice"),
     [
-        (_garbage, memstrata.StoreCorrupt, AWAY),
-        (_cut_short, memstrata.StoreCorrupt, AWAY),
-        (_foreign, memstrata.ConfigurationError, AWAY),
-        (_directory, memstrata.ConfigurationError, AWAY),
-        (_newer, memstrata.StoreCorrupt, "newer memstrata; update"),
+        (_garbage, simonides.StoreCorrupt, AWAY),
+        (_cut_short, simonides.StoreCorrupt, AWAY),
+        (_foreign, simonides.ConfigurationError, AWAY),
+        (_directory, simonides.ConfigurationError, AWAY),
+        (_newer, simonides.StoreCorrupt, "newer simonides; update"),
     ],
 )
 def test_records_that_cannot_be_opened_say_what_to_do_and_are_left_as_they_are(
@@ -434,7 +434,7 @@ def test_records_that_cannot_be_opened_say_what_to_do_and_are_left_as_they_are(
     before = file.read_bytes() if file.is_file() else None
 
     with pytest.raises(error, match=advice) as caught:
-        memstrata.open(recorded)
+        simonides.open(recorded)
 
     assert str(file) in str(caught.value)
     assert "file of safety records" in str(caught.value)
@@ -443,7 +443,7 @@ def test_records_that_cannot_be_opened_say_what_to_do_and_are_left_as_they_are(
     assert (file.read_bytes() if file.is_file() else None) == before
 
     file.rename(tmp_path / "away")
-    with memstrata.open(recorded) as strata:
+    with simonides.open(recorded) as strata:
         assert [memory.content for memory in strata.manager(user="ana").list()] == ["Ana likes tea"]
         strata.manager(user="ana").safety_event("threat")
         assert len(strata.admin(by="root").safety_events()) == 1
@@ -455,11 +455,11 @@ def test_records_that_turn_out_to_be_damaged_say_what_to_do(
 ) -> None:
     spoil(tmp_path / "m.db.records")
 
-    with memstrata.open(recorded) as strata:
+    with simonides.open(recorded) as strata:
         ana = strata.manager(user="ana")
-        with pytest.raises(memstrata.StoreCorrupt, match=AWAY):
+        with pytest.raises(simonides.StoreCorrupt, match=AWAY):
             strata.admin(by="root").feedback()
-        with pytest.raises(memstrata.StoreCorrupt, match=AWAY):
+        with pytest.raises(simonides.StoreCorrupt, match=AWAY):
             ana.safety_event("threat")
         assert len(ana.recall("tea")) == 1
 
@@ -467,14 +467,14 @@ def test_records_that_turn_out_to_be_damaged_say_what_to_do(
 def test_records_that_are_not_there_any_more_begin_anew(recorded: Path, tmp_path: Path) -> None:
     (tmp_path / "m.db.records").unlink()
 
-    with memstrata.open(recorded) as strata:
+    with simonides.open(recorded) as strata:
         assert strata.admin(by="root").safety_events() == ()
         strata.manager(user="ana").safety_event("threat")
         assert len(strata.admin(by="root").safety_events()) == 1
 
 
 async def _recorded(path: Path) -> int:
-    async with memstrata.aopen(path) as strata:
+    async with simonides.aopen(path) as strata:
         memory = strata.manager(user="ana")
         await memory.safety_event("threat")
         await memory.feedback("helpful")

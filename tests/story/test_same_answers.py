@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import Draft
-from memstrata.blocking import Strata
-from memstrata.domain.value import from_us
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides import Draft
+from simonides.blocking import Strata
+from simonides.domain.value import from_us
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 QUERIES = (
     "where does the team deploy on Friday?",
@@ -129,7 +129,7 @@ def test_both_stores_answer_alike(tmp_path: Path, fusion: str) -> None:
 @pytest.mark.parametrize("fusion", ["conversational", "rrf"])
 def test_postgresql_answers_alike(postgres: Any, database: str, fusion: str) -> None:
     order = range(0, len(texts()), 2 if fusion == "conversational" else 6)
-    url = postgres.url("memstrata_app", database)
+    url = postgres.url("simonides_app", database)
     in_memory, _ = write(":memory:", order, 1000, fusion=fusion)
     in_database, clock = write(url, order, 1000, fusion=fusion)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import memstrata
+import simonides
 from conftest import Run, World
-from memstrata import InvalidInput
-from memstrata.settings import Settings
+from simonides import InvalidInput
+from simonides.settings import Settings
 
 MAIL = "ana@example.org"
 
@@ -34,7 +34,7 @@ def test_a_scan_says_what_and_where_and_what_policy_would_do(world: World) -> No
 def test_a_scan_of_what_is_stored_tells_ids_and_never_words(tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("hygiene: {high: allow, suspicious: allow}", "utf-8")
-    with memstrata.open(":memory:", settings=Settings(policy=policy)) as strata:
+    with simonides.open(":memory:", settings=Settings(policy=policy)) as strata:
         ana, ben = strata.manager(user="ana"), strata.manager(user="ben")
         task = strata.manager(user="ana", task="t")
         first = ana.remember(f"Write to {MAIL}", key="mail").memory

@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-import memstrata
-from memstrata import Draft, PolicyInvalid
-from memstrata.adapters.key_ring import HeldKeys, new_key
-from memstrata.blocking import Strata
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.findings import Concern, Finding, Severity
-from memstrata.domain.memory import Origin
-from memstrata.domain.scope import Scope
-from memstrata.domain.trust import Label, Source, Trust
-from memstrata.manager import screening
-from memstrata.manager.screening import Detector
-from memstrata.policy.rules import DEFAULT_POLICY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+import simonides
+from simonides import Draft, PolicyInvalid
+from simonides.adapters.key_ring import HeldKeys, new_key
+from simonides.blocking import Strata
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.findings import Concern, Finding, Severity
+from simonides.domain.memory import Origin
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Label, Source, Trust
+from simonides.manager import screening
+from simonides.manager.screening import Detector
+from simonides.policy.rules import DEFAULT_POLICY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 GRAVE, MILD = "grave-words-here", "mild-words"
 
@@ -300,7 +300,7 @@ def test_a_store_that_seals_keeps_what_is_to_be_encrypted(tmp_path: Path) -> Non
     policy = tmp_path / "policy.yaml"
     policy.write_text("hygiene: {high: encrypt}", "utf-8")
     ring, settings = HeldKeys.of_text(new_key("one")), Settings(policy=policy, encrypt=True)
-    with memstrata.open(tmp_path / "m.db", key_ring=ring, settings=settings) as strata:
+    with simonides.open(tmp_path / "m.db", key_ring=ring, settings=settings) as strata:
         memory = strata.manager(user="ana")
 
         outcome = memory.remember(f"It is {GRAVE}")

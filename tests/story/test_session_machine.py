@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from sessions import Talk
 from test_session_end import Failing
 
-from memstrata.blocking import Strata
-from memstrata.domain.errors import StoreUnavailable
-from memstrata.domain.session_end import EndStep
-from memstrata.manager import ending
-from memstrata.manager.summarising import Summary
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides.blocking import Strata
+from simonides.domain.errors import StoreUnavailable
+from simonides.domain.session_end import EndStep
+from simonides.manager import ending
+from simonides.manager.summarising import Summary
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 CITIES = ("Lisbon", "Porto", "Bergen", "Graz")
 

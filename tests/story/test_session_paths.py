@@ -9,16 +9,16 @@ import pytest
 from sessions import ALICE, Talk, summaries
 from test_session_end import STORY
 
-import memstrata
-from memstrata import AsyncMemoryManager, Draft
-from memstrata.domain.scope import Principal, Scope
-from memstrata.domain.session import Entry, EntryKind
-from memstrata.domain.session_end import EndedBy, EndStep
-from memstrata.domain.turn import Role
-from memstrata.manager import rounds
-from memstrata.manager.ending import SessionEnder
-from memstrata.manager.session_log import SessionLog
-from memstrata.settings import Settings
+import simonides
+from simonides import AsyncMemoryManager, Draft
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.session import Entry, EntryKind
+from simonides.domain.session_end import EndedBy, EndStep
+from simonides.domain.turn import Role
+from simonides.manager import rounds
+from simonides.manager.ending import SessionEnder
+from simonides.manager.session_log import SessionLog
+from simonides.settings import Settings
 
 __all__ = ["summaries"]
 
@@ -51,10 +51,10 @@ def test_who_has_gone_ends_by_time_and_who_is_still_there_does_not(talk, world):
 
 
 def test_a_long_lived_process_ends_them_by_itself(summaries):
-    from memstrata.blocking import Strata
-    from memstrata.settings import Settings
-    from memstrata.testing import ManualClock
-    from memstrata.wiring import assemble
+    from simonides.blocking import Strata
+    from simonides.settings import Settings
+    from simonides.testing import ManualClock
+    from simonides.wiring import assemble
 
     class Held:
         pass
@@ -95,7 +95,7 @@ def test_a_session_that_cannot_be_ended_stops_no_other(talk, world, monkeypatch)
     monkeypatch.undo()
 
 
-def test_sessions_marked_for_it_end_when_memstrata_is_closed(new_world, summaries):
+def test_sessions_marked_for_it_end_when_simonides_is_closed(new_world, summaries):
     world = new_world()
     if not world.is_durable:
         return
@@ -144,12 +144,12 @@ def test_an_imported_transcript_ends_like_any_session_and_a_replay_adds_nothing(
 @pytest.mark.parametrize(
     ("turns", "error", "said"),
     [
-        (5, memstrata.InvalidInput, "turns"),
-        (["I live in Lisbon."], memstrata.InvalidInput, r"turns\[0\]"),
-        ([memstrata.Draft("I live in Lisbon.")], memstrata.InvalidInput, "name the session"),
+        (5, simonides.InvalidInput, "turns"),
+        (["I live in Lisbon."], simonides.InvalidInput, r"turns\[0\]"),
+        ([simonides.Draft("I live in Lisbon.")], simonides.InvalidInput, "name the session"),
         (
-            [memstrata.Draft("I live in Lisbon.", session="a\0b")],
-            memstrata.InvalidScope,
+            [simonides.Draft("I live in Lisbon.", session="a\0b")],
+            simonides.InvalidScope,
             "session",
         ),
     ],
@@ -162,7 +162,7 @@ def test_a_transcript_whose_turns_are_of_no_session_is_refused(talk, world, turn
 
     assert not talk.memories()
     (report,) = world.strata.manager(user="alice", session="monday").end_transcript(
-        [memstrata.Draft("I live in Lisbon.", metadata={"role": "user"})]
+        [simonides.Draft("I live in Lisbon.", metadata={"role": "user"})]
     )
     assert (report.session, report.entries) == ("monday", 1)
 
@@ -275,7 +275,7 @@ def test_where_a_session_stands_moves_with_its_user(talk, world, new_world, tmp_
 
 def _ending(target, begin, told):
     settings = Settings(embedder="none", synchronous="normal")
-    with memstrata.open(target, settings=settings) as strata:
+    with simonides.open(target, settings=settings) as strata:
         begin.wait()
         ender = SessionEnder(strata.services, Principal(ALICE, session="thread-1"))
         told.put(strata._driver.run(ender.end("thread-1")).already)
@@ -283,7 +283,7 @@ def _ending(target, begin, told):
 
 def test_of_several_processes_too(tmp_path):
     target, spawn = str(tmp_path / "m.db"), multiprocessing.get_context("spawn")
-    with memstrata.open(target, settings=Settings(embedder="none")) as strata:
+    with simonides.open(target, settings=Settings(embedder="none")) as strata:
         log = SessionLog(strata.services, ALICE, "thread-1")
         said = (*STORY, "Be brief.", "Be brief.")
         entries = [Entry(kind=EntryKind.TURN, text=text, role=Role.USER) for text in said]
@@ -295,7 +295,7 @@ def test_of_several_processes_too(tmp_path):
     for worker in workers:
         worker.join()
 
-    with memstrata.open(target, settings=Settings(embedder="none")) as strata:
+    with simonides.open(target, settings=Settings(embedder="none")) as strata:
         alice = strata.manager(user="alice")
         links = strata._driver.run(strata.services.store.links(ALICE, limit=1000))
         kinds = [json.loads(link.payload)["type"] for link in links if link.payload]

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-import memstrata
+import simonides
 from embedders import HashedEmbedder
-from memstrata import ModelUnavailable
-from memstrata.blocking import MemoryManager
-from memstrata.domain.session_end import EndedBy, SessionEndReport
-from memstrata.manager import session_sights
-from memstrata.manager import sessions as sessions_module
-from memstrata.manager.extracting import BATCH
-from memstrata.manager.following import PAUSE_S
-from memstrata.manager.spoken import speaks_of
-from memstrata.testing import ManualClock
-from memstrata.wiring import assemble
+from simonides import ModelUnavailable
+from simonides.blocking import MemoryManager
+from simonides.domain.session_end import EndedBy, SessionEndReport
+from simonides.manager import session_sights
+from simonides.manager import sessions as sessions_module
+from simonides.manager.extracting import BATCH
+from simonides.manager.following import PAUSE_S
+from simonides.manager.spoken import speaks_of
+from simonides.testing import ManualClock
+from simonides.wiring import assemble
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
 
@@ -99,15 +99,15 @@ def test_a_principal_without_a_user_has_its_own_session_and_no_other(world: Any)
     guest.session().add("user", "Hello.")
 
     assert texts(guest.session("walk-in")) == ["Hello."]
-    with pytest.raises(memstrata.InvalidInput, match="without a user"):
+    with pytest.raises(simonides.InvalidInput, match="without a user"):
         guest.session("another")
 
 
 def test_a_session_needs_a_name_that_is_one(ana: MemoryManager) -> None:
-    with pytest.raises(memstrata.InvalidInput, match="name the session"):
+    with pytest.raises(simonides.InvalidInput, match="name the session"):
         ana.session()
     for name in ("", " ", "a\nb", "a\u202eb", " a", "x" * 513, "\ud800"):
-        with pytest.raises(memstrata.InvalidScope):
+        with pytest.raises(simonides.InvalidScope):
             ana.session(name)
 
 
@@ -123,7 +123,7 @@ def test_a_conversation_may_have_any_visible_name_wherever_it_is_named(
     assert ana.session(name).end().entries == 1
     assert ana.sessions() == ()
     guest = world.strata.manager(session="walk-in")
-    with pytest.raises(memstrata.InvalidInput, match="without a user"):
+    with pytest.raises(simonides.InvalidInput, match="without a user"):
         guest.session(name)
 
 
@@ -150,7 +150,7 @@ def test_what_cannot_be_kept_is_refused_by_name_and_nothing_is_written(
 ) -> None:
     session = ana.session("s")
 
-    with pytest.raises(memstrata.InvalidInput) as refused:
+    with pytest.raises(simonides.InvalidInput) as refused:
         call(session)
 
     assert refused.value.field == field
@@ -173,14 +173,14 @@ def test_who_tries_again_with_the_number_says_it_once(world: Any, ana: MemoryMan
         world.clock.advance(seconds=5)
 
     assert texts(session) == ["One.", "Two."]
-    with pytest.raises(memstrata.InvalidInput, match="number"):
+    with pytest.raises(simonides.InvalidInput, match="number"):
         session.add("user", "Three.", number=1)
 
 
 @pytest.fixture
 def filed(tmp_path: Path) -> Iterator[MemoryManager]:
     """Ana's verbs over a file in a directory of its own."""
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         yield strata.manager(user="ana")
 
 
@@ -240,9 +240,9 @@ def test_leaving_the_block_ends_the_session_once(ana: MemoryManager, ended: list
 
     assert ended == [("s", "s")]
     assert ana.sessions() == ()
-    with pytest.raises(memstrata.SessionEnded, match="begins it anew"):
+    with pytest.raises(simonides.SessionEnded, match="begins it anew"):
         session.add("user", "One more thing.")
-    with pytest.raises(memstrata.SessionEnded):
+    with pytest.raises(simonides.SessionEnded):
         session.checkpoint()
 
 
@@ -319,9 +319,9 @@ class Followed:
         self.asked.append("done")
         if self.failing:
             self.failing -= 1
-            raise memstrata.StoreUnavailable("m.db", "busy")
+            raise simonides.StoreUnavailable("m.db", "busy")
         if session in self.broken:
-            raise memstrata.StoreCorrupt("m.db", "an entry cannot be read")
+            raise simonides.StoreCorrupt("m.db", "an entry cannot be read")
         self.left = max(self.left - 1, 0)
         return self.left > 0
 
@@ -600,7 +600,7 @@ def test_a_search_compares_nothing_twice_with_what_is_not_to_be_told(
 
 def test_a_log_that_was_searched_without_its_model_is_searched_by_it_once_that_is_back() -> None:
     embedder = HashedEmbedder()
-    with memstrata.open(":memory:", embedder=embedder) as strata:
+    with simonides.open(":memory:", embedder=embedder) as strata:
         ana = strata.manager(user="ana")
         ana.refuse("location")
         session = ana.session("s")
@@ -637,10 +637,10 @@ def test_the_layer_is_named_in_every_verb_that_reads_it(ana: MemoryManager) -> N
     assert layer["enum"] == ["l2", "l1"]
     assert ana.search_tool().parameters["properties"]["layer"]["enum"] == ["l2"]
     for read in (ana.recall, ana.search_memory):
-        with pytest.raises(memstrata.InvalidInput, match="name the session"):
+        with pytest.raises(simonides.InvalidInput, match="name the session"):
             read("called", layer="l1")
     assert ana.call_search_tool({"query": "x", "layer": "l1"}).refused
-    with pytest.raises(memstrata.InvalidInput, match="no other time"):
+    with pytest.raises(simonides.InvalidInput, match="no other time"):
         session.memory.recall("called", layer="l1", known_at="2026-01-01")
 
 
@@ -736,10 +736,10 @@ def test_an_error_of_the_store_is_told_and_the_number_makes_trying_again_safe(
 
     async def written_and_lost(*args: Any, **options: Any) -> int:
         await append(*args, **options)
-        raise memstrata.StoreUnavailable("m.db", "the answer was lost")
+        raise simonides.StoreUnavailable("m.db", "the answer was lost")
 
     monkeypatch.setattr(services.sessions, "append", written_and_lost)
-    with pytest.raises(memstrata.StoreUnavailable):
+    with pytest.raises(simonides.StoreUnavailable):
         session.add("user", "Two.", number=1)
     monkeypatch.setattr(services.sessions, "append", append)
     session.add("user", "Two.", number=1)
@@ -749,7 +749,7 @@ def test_an_error_of_the_store_is_told_and_the_number_makes_trying_again_safe(
 
 @pytest.fixture
 def incognito() -> Iterator[Any]:
-    with memstrata.open(mode="incognito") as strata:
+    with simonides.open(mode="incognito") as strata:
         yield strata
 
 
@@ -762,11 +762,11 @@ def test_incognito_sessions_are_in_memory(incognito: Any) -> None:
 
 
 def test_the_store_and_its_sessions_are_one_file_with_one_writer(tmp_path: Path) -> None:
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         services = strata.services
 
         assert services.sessions._file is services.store
-    with pytest.raises(memstrata.StoreUnavailable):
+    with pytest.raises(simonides.StoreUnavailable):
         strata.manager(user="ana").session("s").add("user", "Too late.")
 
 

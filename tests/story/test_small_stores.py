@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-import memstrata
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import MemoryManager, Strata
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 FLOOR = 0.75
 UNRELATED = (
@@ -191,7 +191,7 @@ def having(texts: Sequence[str]) -> MemoryManager:
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
     memory = Strata(core).manager(user="ana")
-    memory.remember_many([memstrata.Draft(text) for text in texts])
+    memory.remember_many([simonides.Draft(text) for text in texts])
     return memory
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from conftest import Run, World
-from memstrata import Draft, InvalidInput, Memory, MemoryManager, Outcome
+from simonides import Draft, InvalidInput, Memory, MemoryManager, Outcome
 
 PAGE = "https://shop.example/returns"
 TEXT = "Refunds above 500 dollars go to the account 4471 at Harbour Bank"

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.blocking import Strata
-from memstrata.consolidation.summary import Told, summary_in, unsupported, within
-from memstrata.domain.decision import Usage
-from memstrata.domain.errors import ModelTimeout
-from memstrata.domain.turn import Role, Turn
-from memstrata.manager.summarising import Summary, summarise
-from memstrata.opening import IN_MEMORY
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.models import ScriptedModel
-from memstrata.testing.store_contract import drive
-from memstrata.wiring import assemble
+from simonides.blocking import Strata
+from simonides.consolidation.summary import Told, summary_in, unsupported, within
+from simonides.domain.decision import Usage
+from simonides.domain.errors import ModelTimeout
+from simonides.domain.turn import Role, Turn
+from simonides.manager.summarising import Summary, summarise
+from simonides.opening import IN_MEMORY
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.models import ScriptedModel
+from simonides.testing.store_contract import drive
+from simonides.wiring import assemble
 
 MAY = datetime(2026, 5, 8, 9, tzinfo=UTC)
 TURNS = tuple(

@@ -8,19 +8,19 @@ from typing import Any, cast
 
 import pytest
 
-import memstrata
-from memstrata import ConfigurationError, Draft, StoreUnavailable
-from memstrata.adapters.key_ring import HeldKeys, new_key
-from memstrata.blocking import Strata
-from memstrata.domain.scope import Scope
-from memstrata.domain.value import from_us
-from memstrata.manager.absorbing import Absorber
-from memstrata.manager.consenting import Consenter
-from memstrata.manager.trails import Trail
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.transfer.sync import NOBODY, changes
-from memstrata.wiring import assemble
+import simonides
+from simonides import ConfigurationError, Draft, StoreUnavailable
+from simonides.adapters.key_ring import HeldKeys, new_key
+from simonides.blocking import Strata
+from simonides.domain.scope import Scope
+from simonides.domain.value import from_us
+from simonides.manager.absorbing import Absorber
+from simonides.manager.consenting import Consenter
+from simonides.manager.trails import Trail
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.transfer.sync import NOBODY, changes
+from simonides.wiring import assemble
 
 
 class Devices:
@@ -587,7 +587,7 @@ def test_each_side_keeps_its_own_keys(tmp_path: Path) -> None:
     settings = Settings(keys_file=ours, remote_keys_file=theirs, encrypt=True)
     remote = tmp_path / "remote.db"
     canary = "Quokka"
-    with memstrata.open(
+    with simonides.open(
         tmp_path / "laptop.db", mode="synced", remote=remote, settings=settings
     ) as laptop:
         laptop.manager(user="alice").remember(f"Prefers {canary}", key="drink")
@@ -598,7 +598,7 @@ def test_each_side_keeps_its_own_keys(tmp_path: Path) -> None:
     for path in tmp_path.iterdir():
         assert canary.encode() not in path.read_bytes()
     ring = HeldKeys.of_file(theirs)
-    with memstrata.open(remote, key_ring=ring, settings=Settings(encrypt=True)) as opened:
+    with simonides.open(remote, key_ring=ring, settings=Settings(encrypt=True)) as opened:
         assert contents(opened.manager(user="alice")) == {f"Prefers {canary}"}
         assert opened.verify_audit().ok
 
@@ -629,7 +629,7 @@ def test_a_chain_that_has_lost_its_beginning_is_taken_over_as_it_is(devices: Dev
         assert len({m.version for m in versions}) == len(versions) == 4
     exported = devices.folder / "alice.jsonl"
     devices.memory("remote").export(exported)
-    with memstrata.open(devices.folder / "again.db") as again:
+    with simonides.open(devices.folder / "again.db") as again:
         restored = again.manager(user="alice")
         restored.restore(exported)
         assert contents(restored) == {"Prefers juice"}
@@ -659,20 +659,20 @@ def test_many_memories_go_in_several_turns(devices: Devices) -> None:
 
 
 def test_a_mode_without_a_remote_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="MEMSTRATA_REMOTE"):
-        memstrata.open(tmp_path / "m.db", mode="synced")
+    with pytest.raises(ConfigurationError, match="SIMONIDES_REMOTE"):
+        simonides.open(tmp_path / "m.db", mode="synced")
     with pytest.raises(ConfigurationError, match="not int"):
-        memstrata.open(tmp_path / "m.db", mode="synced", remote=cast("Any", 5))
+        simonides.open(tmp_path / "m.db", mode="synced", remote=cast("Any", 5))
 
 
 def test_a_store_is_no_replica_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigurationError, match="itself"):
-        memstrata.open("m.db", mode="synced", remote=tmp_path / "m.db")
+        simonides.open("m.db", mode="synced", remote=tmp_path / "m.db")
 
 
 def test_a_store_that_is_no_replica_says_so(tmp_path: Path) -> None:
-    with memstrata.open(tmp_path / "m.db") as strata:
+    with simonides.open(tmp_path / "m.db") as strata:
         with pytest.raises(ConfigurationError, match="synced"):
             strata.sync()
         with pytest.raises(ConfigurationError, match="synced"):

@@ -23,13 +23,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from memstrata import Memory, StoreUnavailable
-from memstrata.blocking import Strata
-from memstrata.domain.codec import decode
-from memstrata.domain.scope import Scope
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides import Memory, StoreUnavailable
+from simonides.blocking import Strata
+from simonides.domain.codec import decode
+from simonides.domain.scope import Scope
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 EXAMPLES = int(os.environ.get("SYNC_EXAMPLES", "20"))
 STEPS = 30

@@ -12,18 +12,18 @@ import apsw
 import pytest
 
 from coding import ONE, TWO, coded_store
-from memstrata.adapters.anchor_file import FileAnchor
-from memstrata.adapters.key_ring import HeldKeys
-from memstrata.adapters.store_sqlite import SqliteStore
-from memstrata.audit import verify
-from memstrata.domain.change import Renewed
-from memstrata.domain.errors import ConfigurationError, KeyUnavailable, StoreError, Tampered
-from memstrata.domain.event import CHAIN_START, chain, commit_to
-from memstrata.domain.memory import Status
-from memstrata.domain.scope import Grant, Right
-from memstrata.ports import Anchored
-from memstrata.testing import ALICE, BOB, ManualClock
-from memstrata.testing.store_contract import MemoryStoreContract, drive
+from simonides.adapters.anchor_file import FileAnchor
+from simonides.adapters.key_ring import HeldKeys
+from simonides.adapters.store_sqlite import SqliteStore
+from simonides.audit import verify
+from simonides.domain.change import Renewed
+from simonides.domain.errors import ConfigurationError, KeyUnavailable, StoreError, Tampered
+from simonides.domain.event import CHAIN_START, chain, commit_to
+from simonides.domain.memory import Status
+from simonides.domain.scope import Grant, Right
+from simonides.ports import Anchored
+from simonides.testing import ALICE, BOB, ManualClock
+from simonides.testing.store_contract import MemoryStoreContract, drive
 
 contract = MemoryStoreContract()
 STORE = bytes(16)

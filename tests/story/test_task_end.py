@@ -3,9 +3,9 @@
 import pytest
 
 from conftest import World
-from memstrata import InvalidScope, MemoryManager, ScopeDenied
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.trust import Label, Source, Trust
+from simonides import InvalidScope, MemoryManager, ScopeDenied
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.trust import Label, Source, Trust
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memstrata import Task
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+from simonides import Task
+from simonides.blocking import MemoryManager, Strata
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 MARKS = ("walnut", "quartz")
 """A word of each task's own; what the other shows must not have it."""

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-import memstrata
+import simonides
 from conftest import World
-from memstrata import InvalidInput, MemoryManager, PhaseError, TaskPhase, TaskUnderWay
-from memstrata.domain.session_end import SessionStep
-from memstrata.domain.task_hold import HELD, holder_of
+from simonides import InvalidInput, MemoryManager, PhaseError, TaskPhase, TaskUnderWay
+from simonides.domain.session_end import SessionStep
+from simonides.domain.task_hold import HELD, holder_of
 
 
 @pytest.fixture
@@ -135,11 +135,11 @@ def test_a_process_that_dies_while_it_begins_blocks_a_name_for_a_minute(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def dies(*_: object, **__: object) -> int:
-        raise memstrata.StoreUnavailable("here", "gone")
+        raise simonides.StoreUnavailable("here", "gone")
 
     with monkeypatch.context() as broken:
         broken.setattr(world.strata.services.sessions, "append", dies)
-        with pytest.raises(memstrata.StoreUnavailable):
+        with pytest.raises(simonides.StoreUnavailable):
             within(ana, "one").task("Upgrade", name="up").start()
 
     two = within(ana, "two")
@@ -184,14 +184,14 @@ def test_who_begins_anew_after_it_died_has_its_minute_again(
     async def dies_once(*given: Any, **named: Any) -> int:
         times[0] += 1
         if times[0] == 1:
-            raise memstrata.StoreUnavailable("here", "gone")
+            raise simonides.StoreUnavailable("here", "gone")
         with pytest.raises(TaskUnderWay, match="'one'"):
             await theirs.task("Upgrade too", name="up").start()
         return await append(*given, **named)
 
     with monkeypatch.context() as broken:
         broken.setattr(sessions, "append", dies_once)
-        with pytest.raises(memstrata.StoreUnavailable):
+        with pytest.raises(simonides.StoreUnavailable):
             within(ana, "one").task("Upgrade", name="up").start()
         world.clock.advance(seconds=61)
         one = within(ana, "one").task("Upgrade", name="up")
@@ -250,13 +250,13 @@ def test_what_began_to_complete_is_completed_without_its_name(
     world: World, ana: MemoryManager, scope: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def dies(*_: object, **__: object) -> int:
-        raise memstrata.StoreUnavailable("here", "gone")
+        raise simonides.StoreUnavailable("here", "gone")
 
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
     with monkeypatch.context() as broken:
         broken.setattr(world.strata.services.store, "commit", dies)
-        with pytest.raises(memstrata.StoreUnavailable):
+        with pytest.raises(simonides.StoreUnavailable):
             one.complete("A dump takes three minutes")
     world.clock.advance(seconds=21 * 60)
     within(ana, "two").task("Upgrade again", name="up").start()
@@ -348,7 +348,7 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
             await scope._manager.remember("Of the second run")
         return await held(*given, **named)
 
-    one_home = memstrata.Scope.of_user("default", "ana")
+    one_home = simonides.Scope.of_user("default", "ana")
     monkeypatch.setattr(store, "held", meanwhile)
     ana.session("one").end()
 
@@ -365,7 +365,7 @@ def test_an_erasure_frees_the_names(ana: MemoryManager) -> None:
 
 
 def test_a_row_that_is_damaged_is_told() -> None:
-    with pytest.raises(memstrata.StoreCorrupt, match="who has a task"):
+    with pytest.raises(simonides.StoreCorrupt, match="who has a task"):
         holder_of(SessionStep(" task/up", HELD, 0, b"[]"), "here")
 
 
@@ -400,7 +400,7 @@ def test_of_two_handles_one_ends_the_task(
     assert third.complete().removed == 1
 
 
-def _ended(task: memstrata.Task, how: str, learning: str) -> None:
+def _ended(task: simonides.Task, how: str, learning: str) -> None:
     if how == "complete":
         task.complete(learning)
     else:
@@ -411,7 +411,7 @@ def test_calls_at_once_end_a_task_once(tmp_path: Any) -> None:
     """Twice each on two handles of one task, all at the same time."""
 
     async def work() -> tuple[list[Any], list[str]]:
-        async with memstrata.aopen(tmp_path / "m.db") as strata:
+        async with simonides.aopen(tmp_path / "m.db") as strata:
             ana = strata.manager(user="ana")
             handles = [ana.task("Upgrade", name="up", resume=True) for _ in range(2)]
             for task in handles:
@@ -437,7 +437,7 @@ def test_an_end_that_got_no_answer_is_not_taken_for_anothers(
     async def unanswered(*given: Any, **named: Any) -> int:
         number = await append(*given, **named)
         if answers and not answers.pop():
-            raise memstrata.StoreUnavailable("here", "gone")
+            raise simonides.StoreUnavailable("here", "gone")
         return number
 
     for end in ("complete", "abandon"):
@@ -446,7 +446,7 @@ def test_an_end_that_got_no_answer_is_not_taken_for_anothers(
         answers[:] = [False]
         with monkeypatch.context() as broken:
             broken.setattr(sessions, "append", unanswered)
-            with pytest.raises(memstrata.StoreUnavailable):
+            with pytest.raises(simonides.StoreUnavailable):
                 _ended(task, end, "A dump takes three minutes")
             _ended(task, end, "This is not heard any more")
         assert task.report is not None

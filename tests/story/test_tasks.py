@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-import memstrata
+import simonides
 from conftest import World
-from memstrata import (
+from simonides import (
     Constraint,
     InvalidInput,
     InvalidScope,
@@ -20,14 +20,14 @@ from memstrata import (
     TaskPhase,
     Usage,
 )
-from memstrata.blocking import Strata
-from memstrata.domain.session import EntryKind, Logged
-from memstrata.domain.session_codec import decode_entry
-from memstrata.manager.summarising import Summary
-from memstrata.settings import Settings
-from memstrata.testing import ManualClock
-from memstrata.testing.models import ScriptedModel
-from memstrata.wiring import assemble
+from simonides.blocking import Strata
+from simonides.domain.session import EntryKind, Logged
+from simonides.domain.session_codec import decode_entry
+from simonides.manager.summarising import Summary
+from simonides.settings import Settings
+from simonides.testing import ManualClock
+from simonides.testing.models import ScriptedModel
+from simonides.wiring import assemble
 from tokens import MIXED, drawn
 
 SECRET = "ghp_" + drawn(36, MIXED)
@@ -49,13 +49,13 @@ def task(ana: MemoryManager) -> Iterator[Task]:
 
 
 def log_of(world: World, task: Task) -> list[Logged]:
-    owner = memstrata.Scope.of_user("acme", "ana")
+    owner = simonides.Scope.of_user("acme", "ana")
     sessions = world.strata.services.sessions
     rows = world.strata._driver.run(sessions.entries(owner, task.session))
     return [decode_entry(row, "") for row in rows]
 
 
-def kept(ana: MemoryManager) -> dict[str | None, memstrata.Memory]:
+def kept(ana: MemoryManager) -> dict[str | None, simonides.Memory]:
     return {memory.key: memory for memory in reversed(ana.list())}
 
 
@@ -152,12 +152,12 @@ def test_what_the_log_could_not_keep_is_not_before_the_model(
     world: World, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: object, **__: object) -> int:
-        raise memstrata.StoreUnavailable("there", "gone")
+        raise simonides.StoreUnavailable("there", "gone")
 
     before = task.prompt()
     with monkeypatch.context() as broken:
         broken.setattr(world.strata.services.sessions, "append", fail)
-        with pytest.raises(memstrata.StoreUnavailable):
+        with pytest.raises(simonides.StoreUnavailable):
             task.observe("sh", "lost")
 
     assert task.prompt() == before
@@ -622,8 +622,8 @@ def test_the_budgets_are_settings(new_world: Callable[..., World]) -> None:
 
 
 def test_it_is_the_same_awaited(tmp_path: Any) -> None:
-    async def work() -> tuple[str, memstrata.TaskReport]:
-        async with memstrata.aopen(tmp_path / "m.db") as strata:
+    async def work() -> tuple[str, simonides.TaskReport]:
+        async with simonides.aopen(tmp_path / "m.db") as strata:
             ana = strata.manager(user="ana")
             async with ana.task("Upgrade", ["a"], ["Never drop users"]) as task:
                 await task.before_model()
@@ -654,11 +654,11 @@ def test_a_model_sums_the_talk_up_where_there_is_one(monkeypatch: pytest.MonkeyP
 
     async def sums_up(_: object, __: object, turns: Any, *, max_chars: int, owner: Any) -> Summary:
         asked.append([turn.text for turn in turns])
-        assert owner == memstrata.Scope.of_user("default", "ana")
+        assert owner == simonides.Scope.of_user("default", "ana")
         return Summary("They copy shards. " + "x" * (max_chars - 20), "m", Usage(model_calls=1),
                        ("llm_slow",))  # fmt: skip
 
-    monkeypatch.setattr("memstrata.manager.task_run.summarise", sums_up)
+    monkeypatch.setattr("simonides.manager.task_run.summarise", sums_up)
     made = assemble(
         ":memory:", settings=Settings(conversation_tokens=100, embedder="none"), inline=True,
         model=ScriptedModel(), clock=ManualClock(), tokens=lambda text: len(text) // 3,
@@ -725,7 +725,7 @@ def test_of_two_that_begin_a_name_at_once_one_is_told(
 def test_tools_may_run_at_the_same_time(tmp_path: Any) -> None:
     async def work() -> str:
         async with (
-            memstrata.aopen(tmp_path / "m.db") as strata,
+            simonides.aopen(tmp_path / "m.db") as strata,
             strata.manager(user="ana").task("Upgrade") as task,
         ):
             names = [f"tool{n}" for n in range(4)]
@@ -740,7 +740,7 @@ def test_tools_may_run_at_the_same_time(tmp_path: Any) -> None:
 def test_incognito_a_task_leaves_nothing(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with (
-        memstrata.open("m.db", mode="incognito") as strata,
+        simonides.open("m.db", mode="incognito") as strata,
         strata.manager(user="ana").task("Upgrade") as task,
     ):
         task.observe("sh", "ok", importance="high", verified=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from conftest import World
-from memstrata import Draft, Memory, MemoryManager, Outcome, UndoRefused
-from memstrata.domain.value import from_us
+from simonides import Draft, Memory, MemoryManager, Outcome, UndoRefused
+from simonides.domain.value import from_us
 
 KEY = "deploy_region"
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from conftest import World
-from memstrata import MemoryManager
+from simonides import MemoryManager
 
 QUERY = "Where do I live? Berlin Paris Rome"
 

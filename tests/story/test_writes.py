@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conftest import World
-from memstrata import (
+from simonides import (
     Draft,
     IdempotencyMismatch,
     Memory,
@@ -15,7 +15,7 @@ from memstrata import (
     Outcome,
     OutcomeKind,
 )
-from memstrata.domain.value import from_us
+from simonides.domain.value import from_us
 
 KEY = "deploy_region"
 CHANNEL = "update_channel"

@@ -7,22 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata import Kind, Memory, Scope, Status
-from memstrata.domain.ageing import (
+from simonides import Kind, Memory, Scope, Status
+from simonides.domain.ageing import (
     Access,
     confidence_at,
     seen_at,
     stale_from,
     staleness,
 )
-from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import STATUS_CODES, decode, encode_body, encode_state
-from memstrata.domain.trust import Source, Trust
-from memstrata.domain.value import to_us
-from memstrata.retrieval import ageing
-from memstrata.retrieval import staleness as columns
-from memstrata.retrieval.entry import Indexed, pack
-from memstrata.retrieval.segment import Segment
+from simonides.domain.change import StoredRow
+from simonides.domain.codec import STATUS_CODES, decode, encode_body, encode_state
+from simonides.domain.trust import Source, Trust
+from simonides.domain.value import to_us
+from simonides.retrieval import ageing
+from simonides.retrieval import staleness as columns
+from simonides.retrieval.entry import Indexed, pack
+from simonides.retrieval.segment import Segment
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-import memstrata
-from memstrata.domain.errors import StoreUnavailable
-from memstrata.manager.ahead import Begun
-from memstrata.retrieval.cache import IndexCache
-from memstrata.retrieval.indexer import Indexer
-from memstrata.strata import AsyncStrata
+import simonides
+from simonides.domain.errors import StoreUnavailable
+from simonides.manager.ahead import Begun
+from simonides.retrieval.cache import IndexCache
+from simonides.retrieval.indexer import Indexer
+from simonides.strata import AsyncStrata
 
 
 def stepped(coroutine):
@@ -250,7 +250,7 @@ def test_what_this_process_writes_while_a_recall_asks_is_found():
             return await call
 
     async def main():
-        async with memstrata.aopen(":memory:") as strata:
+        async with simonides.aopen(":memory:") as strata:
             memory = strata.manager(user="ana")
             await memory.remember("the boat lies in the harbour")
             await memory.recall("which boat?")
@@ -266,7 +266,7 @@ def test_a_recall_that_fails_leaves_no_question_under_way():
     told = []
 
     async def main():
-        async with memstrata.aopen(":memory:") as strata:
+        async with simonides.aopen(":memory:") as strata:
             await strata.manager(user="ana").remember("the boat lies in the harbour")
             services = replace(
                 strata.services,

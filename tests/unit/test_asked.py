@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import memstrata
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.language.asked import NO_KEYS
-from memstrata.language.questions import read_question
-from memstrata.retrieval.evidence import Weights
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import MemoryManager, Strata
+from simonides.language.asked import NO_KEYS
+from simonides.language.questions import read_question
+from simonides.retrieval.evidence import Weights
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 FLOOR = 0.75
 """The policy's default."""
@@ -41,8 +41,8 @@ def recalling(facts: Sequence[tuple[str, str]], **chosen: object) -> MemoryManag
         ids=CountingIds(),
     )
     memory = Strata(core).manager(user="ana")
-    drafts = [memstrata.Draft(value, key=key) for key, value in facts]
-    memory.remember_many([*drafts, *map(memstrata.Draft, OTHERS if len(facts) > 1 else ())])
+    drafts = [simonides.Draft(value, key=key) for key, value in facts]
+    memory.remember_many([*drafts, *map(simonides.Draft, OTHERS if len(facts) > 1 else ())])
     return memory
 
 

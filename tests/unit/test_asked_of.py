@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import memstrata
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.language.asked_of import NO_OTHERS
-from memstrata.language.questions import read_question
-from memstrata.retrieval.evidence import Weights
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import MemoryManager, Strata
+from simonides.language.asked_of import NO_OTHERS
+from simonides.language.questions import read_question
+from simonides.retrieval.evidence import Weights
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 FLOOR = 0.75
 """The policy's default."""
@@ -33,7 +33,7 @@ def memory() -> MemoryManager:
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
     memory = Strata(core).manager(user="ana")
-    memory.remember_many([memstrata.Draft(value, key=key) for key, value in PROFILE.items()])
+    memory.remember_many([simonides.Draft(value, key=key) for key, value in PROFILE.items()])
     return memory
 
 

@@ -6,15 +6,15 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-import memstrata
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.retrieval import calibration
-from memstrata.retrieval.calibration import Calibration, Measures, fallen, measure
-from memstrata.retrieval.pool import Floats, Pool
-from memstrata.retrieval.scoring import Signals
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import MemoryManager, Strata
+from simonides.retrieval import calibration
+from simonides.retrieval.calibration import Calibration, Measures, fallen, measure
+from simonides.retrieval.pool import Floats, Pool
+from simonides.retrieval.scoring import Signals
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 FLOOR = 0.75
 DAY = datetime(2024, 3, 1, 9, tzinfo=UTC)
@@ -27,7 +27,7 @@ FACTS = (
 )
 
 
-def recalling(drafts: Sequence[memstrata.Draft]) -> MemoryManager:
+def recalling(drafts: Sequence[simonides.Draft]) -> MemoryManager:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
@@ -36,9 +36,9 @@ def recalling(drafts: Sequence[memstrata.Draft]) -> MemoryManager:
     return memory
 
 
-def turns(said: Sequence[str], *, apart: bool = False) -> list[memstrata.Draft]:
+def turns(said: Sequence[str], *, apart: bool = False) -> list[simonides.Draft]:
     return [
-        memstrata.Draft(
+        simonides.Draft(
             text,
             kind="episodic",
             category="turn",
@@ -65,7 +65,7 @@ def relevance(memory: MemoryManager, question: str, text: str) -> float:
     ],
 )
 def test_a_handful_of_facts_answers_above_the_default_floor(question: str, place: int) -> None:
-    memory = recalling([memstrata.Draft(text, tags=tags) for text, tags in FACTS])
+    memory = recalling([simonides.Draft(text, tags=tags) for text, tags in FACTS])
 
     found = [hit.memory.content for hit in memory.recall(question, floor=FLOOR)]
 
@@ -73,7 +73,7 @@ def test_a_handful_of_facts_answers_above_the_default_floor(question: str, place
 
 
 def test_a_handful_of_facts_says_nothing_of_what_it_does_not_hold() -> None:
-    memory = recalling([memstrata.Draft(text, tags=tags) for text, tags in FACTS])
+    memory = recalling([simonides.Draft(text, tags=tags) for text, tags in FACTS])
 
     for question in ("When did Melanie paint a sunrise?", "Which violinist plays on Sunday?"):
         assert not memory.recall(question, floor=FLOOR)
@@ -109,7 +109,7 @@ def test_relevance_tells_rows_apart_however_much_a_long_question_finds() -> None
         "我上个星期天和王小明去北京颐和园划船",
     ]
     filler = [f"今天第{number}次喝绿茶" for number in range(12)]
-    memory = recalling([memstrata.Draft(text) for text in [*said, *filler]])
+    memory = recalling([simonides.Draft(text) for text in [*said, *filler]])
 
     first, second = memory.recall(said[0] + "吗?", limit=2)
 
@@ -153,7 +153,7 @@ def test_a_date_in_the_question_is_covered_by_what_was_said_that_day(
 def test_of_few_rows_words_that_any_request_may_hold_are_hardly_missed(
     covers: list[float],
 ) -> None:
-    memory = recalling([memstrata.Draft("I prefer aisle seats")])
+    memory = recalling([simonides.Draft("I prefer aisle seats")])
 
     memory.recall("could you please recommend a seat")
     memory.recall("accordion lessons and a seat")

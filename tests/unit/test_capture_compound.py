@@ -2,9 +2,9 @@
 
 import pytest
 
-from memstrata.capture.rules import extract
-from memstrata.domain.scope import Scope
-from memstrata.domain.turn import Role, Turn
+from simonides.capture.rules import extract
+from simonides.domain.scope import Scope
+from simonides.domain.turn import Role, Turn
 
 ALICE = Scope.of_user("acme", "alice")
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.capture.intent import INTENT_SCHEMA, model_intent, rule_intent
-from memstrata.capture.model import (
+from simonides.capture.intent import INTENT_SCHEMA, model_intent, rule_intent
+from simonides.capture.model import (
     MAX_TURN_CHARS,
     PROPOSE_SCHEMA,
     PROPOSE_SYSTEM,
@@ -20,16 +20,16 @@ from memstrata.capture.model import (
     locate,
     propose,
 )
-from memstrata.capture.rules import NOT_THE_USER, TURN_SCOPED
-from memstrata.capture.support import UNANCHORED, UNSUPPORTED_NAME, UNSUPPORTED_NUMBER
-from memstrata.domain.decision import Candidate, Proposer, Usage
-from memstrata.domain.errors import ModelGarbled, ModelTimeout
-from memstrata.domain.proposal import ProposedItem, ScopeName
-from memstrata.domain.scope import Scope
-from memstrata.domain.trust import Source, Trust
-from memstrata.domain.turn import Role, Turn
-from memstrata.ports import ModelAnswer
-from memstrata.testing.models import ScriptedModel
+from simonides.capture.rules import NOT_THE_USER, TURN_SCOPED
+from simonides.capture.support import UNANCHORED, UNSUPPORTED_NAME, UNSUPPORTED_NUMBER
+from simonides.domain.decision import Candidate, Proposer, Usage
+from simonides.domain.errors import ModelGarbled, ModelTimeout
+from simonides.domain.proposal import ProposedItem, ScopeName
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Source, Trust
+from simonides.domain.turn import Role, Turn
+from simonides.ports import ModelAnswer
+from simonides.testing.models import ScriptedModel
 
 HOME = Scope.of_user("acme", "alice")
 AT = datetime(2026, 11, 21, tzinfo=UTC)

@@ -10,9 +10,9 @@ from capture_utterances import CONTROLLED, PASSING, RETRACTIONS, SHOULD, SHOULD_
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memstrata.capture import cues, instructions, statements
-from memstrata.capture.clauses import MEMORY_CONTROL
-from memstrata.capture.rules import (
+from simonides.capture import cues, instructions, statements
+from simonides.capture.clauses import MEMORY_CONTROL
+from simonides.capture.rules import (
     FRAGILE,
     IMPLICIT_CONFIDENCE,
     MAX_CANDIDATES,
@@ -21,13 +21,13 @@ from memstrata.capture.rules import (
     examine,
     extract,
 )
-from memstrata.capture.sentences import Cues, at_start, find, plain_text
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.memory import Importance
-from memstrata.domain.scope import Scope
-from memstrata.domain.trust import Source, Trust
-from memstrata.domain.turn import Role, Turn
-from memstrata.language import patterns
+from simonides.capture.sentences import Cues, at_start, find, plain_text
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.memory import Importance
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Source, Trust
+from simonides.domain.turn import Role, Turn
+from simonides.language import patterns
 
 ALICE = Scope.of_user("acme", "alice")
 AT = datetime(2026, 11, 21, tzinfo=UTC)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.capture.drafts import candidate_of, checked_candidate
-from memstrata.capture.rules import NOT_THE_USER, examine
-from memstrata.capture.support import (
+from simonides.capture.drafts import candidate_of, checked_candidate
+from simonides.capture.rules import NOT_THE_USER, examine
+from simonides.capture.support import (
     MAX_CHARS,
     UNANCHORED,
     UNPROVEN,
@@ -22,12 +22,12 @@ from memstrata.capture.support import (
     UNSUPPORTED_SPEAKER,
     gaps,
 )
-from memstrata.domain.decision import Candidate, Commit, Drop, Hold, Proposer
-from memstrata.domain.memory import Draft
-from memstrata.domain.scope import Principal, Scope
-from memstrata.domain.turn import Role, Turn
-from memstrata.manager.judging import judged_under
-from memstrata.policy.rules import Policy
+from simonides.domain.decision import Candidate, Commit, Drop, Hold, Proposer
+from simonides.domain.memory import Draft
+from simonides.domain.scope import Principal, Scope
+from simonides.domain.turn import Role, Turn
+from simonides.manager.judging import judged_under
+from simonides.policy.rules import Policy
 
 SAID_AT = datetime(2026, 5, 11, 18, tzinfo=UTC)  # a Monday
 ALICE = Principal.resolve(user="alice", org="acme")

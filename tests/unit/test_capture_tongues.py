@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 from capture_utterances import CONTROLLED, PASSING, RETRACTIONS, SHOULD, SHOULD_NOT
 
-from memstrata.capture import tongues
-from memstrata.capture.clauses import MEMORY_CONTROL
-from memstrata.capture.rules import examine
-from memstrata.capture.sentences import plain_text, sentences
-from memstrata.capture.tongues.loading import load, told_by
-from memstrata.capture.tongues.values import age
-from memstrata.domain.decision import Candidate
-from memstrata.domain.scope import Scope
-from memstrata.domain.trust import Source
-from memstrata.domain.turn import Role, Turn
-from memstrata.language import patterns
-from memstrata.language.asked_tongues import ASKINGS, asked_unspaced
-from memstrata.language.han import in_both, simplified, words_in_both
-from memstrata.language.polarity import parts
-from memstrata.language.questions import read_question
+from simonides.capture import tongues
+from simonides.capture.clauses import MEMORY_CONTROL
+from simonides.capture.rules import examine
+from simonides.capture.sentences import plain_text, sentences
+from simonides.capture.tongues.loading import load, told_by
+from simonides.capture.tongues.values import age
+from simonides.domain.decision import Candidate
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Source
+from simonides.domain.turn import Role, Turn
+from simonides.language import patterns
+from simonides.language.asked_tongues import ASKINGS, asked_unspaced
+from simonides.language.han import in_both, simplified, words_in_both
+from simonides.language.polarity import parts
+from simonides.language.questions import read_question
 
 ANA = Scope("acme", "ana")
 SAID = {

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.capture.rules import Extraction, examine, examine_behind, topic_of
-from memstrata.domain.decision import Candidate
-from memstrata.domain.scope import Scope
-from memstrata.domain.turn import Role, Turn
+from simonides.capture.rules import Extraction, examine, examine_behind, topic_of
+from simonides.domain.decision import Candidate
+from simonides.domain.scope import Scope
+from simonides.domain.turn import Role, Turn
 
 ALICE = Scope.of_user("acme", "alice")
 SAID = (

@@ -5,8 +5,8 @@ from zlib import crc32
 
 import pytest
 
-from memstrata.domain import checks
-from memstrata.domain.checks import are_whole, is_whole, with_check
+from simonides.domain import checks
+from simonides.domain.checks import are_whole, is_whole, with_check
 
 IDS = [f"id-{n}" for n in range(7)]
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.domain import codec
-from memstrata.domain.canonical import canonical_json
-from memstrata.domain.change import StoredRow
-from memstrata.domain.errors import StoreCorrupt
-from memstrata.domain.memory import Importance, Kind, Memory, Origin, Status, Triple
-from memstrata.domain.scope import Scope
-from memstrata.domain.trust import Sensitivity, Source, Trust
-from memstrata.domain.value import from_us, to_us
+from simonides.domain import codec
+from simonides.domain.canonical import canonical_json
+from simonides.domain.change import StoredRow
+from simonides.domain.errors import StoreCorrupt
+from simonides.domain.memory import Importance, Kind, Memory, Origin, Status, Triple
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Sensitivity, Source, Trust
+from simonides.domain.value import from_us, to_us
 
 NOW = datetime(2026, 1, 1, 12, 30, 15, 123456, tzinfo=UTC)
 FULL = Memory(

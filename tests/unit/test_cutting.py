@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents import pdf_of
-from memstrata.adapters.documents import Unreadable, read_html, read_markdown, read_pdf, read_text
-from memstrata.external.blocks import Document, markdown, plain
-from memstrata.external.cutting import MAX_CHARS, passages
+from simonides.adapters.documents import Unreadable, read_html, read_markdown, read_pdf, read_text
+from simonides.external.blocks import Document, markdown, plain
+from simonides.external.cutting import MAX_CHARS, passages
 
 
 def cut(document: Document, **options: int) -> list[tuple[str, str]]:

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memstrata import Importance, Kind, Memory, Scope, Sensitivity, Source, Status, Triple
-from memstrata.digest.citing import cited_in
-from memstrata.digest.compose import Composed, compose, section_of
-from memstrata.digest.text import CUT, EMPTY, named
-from memstrata.domain.budgets import MIN_CHARS, MIN_TOKENS, Budget, DigestRules, Section
-from memstrata.domain.digest import CLOSE, NOTE, OPEN, TITLE
-from memstrata.domain.memory import PASSAGE_CATEGORY
-from memstrata.domain.recall import Hit
-from memstrata.language.normalise import content_hash
-from memstrata.language.tokens import estimate_tokens
+from simonides import Importance, Kind, Memory, Scope, Sensitivity, Source, Status, Triple
+from simonides.digest.citing import cited_in
+from simonides.digest.compose import Composed, compose, section_of
+from simonides.digest.text import CUT, EMPTY, named
+from simonides.domain.budgets import MIN_CHARS, MIN_TOKENS, Budget, DigestRules, Section
+from simonides.domain.digest import CLOSE, NOTE, OPEN, TITLE
+from simonides.domain.memory import PASSAGE_CATEGORY
+from simonides.domain.recall import Hit
+from simonides.language.normalise import content_hash
+from simonides.language.tokens import estimate_tokens
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 ROOMY = Budget(1_000, 100_000)

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from memstrata.driving import SharedLoop
+from simonides.driving import SharedLoop
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.adapters.embedding_static import ARTEFACT, MAX_CHARS, StaticEmbedder
+from simonides.adapters.embedding_static import ARTEFACT, MAX_CHARS, StaticEmbedder
 
 EMBEDDER = StaticEmbedder()
 

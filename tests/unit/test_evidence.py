@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import memstrata
-import memstrata.manager.reading as reading
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.domain.recall import Hit
-from memstrata.language.analyser import analyse
-from memstrata.language.questions import Ago, Form, Mark, Question, SaidDate, marks, read_question
-from memstrata.retrieval.calibration import relevance
-from memstrata.retrieval.evidence import NAMES, Weights, gather_evidence, weighed
-from memstrata.retrieval.fusion import Fusion, fuse
-from memstrata.retrieval.pool import Pool
-from memstrata.retrieval.scoring import Signals
-from memstrata.retrieval.versions import newest_first
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+import simonides
+import simonides.manager.reading as reading
+from simonides.blocking import MemoryManager, Strata
+from simonides.domain.recall import Hit
+from simonides.language.analyser import analyse
+from simonides.language.questions import Ago, Form, Mark, Question, SaidDate, marks, read_question
+from simonides.retrieval.calibration import relevance
+from simonides.retrieval.evidence import NAMES, Weights, gather_evidence, weighed
+from simonides.retrieval.fusion import Fusion, fuse
+from simonides.retrieval.pool import Pool
+from simonides.retrieval.scoring import Signals
+from simonides.retrieval.versions import newest_first
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 DAY = datetime(2024, 3, 1, 9, tzinfo=UTC)
 TALK = (
@@ -42,7 +42,7 @@ TALK = (
 )
 
 
-def recalling(drafts: Sequence[memstrata.Draft]) -> MemoryManager:
+def recalling(drafts: Sequence[simonides.Draft]) -> MemoryManager:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
@@ -51,9 +51,9 @@ def recalling(drafts: Sequence[memstrata.Draft]) -> MemoryManager:
     return memory
 
 
-def turns(said: Sequence[tuple[str, str]] = TALK, session: str = "s") -> list[memstrata.Draft]:
+def turns(said: Sequence[tuple[str, str]] = TALK, session: str = "s") -> list[simonides.Draft]:
     return [
-        memstrata.Draft(
+        simonides.Draft(
             text,
             kind="episodic",
             category="turn",
@@ -91,7 +91,7 @@ def test_whom_a_question_names_is_preferred_as_speaker() -> None:
 
 def test_what_is_so_of_all_rows_makes_none_of_them_relevant() -> None:
     boat = ("Ana", "I bought a boat called Albatross.")
-    facts = [memstrata.Draft("I prefer aisle seats"), memstrata.Draft("Porto", key="location")]
+    facts = [simonides.Draft("I prefer aisle seats"), simonides.Draft("Porto", key="location")]
     memory = recalling([*facts, *turns([boat])])
 
     hits = memory.recall("seat", floor=0.75)
@@ -115,7 +115,7 @@ def test_who_asks_of_himself_means_what_the_user_said() -> None:
 
 
 def test_what_has_no_speaker_counts_as_that_of_whom_it_names() -> None:
-    facts = [memstrata.Draft("Ben owns a cabin"), memstrata.Draft("The cabin was sold")]
+    facts = [simonides.Draft("Ben owns a cabin"), simonides.Draft("The cabin was sold")]
     hits = by_text(best(recalling([*turns(), *facts]), "Does Ben own a cabin?"))
 
     assert hits["Ben owns a cabin"].why["speaker"] == Weights().speaker

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.language.extract import extract
-from memstrata.language.sentences import LONGEST, sentences
+from simonides.language.extract import extract
+from simonides.language.sentences import LONGEST, sentences
 
 TALK = [
     "Hi there! The migration of the billing database to PostgreSQL 16 starts on Friday.",

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata import Importance, InvalidInput, Kind, Memory, Origin, Scope, Status
-from memstrata.domain.ageing import seen_at
-from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import encode_body, encode_state
-from memstrata.domain.filters import MAX_DEPTH, Filter, parse_filter, spelled
-from memstrata.domain.trust import Sensitivity, Source, Trust
-from memstrata.domain.value import to_us
-from memstrata.retrieval.entry import Indexed, pack
-from memstrata.retrieval.filtering import Columns, decided, holds, passing
-from memstrata.retrieval.segment import Segment
+from simonides import Importance, InvalidInput, Kind, Memory, Origin, Scope, Status
+from simonides.domain.ageing import seen_at
+from simonides.domain.change import StoredRow
+from simonides.domain.codec import encode_body, encode_state
+from simonides.domain.filters import MAX_DEPTH, Filter, parse_filter, spelled
+from simonides.domain.trust import Sensitivity, Source, Trust
+from simonides.domain.value import to_us
+from simonides.retrieval.entry import Indexed, pack
+from simonides.retrieval.filtering import Columns, decided, holds, passing
+from simonides.retrieval.segment import Segment
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TIMES = [START + timedelta(days=days) for days in range(3)]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.capture.pasted import without_digests
-from memstrata.domain.digest import CLOSE, NOTE, OPEN, TITLE
-from memstrata.language.fingerprint import fingerprint, repeats, terms_of, whole
+from simonides.capture.pasted import without_digests
+from simonides.domain.digest import CLOSE, NOTE, OPEN, TITLE
+from simonides.language.fingerprint import fingerprint, repeats, terms_of, whole
 
 ID = "01a203ab-34d8-78ed-96d2-6ff99b746b16"
 LINE = f'- [fact] "I love tea" ({ID}; user_stated 2026-11-22 1.00; stale?)'

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.domain.cue import Cue
-from memstrata.domain.floors import FeedbackRules, FloorState, Served, observed
-from memstrata.domain.receipt import Ranking, Receipt, Shown
-from memstrata.domain.reread import read_value
-from memstrata.domain.scope import Scope
+from simonides.domain.cue import Cue
+from simonides.domain.floors import FeedbackRules, FloorState, Served, observed
+from simonides.domain.receipt import Ranking, Receipt, Shown
+from simonides.domain.reread import read_value
+from simonides.domain.scope import Scope
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 RULES = FeedbackRules(reads=10)

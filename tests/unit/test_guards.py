@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-import memstrata
-from memstrata.domain.decision import Approved, Candidate, Commit, Proposer, Refused
-from memstrata.domain.memory import Kind
-from memstrata.domain.scope import Grant, Principal, Right, Scope
-from memstrata.domain.trust import Label, Source, Trust
-from memstrata.policy.guards import approve, may_write
-from memstrata.policy.rules import DEFAULT_POLICY
+import simonides
+from simonides.domain.decision import Approved, Candidate, Commit, Proposer, Refused
+from simonides.domain.memory import Kind
+from simonides.domain.scope import Grant, Principal, Right, Scope
+from simonides.domain.trust import Label, Source, Trust
+from simonides.policy.guards import approve, may_write
+from simonides.policy.rules import DEFAULT_POLICY
 
 HOME = Scope.of_user("acme", "ana")
 ANA = Principal(HOME)
@@ -197,7 +197,7 @@ def test_a_caller_s_life_must_be_a_positive_number(days: float) -> None:
 
 
 def test_only_the_guards_make_an_approval() -> None:
-    package = Path(memstrata.__file__).parent
+    package = Path(simonides.__file__).parent
     makers = {
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")

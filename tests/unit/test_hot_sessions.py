@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from memstrata.domain.scope import Scope
-from memstrata.domain.session import Entry, EntryKind, Eviction, Logged, SessionRules
-from memstrata.session import HotSession, HotSessions
-from memstrata.testing.samples import ALICE, BOB
+from simonides.domain.scope import Scope
+from simonides.domain.session import Entry, EntryKind, Eviction, Logged, SessionRules
+from simonides.session import HotSession, HotSessions
+from simonides.testing.samples import ALICE, BOB
 
 MINUTE = 60_000_000
 

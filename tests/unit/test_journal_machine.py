@@ -7,13 +7,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from memstrata import Draft, Scope, StoreUnavailable
-from memstrata.blocking import Strata
-from memstrata.manager.journal import FLUSH_S
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.testing.contract_base import drive
-from memstrata.wiring import assemble
+from simonides import Draft, Scope, StoreUnavailable
+from simonides.blocking import Strata
+from simonides.manager.journal import FLUSH_S
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.testing.contract_base import drive
+from simonides.wiring import assemble
 
 USERS = ("ana", "bob")
 

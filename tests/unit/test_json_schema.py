@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memstrata.adapters.json_schema import is_strict, problem
+from simonides.adapters.json_schema import is_strict, problem
 
 ITEM = {
     "type": "object",

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from memstrata.adapters.key_ring import HeldKeys, new_key
-from memstrata.adapters.store_codes import Codes
-from memstrata.choosing import choose_keys
-from memstrata.domain.errors import ConfigurationError, KeyUnavailable
-from memstrata.settings import Settings
+from simonides.adapters.key_ring import HeldKeys, new_key
+from simonides.adapters.store_codes import Codes
+from simonides.choosing import choose_keys
+from simonides.domain.errors import ConfigurationError, KeyUnavailable
+from simonides.settings import Settings
 
 KEY = bytes(range(32))
 SAID = base64.b64encode(KEY).decode()
@@ -170,7 +170,7 @@ def test_settings_name_one_ring(tmp_path: Path) -> None:
 
 
 def test_the_environment_names_a_ring(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMSTRATA_KEYS", RING)
+    monkeypatch.setenv("SIMONIDES_KEYS", RING)
     ring = choose_keys(Settings(), None)
 
     assert ring is not None

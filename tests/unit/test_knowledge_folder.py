@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 
 from documents import LONG_AGO_NS, handbook, pdf_of, write
-from memstrata import FolderSource, Found, Passage, SourceUnavailable
-from memstrata.adapters import documents, knowledge_folder
-from memstrata.domain.errors import ConfigurationError
-from memstrata.domain.knowledge import passage_id
-from memstrata.domain.scope import Scope
+from simonides import FolderSource, Found, Passage, SourceUnavailable
+from simonides.adapters import documents, knowledge_folder
+from simonides.domain.errors import ConfigurationError
+from simonides.domain.knowledge import passage_id
+from simonides.domain.scope import Scope
 
 # A clock under which everything that a test writes has long come to rest.
 LATER_NS = 4_000_000_000_000_000_000
@@ -319,4 +319,4 @@ def test_without_the_extra_pages_are_told_to_need_it(
 
     assert paths(looked) == {"a.md"}
     assert reasons(looked) == {"b.html": "extra_missing", "c.pdf": "extra_missing"}
-    assert "memstrata[documents]" in looked.skipped[0].advice
+    assert "simonides[documents]" in looked.skipped[0].advice

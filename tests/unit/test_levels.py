@@ -2,10 +2,10 @@
 
 import pytest
 
-from memstrata.domain.cue import Cue
-from memstrata.domain.scope import Scope
-from memstrata.retrieval.entry import scope_tag
-from memstrata.retrieval.levels import levels_of
+from simonides.domain.cue import Cue
+from simonides.domain.scope import Scope
+from simonides.retrieval.entry import scope_tag
+from simonides.retrieval.levels import levels_of
 
 ORG = Scope("o")
 ANA, BOB, CAROL = (Scope("o", name) for name in ("ana", "bob", "carol"))

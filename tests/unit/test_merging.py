@@ -7,11 +7,11 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.domain.memory import Kind, Memory, Status, Triple
-from memstrata.domain.scope import Scope
-from memstrata.domain.trust import Source, Trust
-from memstrata.language.normalise import content_hash
-from memstrata.longterm.merging import (
+from simonides.domain.memory import Kind, Memory, Status, Triple
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Source, Trust
+from simonides.language.normalise import content_hash
+from simonides.longterm.merging import (
     Lineage,
     gave_way,
     is_same_state,

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from memstrata.adapters.model_guarded import Breaker, Closed, GuardedModel, HalfOpen, Open
-from memstrata.domain.decision import Usage
-from memstrata.domain.errors import ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
-from memstrata.ports import Capability, ModelAnswer
-from memstrata.testing import ManualClock
-from memstrata.testing.models import ScriptedModel
+from simonides.adapters.model_guarded import Breaker, Closed, GuardedModel, HalfOpen, Open
+from simonides.domain.decision import Usage
+from simonides.domain.errors import ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
+from simonides.ports import Capability, ModelAnswer
+from simonides.testing import ManualClock
+from simonides.testing.models import ScriptedModel
 
 SENT = Usage(model_calls=1)
 

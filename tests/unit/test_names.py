@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.language.analyser import analyse, query_terms, term_id
-from memstrata.language.names import (
+from simonides.language.analyser import analyse, query_terms, term_id
+from simonides.language.names import (
     LEAST_NAME_ID,
     MOST_POSTED,
     STATES,

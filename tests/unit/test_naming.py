@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-import memstrata
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.domain.recall import Hit
-from memstrata.retrieval.evidence import Weights
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import MemoryManager, Strata
+from simonides.domain.recall import Hit
+from simonides.retrieval.evidence import Weights
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 CLUSTER = "Deploys services to a Kubernetes cluster"
 NODES = "The k8s nodes are full on Mondays"
@@ -28,13 +28,13 @@ OTHERS = (
 )
 
 
-def recalling(drafts: Sequence[memstrata.Draft | str]) -> MemoryManager:
+def recalling(drafts: Sequence[simonides.Draft | str]) -> MemoryManager:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
     memory = Strata(core).manager(user="ana")
     memory.remember_many(
-        [d if isinstance(d, memstrata.Draft) else memstrata.Draft(d) for d in drafts]
+        [d if isinstance(d, simonides.Draft) else simonides.Draft(d) for d in drafts]
     )
     return memory
 
@@ -86,7 +86,7 @@ def test_a_stated_alias_joins_two_names_for_all_memories() -> None:
 def test_an_alias_that_was_forgotten_joins_nothing() -> None:
     memory = recalling(["Restart the staging cluster with care", *OTHERS])
     (outcome,) = memory.remember_many(
-        [memstrata.Draft("The staging cluster, aka bluebird, is new")]
+        [simonides.Draft("The staging cluster, aka bluebird, is new")]
     )
     assert outcome.memory is not None
     memory.recall("restart bluebird")
@@ -122,8 +122,8 @@ def test_the_order_of_writing_changes_nothing() -> None:
 
 
 def test_what_the_question_calls_by_its_tag_goes_before_what_mentions_it_more_often() -> None:
-    cache = memstrata.Draft("Redis is used as a cache", tags=("Redis",))
-    login = memstrata.Draft(
+    cache = simonides.Draft("Redis is used as a cache", tags=("Redis",))
+    login = simonides.Draft(
         "Login asks Redis; if Redis is down, login asks nobody", tags=("login",)
     )
     hits = recalling([login, cache, *OTHERS]).recall("what's Redis doing?")
@@ -134,25 +134,25 @@ def test_what_the_question_calls_by_its_tag_goes_before_what_mentions_it_more_of
 
 
 def test_a_key_is_a_name_too() -> None:
-    region = memstrata.Draft("Always eu-west-1", key="deploy_region")
+    region = simonides.Draft("Always eu-west-1", key="deploy_region")
     hits = recalling([region, *OTHERS]).recall("which deploy region?")
 
     assert hits[0].why["named"] > 0
 
 
 def test_a_tag_that_was_added_later_is_a_name_at_once() -> None:
-    memory = recalling([memstrata.Draft("Always eu-west-1", tags=("deploys",)), *OTHERS])
+    memory = recalling([simonides.Draft("Always eu-west-1", tags=("deploys",)), *OTHERS])
     assert all("named" not in hit.why for hit in memory.recall("which region is home?", limit=12))
 
-    memory.remember_many([memstrata.Draft("Always eu-west-1", tags=("region",))])
+    memory.remember_many([simonides.Draft("Always eu-west-1", tags=("region",))])
 
     hits = by_text(memory.recall("which region is home?", limit=12))
     assert hits["Always eu-west-1"].why["named"] > 0
 
 
 def test_a_tag_that_many_have_is_a_label_and_counts_little() -> None:
-    few = [memstrata.Draft(text, tags=("home",)) for text in OTHERS[:1]]
-    many = [memstrata.Draft(text, tags=("home",)) for text in OTHERS[:8]]
+    few = [simonides.Draft(text, tags=("home",)) for text in OTHERS[:1]]
+    many = [simonides.Draft(text, tags=("home",)) for text in OTHERS[:8]]
 
     rare, common = (
         recalling([*drafts, *OTHERS[len(drafts) :]]).recall("home")[0].why["named"]
@@ -163,9 +163,9 @@ def test_a_tag_that_many_have_is_a_label_and_counts_little() -> None:
 
 
 def test_what_the_named_memory_calls_by_name_is_one_step_away() -> None:
-    login = memstrata.Draft("The login service needs Redis for its sessions", tags=("login",))
-    cache = memstrata.Draft("A cache with one node, backed up by night", tags=("Redis",))
-    backup = memstrata.Draft("Tapes in the cellar", tags=("night",))
+    login = simonides.Draft("The login service needs Redis for its sessions", tags=("login",))
+    cache = simonides.Draft("A cache with one node, backed up by night", tags=("Redis",))
+    backup = simonides.Draft("Tapes in the cellar", tags=("night",))
     hits = by_text(
         recalling([login, cache, backup, *OTHERS]).recall("what does login need?", limit=12)
     )
@@ -177,8 +177,8 @@ def test_what_the_named_memory_calls_by_name_is_one_step_away() -> None:
 
 
 def test_two_things_of_one_name_are_no_step_from_each_other() -> None:
-    cache = memstrata.Draft("Redis is the cache of the backend", tags=("Redis",))
-    pianist = memstrata.Draft("Redis plays the piano in the novel", tags=("Redis",))
+    cache = simonides.Draft("Redis is the cache of the backend", tags=("Redis",))
+    pianist = simonides.Draft("Redis plays the piano in the novel", tags=("Redis",))
     hits = recalling([cache, pianist, *OTHERS]).recall("what does Redis cache in the backend?")
 
     assert hits[0].memory.content == cache.content
@@ -186,8 +186,8 @@ def test_two_things_of_one_name_are_no_step_from_each_other() -> None:
 
 
 def test_without_a_name_in_the_question_no_step_is_taken() -> None:
-    login = memstrata.Draft("Signing in needs Redis for its sessions", tags=("login",))
-    cache = memstrata.Draft("A cache with one node", tags=("Redis",))
+    login = simonides.Draft("Signing in needs Redis for its sessions", tags=("login",))
+    cache = simonides.Draft("A cache with one node", tags=("Redis",))
     hits = recalling([login, cache, *OTHERS]).recall("what does signing in need?", limit=12)
 
     assert all("linked" not in hit.why and "named" not in hit.why for hit in hits)

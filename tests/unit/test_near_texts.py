@@ -6,19 +6,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from memstrata.adapters.embedding_static import StaticEmbedder
-from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import encode_body, encode_state
-from memstrata.domain.decision import TURN_CATEGORY
-from memstrata.domain.memory import Kind, Memory, Origin, Place, Triple
-from memstrata.domain.value import to_us
-from memstrata.language.analyser import analyse
-from memstrata.language.sameness import mean_the_same, read
-from memstrata.retrieval.entry import slot_of
-from memstrata.retrieval.filing import Filing
-from memstrata.retrieval.indexer import Indexer
-from memstrata.retrieval.nearness import MOST, NearTexts, shape_of
-from memstrata.testing import ALICE, BOB, Samples
+from simonides.adapters.embedding_static import StaticEmbedder
+from simonides.domain.change import StoredRow
+from simonides.domain.codec import encode_body, encode_state
+from simonides.domain.decision import TURN_CATEGORY
+from simonides.domain.memory import Kind, Memory, Origin, Place, Triple
+from simonides.domain.value import to_us
+from simonides.language.analyser import analyse
+from simonides.language.sameness import mean_the_same, read
+from simonides.retrieval.entry import slot_of
+from simonides.retrieval.filing import Filing
+from simonides.retrieval.indexer import Indexer
+from simonides.retrieval.nearness import MOST, NearTexts, shape_of
+from simonides.testing import ALICE, BOB, Samples
 
 MAKE = Indexer(None)
 TEXTS = (

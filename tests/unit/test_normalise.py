@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.domain.errors import InvalidInput
-from memstrata.language.normalise import check_text, content_hash, normalise
+from simonides.domain.errors import InvalidInput
+from simonides.language.normalise import check_text, content_hash, normalise
 
 any_text = st.text(st.characters())  # lone surrogates included
 

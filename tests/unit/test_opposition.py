@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.domain.opposition import Relation, Verdict
-from memstrata.hygiene.opposition import compare
+from simonides.domain.opposition import Relation, Verdict
+from simonides.hygiene.opposition import compare
 
 UPDATES = (
     ("I live in Oslo", "I moved to Rome last week", "slot:residence"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memstrata.language import patterns
+from simonides.language import patterns
 
 
 def test_case_is_ignored_only_when_asked() -> None:

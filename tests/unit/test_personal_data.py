@@ -2,10 +2,10 @@
 
 import pytest
 
-from memstrata.domain.findings import Severity
-from memstrata.domain.hygiene import CLASSES, PERSONAL_RULES
-from memstrata.hygiene import numbers, personal, secrets
-from memstrata.language import patterns, registries
+from simonides.domain.findings import Severity
+from simonides.domain.hygiene import CLASSES, PERSONAL_RULES
+from simonides.hygiene import numbers, personal, secrets
+from simonides.language import patterns, registries
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_registries_have_a_say_where_they_are_installed() -> None:
 
 def test_every_registry_that_a_rule_names_is_there() -> None:
     pytest.importorskip("stdnum", reason="the extra pii is not installed")
-    from memstrata.hygiene.national import _KINDS
+    from simonides.hygiene.national import _KINDS
 
     for kind in _KINDS:
         if kind.module:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.domain.findings import Concern, Severity
-from memstrata.hygiene import poison, poison_classifier
-from memstrata.language.ngrams import BUCKETS, LinearModel, pieces
+from simonides.domain.findings import Concern, Severity
+from simonides.hygiene import poison, poison_classifier
+from simonides.language.ngrams import BUCKETS, LinearModel, pieces
 
 PAGE = "The bakery opens at seven and sells bread, cakes and coffee. Parking is behind the house. "
 

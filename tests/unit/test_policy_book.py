@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from memstrata.domain.errors import InvalidScope, PolicyInvalid
-from memstrata.policy.book import PolicyBook
-from memstrata.policy.rules import DEFAULT_POLICY
+from simonides.domain.errors import InvalidScope, PolicyInvalid
+from simonides.policy.book import PolicyBook
+from simonides.policy.rules import DEFAULT_POLICY
 
 
 def write(path: Path, text: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.domain.proposal import (
+from simonides.domain.proposal import (
     Checked,
     Intent,
     ProposedItem,
@@ -15,9 +15,9 @@ from memstrata.domain.proposal import (
     ScopeName,
     Violation,
 )
-from memstrata.policy.boundary import check_candidates, check_intent
-from memstrata.policy.execution import denied, resolve_scopes
-from memstrata.policy.rules import DEFAULT_POLICY, ExecutionLimits, OnViolation, Policy
+from simonides.policy.boundary import check_candidates, check_intent
+from simonides.policy.execution import denied, resolve_scopes
+from simonides.policy.rules import DEFAULT_POLICY, ExecutionLimits, OnViolation, Policy
 
 CANDIDATES = "invalid_memory_candidates"
 INTENT = "invalid_retrieval_intent"

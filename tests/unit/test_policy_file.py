@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memstrata.domain.errors import PolicyInvalid
-from memstrata.domain.proposal import ScopeName
-from memstrata.policy import sections, yamltree
-from memstrata.policy.file import load_policy, problems_of
-from memstrata.policy.rules import DEFAULT_POLICY, Category, OnViolation, Policy
+from simonides.domain.errors import PolicyInvalid
+from simonides.domain.proposal import ScopeName
+from simonides.policy import sections, yamltree
+from simonides.policy.file import load_policy, problems_of
+from simonides.policy.rules import DEFAULT_POLICY, Category, OnViolation, Policy
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "policy.md"
 

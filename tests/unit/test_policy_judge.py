@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memstrata.domain.decision import (
+from simonides.domain.decision import (
     TURN_CATEGORY,
     Candidate,
     Commit,
@@ -14,12 +14,12 @@ from memstrata.domain.decision import (
     Proposer,
     Repeat,
 )
-from memstrata.domain.memory import Kind, Origin
-from memstrata.domain.scope import Scope
-from memstrata.domain.trust import Label, Source, Trust
-from memstrata.policy.judge import is_blocked, judge
-from memstrata.policy.rules import DEFAULT_POLICY
-from memstrata.policy.safety_switch import would_disable_safety
+from simonides.domain.memory import Kind, Origin
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Label, Source, Trust
+from simonides.policy.judge import is_blocked, judge
+from simonides.policy.rules import DEFAULT_POLICY
+from simonides.policy.safety_switch import would_disable_safety
 
 
 def candidate(**changes: Any) -> Candidate:

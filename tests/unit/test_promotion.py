@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.consolidation.promotion import Fate, is_memory_control, verdict
-from memstrata.consolidation.support import Said, bears_out, claim_of, is_said_in
-from memstrata.domain.consolidation import ConsolidationRules
-from memstrata.domain.decision import Candidate, Proposer
-from memstrata.domain.held import Held, Support
-from memstrata.domain.memory import Kind, Origin, Triple
-from memstrata.domain.scope import Scope
-from memstrata.domain.trust import Label, Source
-from memstrata.domain.turn import Role, Turn
+from simonides.consolidation.promotion import Fate, is_memory_control, verdict
+from simonides.consolidation.support import Said, bears_out, claim_of, is_said_in
+from simonides.domain.consolidation import ConsolidationRules
+from simonides.domain.decision import Candidate, Proposer
+from simonides.domain.held import Held, Support
+from simonides.domain.memory import Kind, Origin, Triple
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Label, Source
+from simonides.domain.turn import Role, Turn
 
 RULES = ConsolidationRules()
 ANA = Scope.of_user("default", "ana")

@@ -6,19 +6,19 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-import memstrata
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.domain.recall import Hit
-from memstrata.retrieval.evidence import MESSAGE
-from memstrata.settings import Settings
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import MemoryManager, Strata
+from simonides.domain.recall import Hit
+from simonides.retrieval.evidence import MESSAGE
+from simonides.settings import Settings
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 DAY = datetime(2024, 3, 1, 9, tzinfo=UTC)
 CHATTER = tuple(f"That sounds great, I am so happy for you, day {number}!" for number in range(12))
 
 
-def recalling(drafts: Sequence[memstrata.Draft]) -> MemoryManager:
+def recalling(drafts: Sequence[simonides.Draft]) -> MemoryManager:
     core = assemble(
         ":memory:", settings=Settings(), inline=True, clock=ManualClock(), ids=CountingIds()
     )
@@ -27,9 +27,9 @@ def recalling(drafts: Sequence[memstrata.Draft]) -> MemoryManager:
     return memory
 
 
-def session(name: str, said: Sequence[str], day: int = 0) -> list[memstrata.Draft]:
+def session(name: str, said: Sequence[str], day: int = 0) -> list[simonides.Draft]:
     return [
-        memstrata.Draft(
+        simonides.Draft(
             text,
             kind="episodic",
             category="turn",
@@ -94,7 +94,7 @@ def test_a_remark_finds_the_reason_it_goes_back_to_without_a_word_in_common() ->
 
 
 def test_where_nothing_was_said_turn_by_turn_every_query_is_read_as_a_question() -> None:
-    memory = recalling([memstrata.Draft(f"The {name} is old") for name in ("garden", "pond")])
+    memory = recalling([simonides.Draft(f"The {name} is old") for name in ("garden", "pond")])
 
     for query in ("I dug my garden.", "Hello. I dug my garden."):
         why = found(memory, query)["The garden is old"].why
@@ -103,7 +103,7 @@ def test_where_nothing_was_said_turn_by_turn_every_query_is_read_as_a_question()
 
 def test_meaning_is_weighed_apart_from_what_all_memories_have_in_common() -> None:
     odd = "Our cat Miso has kidney trouble."
-    memory = recalling([memstrata.Draft(text) for text in (*CHATTER, odd)])
+    memory = recalling([simonides.Draft(text) for text in (*CHATTER, odd)])
 
     hits = found(memory, "That is so great! Which animal is ill?")
 

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import memstrata
-from memstrata.blocking import MemoryManager, Strata
-from memstrata.domain.errors import InvalidInput
-from memstrata.retrieval.cache import IndexCache
-from memstrata.retrieval.entry import quantise
-from memstrata.retrieval.fusion import Fusion, FusionMode
-from memstrata.retrieval.indexer import Indexer
-from memstrata.retrieval.pool import EXACT_ROWS, Part, Pool
-from memstrata.retrieval.scoring import z_scores
-from memstrata.settings import Settings
-from memstrata.strata import AsyncStrata
-from memstrata.testing import CountingIds, ManualClock
-from memstrata.wiring import assemble
+import simonides
+from simonides.blocking import MemoryManager, Strata
+from simonides.domain.errors import InvalidInput
+from simonides.retrieval.cache import IndexCache
+from simonides.retrieval.entry import quantise
+from simonides.retrieval.fusion import Fusion, FusionMode
+from simonides.retrieval.indexer import Indexer
+from simonides.retrieval.pool import EXACT_ROWS, Part, Pool
+from simonides.retrieval.scoring import z_scores
+from simonides.settings import Settings
+from simonides.strata import AsyncStrata
+from simonides.testing import CountingIds, ManualClock
+from simonides.wiring import assemble
 
 TEXTS = (
     "The payment service runs on twelve nodes",
@@ -49,7 +49,7 @@ class World:
 
     def manager(self, texts: Sequence[str] = TEXTS, user: str = "ana") -> MemoryManager:
         manager = self.strata.manager(user=user)
-        manager.remember_many([memstrata.Draft(text) for text in texts])
+        manager.remember_many([simonides.Draft(text) for text in texts])
         return manager
 
 
@@ -102,8 +102,8 @@ def test_equal_scores_go_to_the_newest_then_to_the_smaller_id() -> None:
     memory = world.strata.manager(user="ana")
     first, second = memory.remember_many(
         [
-            memstrata.Draft("a red apple", kind="semantic"),
-            memstrata.Draft("a red apple", kind="procedural"),
+            simonides.Draft("a red apple", kind="semantic"),
+            simonides.Draft("a red apple", kind="procedural"),
         ]
     )
     world.clock.advance(days=1)
@@ -180,7 +180,7 @@ def test_turns_around_a_matching_turn_rise() -> None:
     said = ["Any plans?", "Yes, the Lisbon marathon!", "Great, good luck.", *["Noise."] * 9]
     memory.remember_many(
         [
-            memstrata.Draft(text, kind="episodic", session="s", turn=place)
+            simonides.Draft(text, kind="episodic", session="s", turn=place)
             for place, text in enumerate(said)
         ]
     )
@@ -231,7 +231,7 @@ class _BrokenEmbedder:
 
     def encode(self, texts: Sequence[str]) -> object:
         if self.fails:
-            raise memstrata.ModelTimeout("the embedder is down")
+            raise simonides.ModelTimeout("the embedder is down")
         return np.full((len(texts), 4), 0.5, np.float32)
 
 
@@ -305,7 +305,7 @@ class _Unreachable:
         return getattr(self._store, name)
 
     async def _unanswered(self, owners: object) -> object:
-        raise memstrata.StoreUnavailable("far away", "no answer")
+        raise simonides.StoreUnavailable("far away", "no answer")
 
 
 def test_a_store_that_does_not_answer_degrades_recall_to_what_is_warm() -> None:
@@ -322,7 +322,7 @@ def test_a_store_that_does_not_answer_degrades_recall_to_what_is_warm() -> None:
     assert recall.degraded == ("store",)
     assert recall.receipt.degraded == ("store",)
     assert recall[0].memory.content == "the cat is called Misha"
-    with pytest.raises(memstrata.StoreUnavailable):
+    with pytest.raises(simonides.StoreUnavailable):
         Strata(AsyncStrata(services)).manager(user="nobody-warm").recall("cat")
 
 

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.domain.ageing import Access, confidence_at, staleness
-from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import encode_body, encode_state
-from memstrata.domain.memory import Importance, Memory, Status
-from memstrata.domain.retaining import Eviction, Uses
-from memstrata.domain.trust import Trust
-from memstrata.domain.value import from_us
-from memstrata.longterm.retention import retention_value, worth
-from memstrata.retrieval.entry import Indexed, pack
-from memstrata.retrieval.sparing import spares
-from memstrata.testing.samples import Samples
+from simonides.domain.ageing import Access, confidence_at, staleness
+from simonides.domain.change import StoredRow
+from simonides.domain.codec import encode_body, encode_state
+from simonides.domain.memory import Importance, Memory, Status
+from simonides.domain.retaining import Eviction, Uses
+from simonides.domain.trust import Trust
+from simonides.domain.value import from_us
+from simonides.longterm.retention import retention_value, worth
+from simonides.retrieval.entry import Indexed, pack
+from simonides.retrieval.sparing import spares
+from simonides.testing.samples import Samples
 
 DAY_US = 86_400_000_000
 NOW = 1_000 * DAY_US

@@ -2,11 +2,11 @@
 
 import pytest
 
-from memstrata.domain.memory import Kind, Place
-from memstrata.domain.scope import Scope
-from memstrata.hygiene.rivals import needs_of
-from memstrata.language.analyser import analyse, term_id
-from memstrata.retrieval.nearness import NearTexts, shape_of
+from simonides.domain.memory import Kind, Place
+from simonides.domain.scope import Scope
+from simonides.hygiene.rivals import needs_of
+from simonides.language.analyser import analyse, term_id
+from simonides.retrieval.nearness import NearTexts, shape_of
 
 PLACE = Place(Scope.of_user("acme", "ana"))
 

@@ -6,16 +6,16 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata import Kind, Memory, Scope, Status
-from memstrata.domain.ageing import Access
-from memstrata.domain.change import StoredRow
-from memstrata.domain.codec import decode, encode_body, encode_state
-from memstrata.domain.collecting import GcRules
-from memstrata.domain.trust import Source
-from memstrata.domain.value import to_us
-from memstrata.longterm.collecting import FORESEEN, due
-from memstrata.retrieval.entry import Indexed, pack, recipe
-from memstrata.retrieval.screening import screened
+from simonides import Kind, Memory, Scope, Status
+from simonides.domain.ageing import Access
+from simonides.domain.change import StoredRow
+from simonides.domain.codec import decode, encode_body, encode_state
+from simonides.domain.collecting import GcRules
+from simonides.domain.trust import Source
+from simonides.domain.value import to_us
+from simonides.longterm.collecting import FORESEEN, due
+from simonides.retrieval.entry import Indexed, pack, recipe
+from simonides.retrieval.screening import screened
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TIMES = st.integers(0, 400 * 24 * 60).map(lambda minutes: START + timedelta(minutes=minutes))

@@ -2,10 +2,10 @@
 
 import pytest
 
-from memstrata.adapters.key_ring import HeldKeys
-from memstrata.adapters.store_seals import Seals, Wrapping
-from memstrata.adapters.vault_file import FileVault
-from memstrata.domain.errors import KeyDestroyed
+from simonides.adapters.key_ring import HeldKeys
+from simonides.adapters.store_seals import Seals, Wrapping
+from simonides.adapters.vault_file import FileVault
+from simonides.domain.errors import KeyDestroyed
 
 RING = HeldKeys({"one": bytes(32)})
 SALT, OWNER = b"s" * 16, b"o" * 16

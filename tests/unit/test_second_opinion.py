@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.consolidation.write_judge import advice_in
-from memstrata.domain.decision import Candidate, Commit, Drop, Hold, Judgement, Proposer, Repeat
-from memstrata.domain.memory import Kind
-from memstrata.domain.proposal import Advice
-from memstrata.domain.scope import Scope
-from memstrata.domain.trust import Label, Source, Trust
-from memstrata.policy.second_opinion import advised, is_open
+from simonides.consolidation.write_judge import advice_in
+from simonides.domain.decision import Candidate, Commit, Drop, Hold, Judgement, Proposer, Repeat
+from simonides.domain.memory import Kind
+from simonides.domain.proposal import Advice
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Label, Source, Trust
+from simonides.policy.second_opinion import advised, is_open
 
 RULE = Candidate(
     content="shorter tables",

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.domain.findings import Severity
-from memstrata.hygiene import ruled, secrets
-from memstrata.language import patterns
+from simonides.domain.findings import Severity
+from simonides.hygiene import ruled, secrets
+from simonides.language import patterns
 from tokens import BASE32, HEX, MIXED, drawn
 
 

@@ -6,11 +6,11 @@ from types import MappingProxyType
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memstrata.domain.session import Entry, EntryKind
-from memstrata.domain.turn import Role
-from memstrata.manager.session_log import cleaned
-from memstrata.policy.rules import DEFAULT_POLICY
-from memstrata.testing.samples import ALICE
+from simonides.domain.session import Entry, EntryKind
+from simonides.domain.turn import Role
+from simonides.manager.session_log import cleaned
+from simonides.policy.rules import DEFAULT_POLICY
+from simonides.testing.samples import ALICE
 from tokens import MIXED, drawn
 
 SECRET = "ghp_" + drawn(36, MIXED)

@@ -5,11 +5,11 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memstrata.domain.canonical import canonical_json, quoted
-from memstrata.domain.memory import Importance
-from memstrata.domain.session import Entry, EntryKind, SessionEntry
-from memstrata.domain.session_codec import decode_entry, encode_entry
-from memstrata.domain.turn import Role
+from simonides.domain.canonical import canonical_json, quoted
+from simonides.domain.memory import Importance
+from simonides.domain.session import Entry, EntryKind, SessionEntry
+from simonides.domain.session_codec import decode_entry, encode_entry
+from simonides.domain.turn import Role
 
 texts = st.text(
     st.one_of(

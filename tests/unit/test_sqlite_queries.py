@@ -5,8 +5,8 @@ import re
 import apsw
 import pytest
 
-from memstrata.adapters.sql import load_queries
-from memstrata.adapters.sqlite_schema import SQL, SQL_DIRECTORY
+from simonides.adapters.sql import load_queries
+from simonides.adapters.sqlite_schema import SQL, SQL_DIRECTORY
 
 # For the operator, or about the store itself.
 OF_NO_OWNER = {

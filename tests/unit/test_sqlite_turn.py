@@ -2,8 +2,8 @@
 
 import pytest
 
-from memstrata import StoreError
-from memstrata.adapters.sqlite_turn import turnstile
+from simonides import StoreError
+from simonides.adapters.sqlite_turn import turnstile
 
 
 @pytest.mark.parametrize(

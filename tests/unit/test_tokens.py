@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import memstrata
-from memstrata.adapters.tokens_exact import CountedBy, TokenizerFile
-from memstrata.language.tokens import estimate_tokens
-from memstrata.settings import Settings
+import simonides
+from simonides.adapters.tokens_exact import CountedBy, TokenizerFile
+from simonides.language.tokens import estimate_tokens
+from simonides.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_file_that_cuts_texts_for_its_model_counts_all_of_them(tmp_path: Path)
 
 
 def test_the_setting_names_the_file_and_receipts_name_the_counter(tokenizer: Path) -> None:
-    with memstrata.open(":memory:", settings=Settings(tokenizer=tokenizer)) as strata:
+    with simonides.open(":memory:", settings=Settings(tokenizer=tokenizer)) as strata:
         page = strata.manager(user="ana").digest("x").receipt.page
 
     assert page is not None
@@ -89,17 +89,17 @@ def test_the_setting_names_the_file_and_receipts_name_the_counter(tokenizer: Pat
 
 
 def test_any_function_counts(tmp_path: Path) -> None:
-    with memstrata.open(":memory:", tokens=len) as strata:
+    with simonides.open(":memory:", tokens=len) as strata:
         assert strata.services.tokens.count("four") == 4
         assert strata.services.tokens.counter_id == "function builtins.len"
         with strata.manager(user="ana").task("x") as task:
             assert task.add("user", "hello").tokens == 5
     mine = CountedBy(len, "letters 1")
-    with memstrata.open(":memory:", tokens=mine) as strata:
+    with simonides.open(":memory:", tokens=mine) as strata:
         assert strata.services.tokens is mine
     for wrong in (5, "cl100k"):
-        with pytest.raises(memstrata.ConfigurationError, match="tokens must be"):
-            memstrata.open(tmp_path / "m.db", tokens=cast("Any", wrong))
+        with pytest.raises(simonides.ConfigurationError, match="tokens must be"):
+            simonides.open(tmp_path / "m.db", tokens=cast("Any", wrong))
     assert not [*tmp_path.iterdir()], "nothing was opened for it"
 
 
@@ -111,8 +111,8 @@ def test_a_file_that_is_no_tokenizer_is_a_typed_error(
     if content is not None:
         path.write_bytes(content)
 
-    with pytest.raises(memstrata.ConfigurationError, match=r"tokenizer\.json"):
-        memstrata.open(":memory:", settings=Settings(tokenizer=path))
+    with pytest.raises(simonides.ConfigurationError, match=r"tokenizer\.json"):
+        simonides.open(":memory:", settings=Settings(tokenizer=path))
 
 
 def test_without_the_library_the_extra_is_named(
@@ -120,5 +120,5 @@ def test_without_the_library_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
 
-    with pytest.raises(memstrata.MissingExtra, match="memstrata\\[tokens\\]"):
+    with pytest.raises(simonides.MissingExtra, match="simonides\\[tokens\\]"):
         TokenizerFile(tokenizer)

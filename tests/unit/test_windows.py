@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata import ConfigurationError
-from memstrata.domain.metrics import (
+from simonides import ConfigurationError
+from simonides.domain.metrics import (
     LATENCY_BOUNDS_S,
     THRESHOLDS,
     alerts_of,
     ratio,
     thresholds_with,
 )
-from memstrata.manager.windows import Window
+from simonides.manager.windows import Window
 
 HAPPENED = st.lists(st.tuples(st.floats(0, 500), st.integers(0, 5)), max_size=30)
 

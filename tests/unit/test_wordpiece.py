@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.adapters.embedding_static import ARTEFACT, read_vocabulary
-from memstrata.adapters.wordpiece import (
+from simonides.adapters.embedding_static import ARTEFACT, read_vocabulary
+from simonides.adapters.wordpiece import (
     CACHED_WORDS,
     MAX_WORD_CHARS,
     WordPiece,

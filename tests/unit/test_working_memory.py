@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memstrata.domain.memory import Importance
-from memstrata.domain.session import Entry, EntryKind, Logged
-from memstrata.domain.task import EVENT, TaskEvent
-from memstrata.domain.turn import Role
-from memstrata.domain.working import Constraint, Pressure, WorkingRules
-from memstrata.language.tokens import estimate_tokens
-from memstrata.working.lines import LABELS, one_line
-from memstrata.working.memory import WorkingMemory
-from memstrata.working.slots import chosen, specificity
+from simonides.domain.memory import Importance
+from simonides.domain.session import Entry, EntryKind, Logged
+from simonides.domain.task import EVENT, TaskEvent
+from simonides.domain.turn import Role
+from simonides.domain.working import Constraint, Pressure, WorkingRules
+from simonides.language.tokens import estimate_tokens
+from simonides.working.lines import LABELS, one_line
+from simonides.working.memory import WorkingMemory
+from simonides.working.slots import chosen, specificity
 
 NOON = 12 * 3_600_000_000
 MINUTE = 60_000_000

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memstrata.integrations.wrap_worker import CREW, WORKERS, Worker
+from simonides.integrations.wrap_worker import CREW, WORKERS, Worker
 
 
 def assert_true(value: bool) -> None:
@@ -96,11 +96,11 @@ FORKED = dedent(
     """
     import os, sys, warnings
     warnings.simplefilter("ignore")
-    import memstrata, openai
-    client = memstrata.wrap(openai.OpenAI(api_key="k"), user="ana", store=sys.argv[1])
+    import simonides, openai
+    client = simonides.wrap(openai.OpenAI(api_key="k"), user="ana", store=sys.argv[1])
     child = os.fork()
     if child == 0:
-        from memstrata.integrations.wrap_speech import CHAT, said_in
+        from simonides.integrations.wrap_speech import CHAT, said_in
         said = [{"role": "user", "content": "Call me Ana."}]
         asked = {"messages": said}
         told, heard = client.memory.informed(asked, said_in(said), CHAT)

@@ -1,4 +1,0 @@
-"""Memory for what users already have: clients of OpenAI and Anthropic (``memstrata.wrap``).
-
-An SDK is not imported here: who wraps a client has it. Adapters for frameworks come behind extras.
-"""

@@ -1,0 +1,419 @@
+"""simonides: a memory system for LLM agents.
+
+```python
+import simonides
+
+with simonides.open("memory.db") as strata:
+    memory = strata.manager(user="alice")
+    memory.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
+    print(memory.recall("where do I deploy?")[0].memory.content)
+```
+
+Importing it is cheap: what opens a store is loaded when one is opened.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from simonides._version import __version__
+from simonides.domain.ageing import Access, Ageing
+from simonides.domain.backups import BackupReport, RestoredStore
+from simonides.domain.carried import CarryProgress, ExportReport, RestoreReport
+from simonides.domain.ceilings import Ceilings, DayUsage, Limits, UsageReport
+from simonides.domain.coding import KeysReport
+from simonides.domain.collecting import GcReport
+from simonides.domain.consent import Consent, ConsentChange
+from simonides.domain.cycle import HygieneReport
+from simonides.domain.decision import CaptureReport, Outcome, OutcomeKind, Usage
+from simonides.domain.digest import Digest, DigestItem, Verification
+from simonides.domain.dream import Dream, DreamItem, DreamStatus, DreamStep
+from simonides.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck
+from simonides.domain.errors import (
+    CarryRefused,
+    CeilingReached,
+    ConfigurationError,
+    IdempotencyMismatch,
+    InvalidInput,
+    InvalidScope,
+    KeyDestroyed,
+    KeyUnavailable,
+    MissingExtra,
+    ModelError,
+    ModelGarbled,
+    ModelTimeout,
+    ModelUnavailable,
+    MoveRefused,
+    NotReplayable,
+    OwnerRequired,
+    PhaseError,
+    PolicyInvalid,
+    QuotaExceeded,
+    ScopeDenied,
+    SessionEnded,
+    SimonidesError,
+    SourceUnavailable,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+    Tampered,
+    TaskUnderWay,
+    UndoRefused,
+)
+from simonides.domain.event import Event, EventType
+from simonides.domain.findings import Concern, Finding, Opinion, SecondLook, Severity
+from simonides.domain.held import Held
+from simonides.domain.hindsight import DryRun, Fate, PastWrite, Rejudged
+from simonides.domain.hygiene import Action
+from simonides.domain.knowledge import Found, Passage, Skipped, SourceReport
+from simonides.domain.layer import Layer
+from simonides.domain.memory import Draft, Importance, Kind, Memory, Origin, Status, Triple
+from simonides.domain.recall import Explanation, Hit, Recall
+from simonides.domain.receipt import Made, Receipt, Trigger
+from simonides.domain.records import (
+    FeedbackRecord,
+    RecordsPurged,
+    SafetyRecord,
+    SafetySeverity,
+)
+from simonides.domain.reindexing import ReindexReport
+from simonides.domain.review import Keep, Review, ReviewStatus
+from simonides.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
+from simonides.domain.scope import Grant, Principal, Right, Scope
+from simonides.domain.session import Entry, EntryKind, LoggedEntry, OpenSession
+from simonides.domain.session_end import EndedBy, SessionEndReport
+from simonides.domain.syncing import OwnerSync, SyncReport, SyncStatus
+from simonides.domain.task import TaskPhase, TaskReport
+from simonides.domain.tool import Tool, ToolReply
+from simonides.domain.trust import Sensitivity, Source, Trust
+from simonides.domain.working import Constraint, Message, Pressure, Talk
+
+if TYPE_CHECKING:
+    from simonides.adapters.classifying import FunctionClassifier, ModelClassifier
+    from simonides.adapters.knowledge_folder import FolderSource
+    from simonides.adapters.knowledge_http import HttpSource
+    from simonides.adapters.presidio import PresidioFinder
+    from simonides.audit import AuditProblem, AuditReport
+    from simonides.blocking import Admin, MemoryManager, Session, Strata, Task, Triggers
+    from simonides.integrations.wrap import wrap
+    from simonides.integrations.wrap_memory import WrappedMemory
+    from simonides.manager import (
+        AsyncAdmin,
+        AsyncMemoryManager,
+        AsyncSession,
+        AsyncTask,
+        AsyncTriggers,
+        TriggerMode,
+    )
+    from simonides.ports import (
+        Anchor,
+        Classifier,
+        Embedder,
+        Finder,
+        KeyRing,
+        KeyVault,
+        Reranker,
+        TokenCounter,
+    )
+    from simonides.settings import Settings
+    from simonides.strata import AsyncStrata
+
+_LAZY = {
+    "Admin": "simonides.blocking",
+    "AsyncAdmin": "simonides.manager",
+    "AsyncMemoryManager": "simonides.manager",
+    "AsyncSession": "simonides.manager",
+    "AsyncStrata": "simonides.strata",
+    "AsyncTask": "simonides.manager",
+    "AsyncTriggers": "simonides.manager",
+    "AuditProblem": "simonides.audit",
+    "AuditReport": "simonides.audit",
+    "FolderSource": "simonides.adapters.knowledge_folder",
+    "FunctionClassifier": "simonides.adapters.classifying",
+    "HttpSource": "simonides.adapters.knowledge_http",
+    "MemoryManager": "simonides.blocking",
+    "ModelClassifier": "simonides.adapters.classifying",
+    "PresidioFinder": "simonides.adapters.presidio",
+    "Session": "simonides.blocking",
+    "Settings": "simonides.settings",
+    "Strata": "simonides.blocking",
+    "Task": "simonides.blocking",
+    "TriggerMode": "simonides.manager",
+    "Triggers": "simonides.blocking",
+    "WrappedMemory": "simonides.integrations.wrap_memory",
+    "wrap": "simonides.integrations.wrap",
+}
+
+
+def open(
+    target: str | os.PathLike[str] | None = None,
+    *,
+    mode: str | None = None,
+    remote: str | os.PathLike[str] | None = None,
+    settings: Settings | None = None,
+    embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
+    classifier: Classifier | None = None,
+    finder: Finder | None = None,
+    key_ring: KeyRing | None = None,
+    anchor: Anchor | None = None,
+    key_vault: KeyVault | None = None,
+    tokens: TokenCounter | Callable[[str], int] | None = None,
+) -> Strata:
+    """Open a simonides for callers without an event loop.
+
+    Args:
+        target: A path, ``sqlite:///path``, ``postgresql://user@host/database`` or ``:memory:``;
+            None means what the settings name, or a file in the user's data directory. The file is
+            made if there is none; a database is prepared by ``simonides db init``.
+        mode: ``local``; ``incognito`` (``guest``), which keeps everything in memory; or
+            ``synced``, a replica of another store that works without it (docs/modes.md). None
+            means what the settings name, ``local`` if they do not.
+        remote: Mode ``synced``: path or URL of that other store; None means the settings'.
+        settings: None reads the environment.
+        embedder: A model of your own instead of the settings', see
+            :class:`simonides.ports.Embedder`; it is yours to close.
+        reranker: Likewise, see :class:`simonides.ports.Reranker`.
+        classifier: What looks a second time at what seems to be planted instead of the settings',
+            see :class:`simonides.ports.Classifier`.
+        finder: What finds more personal data in texts, see :class:`simonides.ports.Finder`.
+        key_ring: Master keys instead of the settings', see docs/keys.md.
+        anchor: Where it is noted how far owners have come, instead of the settings'; likewise.
+        key_vault: The keys by which what is kept is encrypted, instead of the settings'; it is
+            yours to close, see docs/encryption.md.
+        tokens: What counts tokens for budgets instead of the settings' tokenizer or the estimate:
+            see :class:`simonides.ports.TokenCounter`, or a function of a text.
+
+    Raises:
+        ConfigurationError: If a setting, the mode or the URL is wrong, a store is named where the
+            settings alone make it incognito, or an extra is missing.
+        PolicyInvalid: If the policy file is broken.
+        KeyUnavailable: If the key ring cannot be read, or the store is under one and none is named.
+        StoreError: If the store cannot be opened.
+    """
+    from simonides.blocking import Strata
+    from simonides.wiring import assemble
+
+    made = assemble(
+        target,
+        mode=mode,
+        remote=remote,
+        settings=settings,
+        inline=True,
+        embedder=embedder,
+        reranker=reranker,
+        classifier=classifier,
+        finder=finder,
+        key_ring=key_ring,
+        anchor=anchor,
+        key_vault=key_vault,
+        tokens=tokens,
+    )
+    return Strata(made)
+
+
+def aopen(
+    target: str | os.PathLike[str] | None = None,
+    *,
+    mode: str | None = None,
+    remote: str | os.PathLike[str] | None = None,
+    settings: Settings | None = None,
+    embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
+    classifier: Classifier | None = None,
+    finder: Finder | None = None,
+    key_ring: KeyRing | None = None,
+    anchor: Anchor | None = None,
+    key_vault: KeyVault | None = None,
+    tokens: TokenCounter | Callable[[str], int] | None = None,
+) -> AsyncStrata:
+    """Open a simonides for an event loop: ``async with simonides.aopen("memory.db") as strata``.
+
+    The arguments and errors are those of :func:`open`.
+    """
+    from simonides.wiring import assemble
+
+    return assemble(
+        target,
+        mode=mode,
+        remote=remote,
+        settings=settings,
+        inline=False,
+        embedder=embedder,
+        reranker=reranker,
+        classifier=classifier,
+        finder=finder,
+        key_ring=key_ring,
+        anchor=anchor,
+        key_vault=key_vault,
+        tokens=tokens,
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'simonides' has no attribute {name!r}")
+
+
+__all__ = [
+    "Access",
+    "Action",
+    "Admin",
+    "Ageing",
+    "AsyncAdmin",
+    "AsyncMemoryManager",
+    "AsyncSession",
+    "AsyncStrata",
+    "AsyncTask",
+    "AsyncTriggers",
+    "AuditProblem",
+    "AuditReport",
+    "BackupReport",
+    "CaptureReport",
+    "CarryProgress",
+    "CarryRefused",
+    "CeilingReached",
+    "Ceilings",
+    "Concern",
+    "ConfigurationError",
+    "Consent",
+    "ConsentChange",
+    "Constraint",
+    "DayUsage",
+    "Digest",
+    "DigestItem",
+    "Draft",
+    "Dream",
+    "DreamItem",
+    "DreamStatus",
+    "DreamStep",
+    "DryRun",
+    "EndedBy",
+    "Entry",
+    "EntryKind",
+    "ErasureReceipt",
+    "ErasureState",
+    "Event",
+    "EventType",
+    "Explanation",
+    "ExportReport",
+    "Fate",
+    "FeedbackRecord",
+    "Finding",
+    "FolderSource",
+    "Found",
+    "FunctionClassifier",
+    "GcReport",
+    "Grant",
+    "Held",
+    "Hit",
+    "HttpSource",
+    "HygieneReport",
+    "IdempotencyMismatch",
+    "Importance",
+    "InvalidInput",
+    "InvalidScope",
+    "Keep",
+    "KeyDestroyed",
+    "KeyUnavailable",
+    "KeysReport",
+    "Kind",
+    "Layer",
+    "Limits",
+    "LoggedEntry",
+    "Made",
+    "Memory",
+    "MemoryManager",
+    "Message",
+    "MissingExtra",
+    "ModelClassifier",
+    "ModelError",
+    "ModelGarbled",
+    "ModelTimeout",
+    "ModelUnavailable",
+    "MoveRefused",
+    "NotReplayable",
+    "OpenSession",
+    "Opinion",
+    "Origin",
+    "Outcome",
+    "OutcomeKind",
+    "OwnerRequired",
+    "OwnerSync",
+    "Passage",
+    "PastWrite",
+    "PhaseError",
+    "PolicyInvalid",
+    "PresidioFinder",
+    "Pressure",
+    "Principal",
+    "QuotaExceeded",
+    "Recall",
+    "Receipt",
+    "ReceiptCheck",
+    "RecordsPurged",
+    "ReindexReport",
+    "Rejudged",
+    "RestoreReport",
+    "RestoredStore",
+    "Review",
+    "ReviewStatus",
+    "Right",
+    "SafetyRecord",
+    "SafetySeverity",
+    "Scan",
+    "ScannedMemory",
+    "Scope",
+    "ScopeDenied",
+    "SecondLook",
+    "Seen",
+    "Sensitivity",
+    "Session",
+    "SessionEndReport",
+    "SessionEnded",
+    "Settings",
+    "Severity",
+    "SimonidesError",
+    "Skipped",
+    "Source",
+    "SourceReport",
+    "SourceUnavailable",
+    "Status",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreScan",
+    "StoreUnavailable",
+    "Strata",
+    "SyncReport",
+    "SyncStatus",
+    "Talk",
+    "Tampered",
+    "Task",
+    "TaskPhase",
+    "TaskReport",
+    "TaskUnderWay",
+    "Tool",
+    "ToolReply",
+    "Trigger",
+    "TriggerMode",
+    "Triggers",
+    "Triple",
+    "Trust",
+    "UndoRefused",
+    "Usage",
+    "UsageReport",
+    "Verification",
+    "WrappedMemory",
+    "__version__",
+    "aopen",
+    "open",
+    "wrap",
+]

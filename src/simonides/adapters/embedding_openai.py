@@ -1,0 +1,218 @@
+"""Any OpenAI-compatible ``/embeddings`` as an embedder: OpenAI, vLLM, llama.cpp, TEI, Ollama.
+
+It is a network call, and declares nothing that would let it be made on an event loop or under an
+owner's turn. What it embeds leaves the machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.adapters.http_json import JsonEndpoint, Refused
+from simonides.adapters.http_retry import DEFAULT_BASE_URL
+from simonides.domain.errors import ConfigurationError, ModelGarbled
+from simonides.ports import Capability
+
+MAX_DIMENSIONS = 1_024
+"""See :class:`simonides.ports.Embedder`."""
+BATCH = 128
+"""Texts of one request; chosen: OpenAI takes 2,048 and 300,000 tokens, others less."""
+MAX_CHARS = 4_000
+"""Characters of a text that are sent; chosen: within the 8,191 tokens of OpenAI's models in any
+language."""
+
+PROBES = (
+    "My sister lives in a small house by the sea.",
+    "The train to the airport leaves at seven in the morning.",
+    "I am allergic to peanuts and shellfish.",
+    "We deploy the server every Friday evening.",
+    "The doctor said my blood pressure is too high.",
+    "Our cat sleeps on the kitchen table.",
+    "He wants to learn to play the violin.",
+    "The price of coffee has doubled this year.",
+)
+"""Sentences on different subjects: how alike a model finds them tells where its cosines begin."""
+
+
+class OpenAIEmbedder:
+    """Text to unit vectors by an endpoint; satisfies :class:`simonides.ports.QueryEmbedder`.
+
+    A vector may depend in its last digits on what is asked beside it, as the endpoint computes;
+    most of that is gone in the 255 steps that a component is kept in.
+
+    Attributes:
+        model_id: Model, endpoint, dimensions and whatever else decides of a vector.
+        dimensions: As configured.
+        scripts: Likewise.
+        capabilities: ``queries`` and ``charged``.
+        unrelated: As configured, or as :data:`PROBES` tell with the first query.
+    """
+
+    capabilities: frozenset[Capability] = frozenset({Capability.QUERIES, Capability.CHARGED})
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        dimensions: int,
+        api_key: str = "",
+        base_url: str | None = None,
+        timeout_s: float = 10.0,
+        scripts: Iterable[str] = ("Latin",),
+        unrelated: float | None = None,
+        query_prefix: str = "",
+        passage_prefix: str = "",
+        **http: Any,
+    ) -> None:
+        """Configure the embedder; opens no connection.
+
+        Args:
+            model: Name that the endpoint knows.
+            dimensions: Components of a vector, 1 to 1,024. They are asked for (``dimensions``), and
+                where the endpoint does not know that, it must give as many by itself.
+            api_key: Credentials; empty for local servers.
+            base_url: Root of the API, ``…/v1``; None is OpenAI's.
+            timeout_s: Longest time for one batch of 128 texts, attempts included, in seconds.
+            scripts: Unicode scripts that the model knows.
+            unrelated: Cosine that the model gives for texts without anything in common; None has it
+                measured.
+            query_prefix: Put before what is asked, ``query: `` for one, where a model wants it.
+            passage_prefix: Put before what is remembered.
+            http: Retries and time, as :class:`~simonides.adapters.http_json.JsonEndpoint` has them.
+
+        Raises:
+            MissingExtra: If the extra ``openai`` is not installed.
+            ConfigurationError: If the dimensions are out of range or the base URL is none.
+        """
+        if not 1 <= dimensions <= MAX_DIMENSIONS:
+            raise ConfigurationError(
+                f"an embedder has 1 to {MAX_DIMENSIONS:,} dimensions, not {dimensions}: set"
+                " SIMONIDES_EMBEDDINGS_DIMENSIONS; models that can be shortened take fewer"
+            )
+        root = (base_url or DEFAULT_BASE_URL).rstrip("/")
+        self._http = JsonEndpoint(
+            base_url=root, api_key=api_key, purpose="embeddings", timeout_s=timeout_s, **http
+        )
+        self._model = model
+        self._prefixes = (query_prefix, passage_prefix)
+        self._asks_for_dimensions = True
+        self.dimensions = dimensions
+        self.scripts = frozenset(scripts)
+        self.unrelated: Mapping[str, float] = {}
+        if unrelated is not None:
+            self.unrelated = dict.fromkeys(self.scripts, unrelated)
+        recipe = json.dumps([root, model, dimensions, query_prefix, passage_prefix, MAX_CHARS])
+        digest = hashlib.sha256(recipe.encode()).hexdigest()[:12]
+        self.model_id = f"{model}@{self._http.host}-{dimensions}-{digest}"
+
+    def __repr__(self) -> str:
+        return f"OpenAIEmbedder(model_id={self.model_id!r})"
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return float32 unit vectors of what is remembered; the zero vector for a blank text.
+
+        Args:
+            texts: Any strings; the first :data:`MAX_CHARS` characters of each are sent.
+
+        Raises:
+            ModelTimeout: Time-out, connection failure, 429 or 5xx after the attempts.
+            ModelUnavailable: Credentials, model or request refused.
+            ModelGarbled: If rows are missing or too many, of another dimension, or not finite.
+        """
+        return self._encoded(texts, self._prefixes[1])
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of queries; else as :meth:`encode`."""
+        if self.unrelated:
+            return self._encoded(texts, self._prefixes[0])
+        # One more request would be waited for; some more texts in it are not.
+        vectors = self._encoded([*PROBES, *texts], self._prefixes[0])
+        self.unrelated = dict.fromkeys(self.scripts, unrelated_among(vectors[: len(PROBES)]))
+        return vectors[len(PROBES) :]
+
+    def close(self) -> None:
+        """Release the connections; twice does no harm."""
+        self._http.close()
+
+    def _encoded(self, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:
+        vectors = np.zeros((len(texts), self.dimensions), np.float32)
+        sayable = [text[:MAX_CHARS].replace("\0", " ").strip() for text in texts]
+        places = [place for place, text in enumerate(sayable) if text]
+        for start in range(0, len(places), BATCH):
+            batch = places[start : start + BATCH]
+            vectors[batch] = self._rows([prefix + sayable[place] for place in batch])
+        return vectors
+
+    def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        question = {"model": self._model, "input": texts, "encoding_format": "float"}
+        if self._asks_for_dimensions:
+            try:
+                answer = self._http.ask("/embeddings", question | {"dimensions": self.dimensions})
+                return self._unit_rows(answer, len(texts))
+            except Refused as error:
+                # Models that cannot be shortened are told apart by what their servers say.
+                if error.status not in (400, 422) or "dimension" not in error.said:
+                    raise
+                self._asks_for_dimensions = False
+        return self._unit_rows(self._http.ask("/embeddings", question), len(texts))
+
+    def _unit_rows(self, answer: Any, count: int) -> NDArray[np.float32]:
+        rows = [self._vector(row) for row in _in_order(answer, count)]
+        try:
+            matrix = np.array(rows, np.float64).reshape(count, self.dimensions)
+        except OverflowError:
+            raise _garbled("a component is not a finite number") from None
+        if not np.isfinite(matrix).all():
+            raise _garbled("a component is not a finite number")
+        # Components up to 1e308 would overflow when squared.
+        peaks = np.abs(matrix).max(axis=1, keepdims=True)
+        matrix = matrix / np.where(peaks > 0.0, peaks, 1.0)
+        lengths = np.sqrt((matrix * matrix).sum(axis=1, keepdims=True))
+        return (matrix / np.where(lengths > 0.0, lengths, 1.0)).astype(np.float32)
+
+    def _vector(self, row: object) -> Sequence[float]:
+        found = row.get("embedding") if isinstance(row, dict) else None
+        if not isinstance(found, list) or not all(type(value) in (int, float) for value in found):
+            raise _garbled("an embedding is no list of numbers")
+        if len(found) != self.dimensions:
+            raise _garbled(
+                f"{self._model} gave {len(found)} dimensions where {self.dimensions} are"
+                " configured; set SIMONIDES_EMBEDDINGS_DIMENSIONS to what it gives, up to"
+                f" {MAX_DIMENSIONS:,}, or choose a model that can be shortened"
+            )
+        return found
+
+
+def unrelated_among(vectors: NDArray[np.float32]) -> float:
+    """Return the mean cosine between unit vectors, each with each other, to two places.
+
+    Rounded, since an endpoint need not give the same digits twice, and never so near to 1 that
+    nothing would be left to tell texts apart by.
+    """
+    count = len(vectors)
+    total = vectors.astype(np.float64).sum(axis=0)
+    mean = (float(total @ total) - count) / (count * (count - 1))
+    return min(max(round(mean, 2), -0.5), 0.95)
+
+
+def _in_order(answer: Any, count: int) -> list[Any]:
+    """Return the rows of an answer in the order of the texts."""
+    rows = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(rows, list) or len(rows) != count:
+        found = len(rows) if isinstance(rows, list) else "no"
+        raise _garbled(f"{found} embeddings for {count} texts")
+    numbers: list[Any] = [row.get("index", place) if isinstance(row, dict) else None
+                          for place, row in enumerate(rows)]  # fmt: skip
+    if any(type(number) is not int for number in numbers) or sorted(numbers) != [*range(count)]:
+        raise _garbled("the embeddings are not numbered by their texts")
+    return [row for _, row in sorted(zip(numbers, rows, strict=True), key=lambda pair: pair[0])]
+
+
+def _garbled(problem: str) -> ModelGarbled:
+    return ModelGarbled("invalid_schema", problem)

@@ -1,0 +1,179 @@
+"""Which addresses on a network may be asked on somebody's behalf, and which never (KN-1).
+
+Whoever writes a document, a redirect or a DNS record must not make this process ask what only this
+machine can reach. So a name is resolved here, every address of it is looked at, and the connection
+goes to an address that was: a second answer of the DNS changes nothing.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+from urllib.parse import SplitResult, urlsplit
+
+from simonides.domain.errors import ConfigurationError
+
+Resolve = Callable[[str, int], Sequence[str]]
+"""From a host and a port to its addresses."""
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+PORTS = {"http": 80, "https": 443}
+MAX_URL_CHARS = 4_096
+
+# The whole world can route it, and it serves credentials to the machines of a cloud.
+_METADATA = frozenset({ipaddress.ip_address("168.63.129.16")})
+# Of IANA's special-purpose registries what some versions of the standard library do not know.
+_SPECIAL = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "192.0.0.0/24",
+            "64:ff9b:1::/48",
+            "100::/64",
+            "2001::/23",
+            "3fff::/20",
+            "5f00::/16",
+            "fec0::/10",
+        ),
+    )
+)
+# RFC 6052: an IPv4 address in the last 32 bits, which a gateway may lead anywhere.
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+class Forbidden(Exception):
+    """An address or a URL is none that may be asked; the message names no more than its host."""
+
+
+class Target(NamedTuple):
+    """A URL that may be asked.
+
+    Attributes:
+        parts: Of the URL.
+        host: In lower case, as it goes over the wire.
+        port: That is connected to.
+    """
+
+    parts: SplitResult
+    host: str
+    port: int
+
+
+class AllowedHosts:
+    """The hosts that may be asked: by name, by what their names end with, or with a port."""
+
+    def __init__(self, hosts: Sequence[str], *, allow_loopback: bool = False) -> None:
+        """Take a list of hosts.
+
+        Args:
+            hosts: ``docs.example.org`` for one, ``.example.org`` for all below it (and not itself);
+                ``docs.example.org:8443`` for another port than that of the scheme.
+            allow_loopback: Whether addresses of this very machine may be asked, for tests.
+
+        Raises:
+            ConfigurationError: If there is none, or one is no host.
+        """
+        if not hosts or isinstance(hosts, str):
+            raise ConfigurationError("hosts: name the hosts that may be asked, one at least")
+        self._hosts = [self._parsed(host) for host in hosts]
+        self._allow_loopback = allow_loopback
+
+    def target(self, url: str) -> Target:
+        """Return a URL in its parts if it may be asked, as far as its words tell.
+
+        Raises:
+            Forbidden: Saying why not.
+        """
+        if len(url) > MAX_URL_CHARS or any(char <= " " or char == "\x7f" for char in url):
+            raise Forbidden("the URL is too long, or holds blanks or control characters")
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", parts.port
+        except ValueError:
+            raise Forbidden("the URL is malformed") from None
+        if parts.scheme not in PORTS:
+            raise Forbidden("only http and https are asked")
+        if parts.username is not None or parts.password is not None:
+            raise Forbidden("a URL with credentials is not asked")
+        name, usual = _name(host), PORTS[parts.scheme]
+        port = usual if port is None else port
+        if not any(_fits(name, port, usual, *each) for each in self._hosts):
+            raise Forbidden(f"{name[:100]!r} is not among the hosts that may be asked")
+        return Target(parts, name, port)
+
+    def address(self, target: Target, resolve: Resolve) -> str:
+        """Return an address of a target to connect to, after looking at all that it has.
+
+        Raises:
+            Forbidden: If one of them is none that may be asked.
+            OSError: If the name cannot be resolved.
+        """
+        found = [ipaddress.ip_address(each) for each in resolve(target.host, target.port)]
+        if not found:
+            raise Forbidden(f"{target.host!r} has no address")
+        for each in found:
+            if not (is_public(each) or (self._allow_loopback and each.is_loopback)):
+                raise Forbidden(f"{target.host!r} leads to an address that is not public")
+        return str(found[0])
+
+    def _parsed(self, host: str) -> tuple[str, int | None]:
+        try:
+            parts = urlsplit(f"//{host}")
+            name, port = _name((parts.hostname or "").lstrip(".")), parts.port
+        except (ValueError, Forbidden):
+            name, port = "", None
+        if not name or set(host) & set("/?#@* "):
+            raise ConfigurationError(f"hosts: {host!r} is no host, nor '.domain', nor 'host:port'")
+        return ("." if host.startswith(".") else "") + name, port
+
+
+def is_public(address: Address) -> bool:
+    """Whether an address is one of the world's: not private, of this machine or link, shared,
+    reserved, multicast, nor one that only leads to such an address.
+    """
+    if address in _METADATA or address.is_multicast or not address.is_global:
+        return False
+    if any(address in network for network in _SPECIAL):
+        return False
+    if isinstance(address, ipaddress.IPv4Address):
+        return True
+    return all(map(is_public, _within(address)))
+
+
+def _within(address: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
+    """Return the IPv4 addresses that an IPv6 address stands for."""
+    found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+    if address in _NAT64:
+        found.append(ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF))
+    return [each for each in found if each is not None]
+
+
+def system_addresses(host: str, port: int) -> Sequence[str]:
+    """Return the addresses that this machine knows of a host.
+
+    Raises:
+        OSError: If it knows none.
+    """
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    # Of an IPv6 address the scope behind the sign is a name of this machine's.
+    return [str(address[0]).partition("%")[0] for *_, address in found]
+
+
+def _name(host: str) -> str:
+    """Return a host's name as it goes over the wire."""
+    name = host.rstrip(".").lower()
+    if name.isascii():
+        return name
+    try:
+        return name.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise Forbidden("the name of the host is malformed") from None
+
+
+def _fits(name: str, port: int, usual: int, allowed: str, allowed_port: int | None) -> bool:
+    if port != (usual if allowed_port is None else allowed_port):
+        return False
+    return name.endswith(allowed) if allowed.startswith(".") else name == allowed

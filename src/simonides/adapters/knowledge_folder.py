@@ -1,0 +1,309 @@
+"""A folder of documents as a source of knowledge (KN-1): read once, then only what has changed.
+
+Nothing is written, no link is followed, and nothing outside the folder is read. What cannot be read
+is told by its path and a reason, and the rest is there all the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from simonides.adapters.documents import Reader, Unreadable, reader_of
+from simonides.domain.errors import ConfigurationError, SourceUnavailable
+from simonides.domain.knowledge import Found, Passage, Skipped, source_name
+from simonides.domain.value import from_us
+from simonides.external.cutting import passages
+from simonides.ports import Capability
+
+MAX_FILES = 20_000
+"""Most files of a folder; chosen: whoever has more wants a search engine. The rest is reported."""
+MAX_PASSAGES = 200_000
+"""Most passages of a folder; chosen: some 500 MB of index."""
+MAX_FOLDERS_DEEP = 40
+"""Folders within folders; chosen."""
+FRESH_S = 1.0
+"""How long the folder counts as it was seen; chosen: an answer asks several times."""
+
+MAX_SKIPPED = 1_000
+"""Most documents that could not be read that are told by name; of others their number is."""
+SETTLED_NS = 2_000_000_000
+"""Age from which a file has come to rest; the coarsest clock of a file system counts 2 s."""
+
+Stamp: TypeAlias = tuple[int, int, int, int]
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_US = 1_000
+_LATEST_US = 4_102_444_800_000_000  # the year 2100
+
+
+class _Seen(NamedTuple):
+    """A file as it was when it was read.
+
+    Attributes:
+        stamp: Times of change in ns, size and number of the file: while they are the same it is not
+            read again.
+        is_settled: Whether it had come to rest when it was read: what changes twice within a tick
+            of the file system's clock, and keeps its size, has the same stamp.
+        digest: Of its bytes: while it is the same they are not cut again.
+        passages: That it holds.
+        problem: Why it has none, or None.
+    """
+
+    stamp: Stamp
+    is_settled: bool
+    digest: bytes
+    passages: tuple[Passage, ...]
+    problem: Skipped | None
+
+
+class _File(NamedTuple):
+    path: Path
+    location: str
+    stamp: Stamp
+
+
+class FolderSource:
+    """The documents of a folder and of those in it, as :class:`~simonides.ports.KnowledgeSource`.
+
+    Text, Markdown, HTML and PDF, told by the ends of their names; HTML and PDF take the extra
+    ``documents``. Names that begin with a dot are left out.
+
+    Attributes:
+        name: By which it is cited.
+        folder: Absolute path.
+        capabilities: ``catalogue``.
+        read: How many files were read so far: of a folder that does not change no more are.
+    """
+
+    capabilities = frozenset({Capability.CATALOGUE})
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        fresh_s: float = FRESH_S,
+        max_files: int = MAX_FILES,
+        max_passages: int = MAX_PASSAGES,
+        monotonic: Callable[[], float] = time.monotonic,
+        wall_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """Name a folder; it is read when it is first asked.
+
+        Args:
+            folder: Its path.
+            name: By which it is cited; None takes the folder's own.
+            fresh_s: How long it counts as it was seen, in seconds.
+            max_files: Most files.
+            max_passages: Most passages.
+            monotonic: Clock of that, seconds.
+            wall_ns: The clock that files are stamped by, in ns since 1970.
+
+        Raises:
+            ConfigurationError: If it is no folder.
+        """
+        self.folder = _path(folder).expanduser().absolute()
+        if not self.folder.is_dir():
+            raise ConfigurationError(f"{self.folder}: no folder of documents is there")
+        self.folder = self.folder.resolve()
+        self.name = name or source_name(self.folder.name)
+        self.read = 0
+        self._fresh_s = fresh_s
+        self._max_files = max_files
+        self._max_passages = max_passages
+        self._monotonic = monotonic
+        self._wall_ns = wall_ns
+        self._lock = threading.Lock()
+        self._seen: Mapping[str, _Seen] = {}
+        self._found: Found | None = None
+        self._looked_at = 0.0
+
+    def __repr__(self) -> str:
+        return f"FolderSource({str(self.folder)!r}, name={self.name!r})"
+
+    def look(self, query: str, *, within_s: float) -> Found:
+        """See :class:`~simonides.ports.KnowledgeSource`; the query does not count."""
+        del query, within_s
+        with self._lock:
+            now = self._monotonic()
+            if self._found is None or not 0 <= now - self._looked_at < self._fresh_s:
+                self._found = self._looked()
+                self._looked_at = now
+            return self._found
+
+    def close(self) -> None:
+        """Let go of what was read; asked again, it is read again."""
+        with self._lock:
+            self._seen, self._found = {}, None
+
+    def _looked(self) -> Found:
+        seen, skipped = dict[str, _Seen](), list[Skipped]()
+        room = self._max_passages
+        for each in self._files(skipped):
+            if len(seen) >= self._max_files or room <= 0:
+                skipped.append(Skipped(each.location, "too_many", "nor is any file behind it read"))
+                break
+            known = self._seen.get(each.location)
+            is_same = known is not None and known.is_settled and known.stamp == each.stamp
+            current = known if known and is_same else self._reread(each, known)
+            seen[each.location] = current
+            room -= len(current.passages)
+        self._seen = seen
+        return self._told(seen, skipped)
+
+    def _told(self, seen: Mapping[str, _Seen], skipped: list[Skipped]) -> Found:
+        named = sorted(seen)
+        skipped += [one.problem for one in map(seen.__getitem__, named) if one.problem is not None]
+        digest = hashlib.sha256()
+        for name in named:
+            one = seen[name]
+            changed = one.passages[0].changed_at if one.passages else None
+            digest.update(repr((name, one.digest, changed, one.problem)).encode())
+        every = sorted(skipped, key=lambda each: (each.location, each.reason))
+        digest.update(repr(every).encode())
+        found = tuple(passage for name in named for passage in seen[name].passages)
+        if len(every) > MAX_SKIPPED:
+            more = len(every) - MAX_SKIPPED
+            every = [*every[:MAX_SKIPPED], Skipped("…", "too_many", f"{more:,} more are not named")]
+        return Found(found, tuple(every), digest.hexdigest())
+
+    def _files(self, skipped: list[Skipped]) -> Iterator[_File]:
+        """Yield the files that something here reads, by location; note what is none of them."""
+        try:
+            yield from self._below(self.folder, 0, skipped)
+        except OSError as error:
+            raise SourceUnavailable(
+                self.name, f"the folder cannot be read: {_why(error)}"
+            ) from None
+
+    def _below(self, folder: Path, depth: int, skipped: list[Skipped]) -> Iterator[_File]:
+        with os.scandir(folder) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+        for entry in listed:
+            if entry.name.startswith("."):
+                continue
+            path = folder / entry.name
+            location = _location(path.relative_to(self.folder))
+            try:
+                about = path.lstat()
+            except OSError as error:
+                skipped.append(Skipped(location, "unreadable", _why(error)))
+                continue
+            reason = _against(about, entry.name, depth)
+            if reason is not None:
+                skipped.append(Skipped(location, reason))
+            elif stat.S_ISDIR(about.st_mode):
+                yield from self._inside(path, depth + 1, location, skipped)
+            else:
+                yield _File(path, location, _stamp(about))
+
+    def _inside(
+        self, folder: Path, depth: int, location: str, skipped: list[Skipped]
+    ) -> Iterator[_File]:
+        try:
+            # What became a link since it was listed leads elsewhere.
+            if folder.resolve() != folder:
+                skipped.append(Skipped(location, "link"))
+                return
+            yield from self._below(folder, depth, skipped)
+        except OSError as error:
+            skipped.append(Skipped(location, "unreadable", _why(error)))
+
+    def _reread(self, file: _File, known: _Seen | None) -> _Seen:
+        """Read a file that may have changed; cut it if it has."""
+        read, most = reader_of(file.location) or (None, 0)
+        digest = b""
+        is_settled = self._wall_ns() - max(file.stamp[:2]) > SETTLED_NS
+        try:
+            if read is None:
+                raise Unreadable("kind")
+            raw = self._bytes(file, most)
+            digest = hashlib.sha256(raw).digest()
+            if known is not None and known.digest == digest and known.stamp[0] == file.stamp[0]:
+                return known._replace(stamp=file.stamp, is_settled=is_settled)
+            found = _cut(file, read, raw)
+        except Unreadable as problem:
+            told = Skipped(file.location, problem.reason, problem.advice)
+            return _Seen(file.stamp, is_settled, digest, (), told)
+        return _Seen(file.stamp, is_settled, digest, found, None)
+
+    def _bytes(self, file: _File, most: int) -> bytes:
+        """Return what a file holds, if it is still the one that was listed.
+
+        Raises:
+            Unreadable: If it is not, or too large, or cannot be read.
+        """
+        size = file.stamp[2]
+        if size > most:
+            raise Unreadable("too_large", f"has {size:,} bytes; at most {most:,} are read")
+        try:
+            number = os.open(file.path, os.O_RDONLY | _NO_LINK)
+        except OSError as error:
+            raise Unreadable("unreadable", _why(error)) from error
+        try:
+            with os.fdopen(number, "rb") as opened:
+                about = os.fstat(number)
+                if not stat.S_ISREG(about.st_mode) or _stamp(about) != file.stamp:
+                    raise Unreadable("changing", "it is looked at again with the next question")
+                self.read += 1
+                return opened.read(most + 1)[:most]
+        except OSError as error:
+            raise Unreadable("unreadable", _why(error)) from error
+
+
+def _cut(file: _File, read: Reader, raw: bytes) -> tuple[Passage, ...]:
+    document = read(raw)
+    found = passages(
+        file.location,
+        document,
+        fallback_title=file.path.stem,
+        changed_at=_changed_at(file.stamp),
+    )
+    if not found:
+        raise Unreadable("empty")
+    return found
+
+
+def _against(about: os.stat_result, name: str, depth: int) -> str | None:
+    """Return why nothing is read there, or None."""
+    mode = about.st_mode
+    if stat.S_ISLNK(mode):
+        return "link"
+    if stat.S_ISDIR(mode):
+        return "too_deep" if depth >= MAX_FOLDERS_DEEP else None
+    if not stat.S_ISREG(mode):
+        return "special"
+    return None if reader_of(name) else "kind"
+
+
+def _stamp(about: os.stat_result) -> Stamp:
+    return about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino
+
+
+def _changed_at(stamp: Stamp) -> datetime:
+    # A file may claim any time at all; years that no calendar here has are cut.
+    return from_us(min(max(stamp[0] // _US, 0), _LATEST_US))
+
+
+def _location(path: Path) -> str:
+    # Names of files may be no text; as they are they could be neither shown nor hashed.
+    return path.as_posix().encode("utf-8", "replace").decode("utf-8")
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or type(error).__name__
+
+
+def _path(named: object) -> Path:
+    # An empty name would be the directory that the process happens to be in.
+    if not isinstance(named, (str, os.PathLike)) or not os.fspath(named):
+        raise ConfigurationError("a folder of documents is named by its path")
+    return Path(named)

@@ -1,0 +1,262 @@
+"""A search over HTTP as a source of knowledge (KN-1): one question, one bounded answer.
+
+The answer is data of strangers: a list in JSON or a page, cut into passages and quoted. Which hosts
+are asked is on a list, where they lead is looked at (:mod:`simonides.adapters.http_guard`),
+redirects included; nothing is kept between two questions.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from email.message import Message
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, urljoin
+
+from simonides.adapters.documents import Unreadable, blocks_of, read_html, text_of
+from simonides.adapters.http_guard import AllowedHosts, Forbidden, Resolve, Target, system_addresses
+from simonides.adapters.weights import require
+from simonides.domain.errors import ConfigurationError, SourceUnavailable
+from simonides.domain.knowledge import MAX_NAME, Found, Passage, Skipped, source_name
+from simonides.external.blocks import Document, markdown, plain
+from simonides.external.cutting import passages, storable
+from simonides.ports import Capability
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx2
+
+PLACE = "{query}"
+MAX_BYTES = 1024 * 1024
+"""Largest answer that is read; chosen: a long page."""
+MAX_QUERY_CHARS = 500
+"""Beginning of a query that is told; chosen: what search services read."""
+MAX_RESULTS = 50
+"""Results of one answer that are read; chosen."""
+MAX_RESULT_CHARS = 20_000
+"""Beginning of one result's text that is read; chosen."""
+MAX_PASSAGES = 200
+"""Passages of one answer; chosen: each is embedded while somebody waits."""
+MAX_REDIRECTS = 3
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_ACCEPT = "application/json, text/html;q=0.9, text/markdown;q=0.8, text/plain;q=0.7"
+_LISTS = ("results", "items")
+
+
+class _Answer(NamedTuple):
+    url: str
+    kind: str
+    charset: str | None
+    body: bytes
+
+
+class HttpSource:
+    """A search service or a page, as :class:`~simonides.ports.KnowledgeSource`.
+
+    It answers a GET with JSON (a list of ``{"title": …, "url": …, "text": …}``, or an object with
+    such a list under ``results`` or ``items``) or with a page of HTML, Markdown or plain text. It
+    is told what is asked, its first 500 characters: name no service that must not know.
+
+    Attributes:
+        name: By which it is cited.
+        capabilities: ``remote``.
+    """
+
+    capabilities = frozenset({Capability.REMOTE})
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        hosts: Sequence[str],
+        name: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = 5.0,
+        max_bytes: int = MAX_BYTES,
+        allow_loopback: bool = False,
+        resolve: Resolve = system_addresses,
+        verify: ssl.SSLContext | bool = True,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Configure the source; opens no connection and reads no environment.
+
+        Args:
+            url: ``https://…/search?q={query}``; without ``{query}`` it is a page that does not
+                depend on it.
+            hosts: Those that may be asked, the URL's own and what it redirects to; see
+                :class:`~simonides.adapters.http_guard.AllowedHosts`.
+            name: By which it is cited; None takes the host's.
+            headers: Sent along, a key for one; to the URL's own host, scheme and port alone.
+            timeout_s: Longest time for one answer, redirects included, in seconds.
+            max_bytes: Largest answer.
+            allow_loopback: Whether addresses of this very machine may be asked, for tests.
+            resolve: What knows the addresses of hosts.
+            verify: By which authorities servers prove who they are; False asks for no proof.
+            monotonic: Clock of the time, seconds.
+
+        Raises:
+            MissingExtra: If the extra ``documents`` is not installed.
+            ConfigurationError: If the URL or a host is none, or the URL's host is not on the list.
+        """
+        require("documents", "a source over HTTP", "httpx2")
+        self._hosts = AllowedHosts(hosts, allow_loopback=allow_loopback)
+        try:
+            host = self._hosts.target(url.replace(PLACE, "")).host
+        except Forbidden as problem:
+            raise ConfigurationError(f"url: {problem}") from None
+        if PLACE in url.partition("://")[2].partition("/")[0]:
+            raise ConfigurationError("url: what is asked cannot be the host")
+        self.name = name or source_name(host)
+        self._url = url
+        self._headers = dict(headers or {})
+        self._timeout_s = timeout_s
+        self._max_bytes = max_bytes
+        self._resolve = resolve
+        self._verify = verify
+        self._monotonic = monotonic
+
+    def __repr__(self) -> str:
+        return f"HttpSource(name={self.name!r})"
+
+    def look(self, query: str, *, within_s: float) -> Found:
+        """See :class:`~simonides.ports.KnowledgeSource`."""
+        import httpx2
+
+        ends_at = self._monotonic() + min(within_s, self._timeout_s)
+        told = storable(query[:MAX_QUERY_CHARS])
+        try:
+            with self._client() as client:
+                answer = self._answer(
+                    client, self._url.replace(PLACE, quote(told, safe="")), ends_at
+                )
+            return self._found(answer)
+        except Forbidden as problem:
+            raise SourceUnavailable(self.name, str(problem)) from None
+        except Unreadable as problem:
+            raise SourceUnavailable(self.name, f"the answer is {problem.reason}") from None
+        except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError) as error:
+            # The name of the error only: its text may hold what was asked, and with which key.
+            raise SourceUnavailable(self.name, type(error).__name__) from None
+
+    def close(self) -> None:
+        """See the port: nothing is held between questions."""
+
+    def _client(self) -> httpx2.Client:
+        import httpx2
+
+        # No proxy of the environment's: it would connect elsewhere than to what was looked at. No
+        # connection is kept: one to an address must not serve another host that shares it.
+        return httpx2.Client(
+            trust_env=False,
+            follow_redirects=False,
+            verify=self._verify,
+            limits=httpx2.Limits(max_keepalive_connections=0),
+        )
+
+    def _answer(self, client: httpx2.Client, url: str, ends_at: float) -> _Answer:
+        origin = self._hosts.target(url)
+        target = origin
+        for _ in range(MAX_REDIRECTS + 1):
+            with self._asked(client, target, origin, ends_at) as response:
+                if response.status_code not in _REDIRECTS:
+                    return self._read(response, url, ends_at)
+                url = urljoin(url, response.headers.get("location", ""))
+            was_safe = target.parts.scheme == "https"
+            target = self._hosts.target(url)
+            if was_safe and target.parts.scheme != "https":
+                raise Forbidden("a redirect leads from https to http")
+        raise Forbidden(f"more than {MAX_REDIRECTS} redirects")
+
+    def _asked(self, client: httpx2.Client, target: Target, origin: Target, ends_at: float) -> Any:
+        """Begin to ask a target, at an address that was looked at."""
+        address = self._hosts.address(target, self._resolve)
+        left_s = self._left(ends_at)
+        parts, at = target.parts, f"[{address}]" if ":" in address else address
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        own = (parts.scheme, target.host, target.port)
+        is_own = own == (origin.parts.scheme, origin.host, origin.port)
+        named = f"[{target.host}]" if ":" in target.host else target.host
+        return client.stream(
+            "GET",
+            f"{parts.scheme}://{at}:{target.port}{path}",
+            headers={
+                **(self._headers if is_own else {}),
+                "Host": named if parts.port is None else f"{named}:{target.port}",
+                "Accept": _ACCEPT,
+                "Accept-Encoding": "identity",
+                "User-Agent": "simonides",
+            },
+            extensions={"sni_hostname": target.host},
+            timeout=left_s,
+        )
+
+    def _read(self, response: httpx2.Response, url: str, ends_at: float) -> _Answer:
+        if response.status_code != 200:
+            raise SourceUnavailable(self.name, f"status {response.status_code}")
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            # A small answer could be a large one in disguise.
+            raise SourceUnavailable(
+                self.name, "the answer is compressed, though none was asked for"
+            )
+        chunks, size = list[bytes](), 0
+        for chunk in response.iter_raw():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > self._max_bytes:
+                raise SourceUnavailable(self.name, f"sent over {self._max_bytes:,} bytes")
+            self._left(ends_at)
+        said = Message()
+        # What says nothing of itself is of no kind that is read.
+        said["content-type"] = response.headers.get("content-type", "application/octet-stream")
+        return _Answer(url, said.get_content_type(), said.get_content_charset(), b"".join(chunks))
+
+    def _left(self, ends_at: float) -> float:
+        left_s = ends_at - self._monotonic()
+        if left_s <= 0:
+            raise SourceUnavailable(self.name, "the answer did not come to an end in time")
+        return left_s
+
+    def _found(self, answer: _Answer) -> Found:
+        if answer.kind == "application/json" or answer.kind.endswith("+json"):
+            return self._listed(answer)
+        cut = passages(answer.url, self._document(answer), fallback_title=self.name)
+        return Found(cut[:MAX_PASSAGES])
+
+    def _document(self, answer: _Answer) -> Document:
+        if answer.kind in ("text/html", "application/xhtml+xml"):
+            return read_html(answer.body, answer.charset)
+        if answer.kind in ("text/markdown", "text/plain"):
+            text = text_of(answer.body, answer.charset)
+            return markdown(text) if answer.kind == "text/markdown" else plain(text)
+        raise SourceUnavailable(self.name, "the answer is of a kind that is not read")
+
+    def _listed(self, answer: _Answer) -> Found:
+        try:
+            said = json.loads(answer.body)
+        except (ValueError, RecursionError):
+            raise SourceUnavailable(self.name, "the answer is no JSON") from None
+        if isinstance(said, dict):
+            said = next((said[name] for name in _LISTS if name in said), None)
+        if not isinstance(said, list):
+            raise SourceUnavailable(self.name, "the answer has no list of results")
+        found, skipped = list[Passage](), list[Skipped]()
+        for number, each in enumerate(said[:MAX_RESULTS], start=1):
+            made = list(_result(each))
+            found += made
+            if not made:
+                skipped.append(Skipped(f"result {number}", "broken"))
+        return Found(tuple(found[:MAX_PASSAGES]), tuple(skipped))
+
+
+def _result(said: Any) -> Iterator[Passage]:
+    """Yield the passages of one result; none of one that is no result."""
+    if not isinstance(said, dict):
+        return
+    named = [said.get(name, "") for name in ("title", "url", "text")]
+    if not all(isinstance(each, str) for each in named):
+        return
+    title, url, text = named
+    location = storable("".join(url.split()))[:MAX_NAME] or "no address"
+    yield from passages(location, blocks_of(text[:MAX_RESULT_CHARS]), fallback_title=title)

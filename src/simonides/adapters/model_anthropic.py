@@ -1,0 +1,159 @@
+"""Claude through the Messages API and the ``anthropic`` SDK (LM-1).
+
+Structure is asked for by ``output_config`` (structured outputs, where the schema is one that the
+API guarantees), then by a tool that must be called, then in words;
+:mod:`simonides.adapters.model_ladder` has the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, ClassVar, Unpack
+
+from simonides.adapters.json_schema import is_strict, reduced
+from simonides.adapters.model_ladder import LadderModel, Limits
+from simonides.adapters.model_question import Question, Rung
+from simonides.adapters.model_reply import Reply, parse_body, tokens_in
+from simonides.adapters.model_sdk import SdkEndpoint
+from simonides.domain.decision import Usage
+from simonides.domain.errors import ModelGarbled
+
+ANTHROPIC_BASE_URL = "https://api.anthropic.com"
+
+MAX_ANSWER_TOKENS = 4_096
+"""The API wants a limit; chosen: several times the longest answer that is asked for."""
+
+KEYWORDS = frozenset(
+    {"type", "enum", "const", "properties", "required", "additionalProperties", "items"}
+    | {"description", "title"}
+)
+"""What a guaranteed schema may hold; bounds of length and number may not be in it. What is left out
+is checked when the answer is here."""
+
+_COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+class Messages(SdkEndpoint):
+    """The ``/v1/messages`` of some base URL."""
+
+    sdk = "anthropic"
+    about: ClassVar = {
+        Rung.SCHEMA: ("output_config", "output_format", "json_schema", "structured output"),
+        Rung.TOOL: ("tool",),
+    }
+
+    def __init__(self, *, label: str, model: str, api_key: str, base_url: str) -> None:
+        super().__init__(label=label, model=model, base_url=base_url)
+        self._api_key = api_key
+
+    def rungs(self, question: Question) -> tuple[Rung, ...]:
+        """Return structured output where the schema allows it, a tool for objects, the prompt."""
+        guaranteed = is_strict(question.schema) and reduced(question.schema, KEYWORDS) is not None
+        is_object = question.schema.get("type") == "object"
+        return (
+            *((Rung.SCHEMA,) if guaranteed else ()),
+            *((Rung.TOOL,) if is_object else ()),
+            Rung.PROMPT,
+        )
+
+    def read(self, body: bytes) -> tuple[Usage, Callable[[], Reply]]:
+        """Return the cost and the words of a message; a tool's input is its words."""
+        message = parse_body(body)
+        said = message.get("usage") if isinstance(message, dict) else None
+        usage = Usage()
+        if isinstance(said, dict):
+            spent = sum(tokens_in(said, name) for name in _COUNTED)
+            usage = Usage(input_tokens=spent, output_tokens=tokens_in(said, "output_tokens"))
+        return usage, lambda: _reply_in(message)
+
+    def _new_client(self, sdk: Any, http_client: Any) -> Any:
+        return sdk.AsyncAnthropic(
+            # Without a key the SDK would look into the environment and the user's profile.
+            api_key=self._api_key or "none",
+            base_url=self._base_url,
+            max_retries=0,
+            default_headers={"Accept-Encoding": "identity"},
+            http_client=http_client,
+            open_telemetry=False,
+        )
+
+    def _call(self, client: Any) -> Callable[..., Any]:
+        call: Callable[..., Any] = client.messages.with_streaming_response.create
+        return call
+
+    def _asked(self, question: Question, rung: Rung, *, fixed_temperature: bool) -> dict[str, Any]:
+        asked: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": MAX_ANSWER_TOKENS,
+            "system": question.instructions(rung),
+            "messages": question.turns(),
+        }
+        if rung is Rung.SCHEMA:
+            schema = reduced(question.schema, KEYWORDS)
+            asked["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        elif rung is Rung.TOOL:
+            tool = {
+                "name": question.name,
+                "description": "Gives the answer.",
+                "input_schema": question.schema,
+            }
+            asked["tools"] = [tool]
+            asked["tool_choice"] = {"type": "tool", "name": question.name}
+        if fixed_temperature:
+            # The SDK has no name for it any more: newer models refuse it, older ones take it.
+            asked["extra_body"] = {"temperature": 0}
+        return asked
+
+
+def _reply_in(message: Any) -> Reply:
+    """Return what a message says.
+
+    Raises:
+        ModelGarbled: If it is no message.
+    """
+    blocks = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(blocks, list):
+        raise ModelGarbled("invalid_json", "the endpoint's reply is no message")
+    named = message.get("model")
+    return Reply(_words(blocks), named if isinstance(named, str) else "")
+
+
+def _words(blocks: list[Any]) -> str:
+    told = [block for block in blocks if isinstance(block, dict)]
+    for block in told:
+        if block.get("type") == "tool_use":
+            return json.dumps(block.get("input"), ensure_ascii=False)
+    texts = [block.get("text") for block in told if block.get("type") == "text"]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+class AnthropicModel(LadderModel):
+    """A Claude model."""
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        api_key: str,
+        base_url: str | None = None,
+        **limits: Unpack[Limits],
+    ) -> None:
+        """Configure the model; opens no connection and reads no environment.
+
+        Args:
+            model: Name that the endpoint knows.
+            api_key: Credentials.
+            base_url: Root of the API, without ``/v1``; None is Anthropic's.
+            limits: How long it is waited for, see :class:`LadderModel`.
+
+        Raises:
+            MissingExtra: If the ``anthropic`` package is not installed.
+        """
+        endpoint = Messages(
+            label="AnthropicModel",
+            model=model,
+            api_key=api_key,
+            base_url=base_url or ANTHROPIC_BASE_URL,
+        )
+        super().__init__(endpoint, model=model, **limits)

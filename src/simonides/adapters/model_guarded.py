@@ -1,0 +1,316 @@
+"""A language model that is not asked more than it can bear: a limit of questions at a time, and a
+circuit that opens while the provider is out (LM-1).
+
+A provider that is down is asked by every capture and every agent, each of which waits until its
+deadline has passed. So after some questions in a row that got no answer the circuit *opens*:
+questions fail at once, and memory works by its rules. When a while has passed one question is let
+through (*half open*); with its answer the circuit *closes*. A refusal or an answer that cannot be
+used comes from a provider that is there: it closes the circuit as well.
+
+Safe to share between threads, tasks and event loops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias, assert_never
+
+from simonides.domain.decision import NO_USAGE, Usage
+from simonides.domain.errors import ModelError, ModelTimeout
+from simonides.ports import Capability, LanguageModel, ModelAnswer
+
+FAILURES = 5
+"""Questions in a row without an answer that open the circuit; chosen: each has had three retries,
+so that this is an outage and no bad moment."""
+REST_S = 30.0
+"""How long it stays open; chosen, as for the other endpoints of models."""
+AT_ONCE = 8
+"""Questions at a time; chosen: under the lowest limits that providers are known to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Questions pass; so many in a row got no answer."""
+
+    failures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """No question passes until then, on the breaker's clock."""
+
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class HalfOpen:
+    """One question is under way that will tell."""
+
+
+Circuit: TypeAlias = Closed | Open | HalfOpen
+
+
+class Breaker:
+    """The circuit; each question asks it first and tells it afterwards.
+
+    Results of questions that began before the circuit last opened or closed tell nothing new.
+    """
+
+    def __init__(self, *, failures: int, rest_s: float, monotonic: Callable[[], float]) -> None:
+        """Begin closed.
+
+        Args:
+            failures: Questions in a row without an answer that open it, 1 or more.
+            rest_s: How long it stays open, in seconds.
+            monotonic: Its clock, in seconds.
+        """
+        self._failures = failures
+        self._rest_s = rest_s
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._circuit: Circuit = Closed()
+        self._turn = 0
+
+    @property
+    def circuit(self) -> Circuit:
+        """As it is now; open until the next question, though its time may have passed."""
+        return self._circuit
+
+    def left_s(self) -> float:
+        """Return for how long no question will pass, in seconds."""
+        circuit = self._circuit
+        return max(0.0, circuit.until - self._monotonic()) if isinstance(circuit, Open) else 0.0
+
+    def passes(self) -> bool:
+        """Whether a question would pass now; it need not wait for a slot in vain."""
+        circuit = self._circuit
+        return isinstance(circuit, Closed) or (isinstance(circuit, Open) and not self.left_s())
+
+    def enter(self) -> int | None:
+        """Let a question pass, and return what it tells its result with; None if it may not."""
+        with self._lock:
+            match self._circuit:
+                case Closed():
+                    return self._turn
+                case Open(until) if self._monotonic() >= until:
+                    self._become(HalfOpen())
+                    return self._turn
+                case Open() | HalfOpen():
+                    return None
+                case never:
+                    assert_never(never)
+
+    def answered(self, turn: int) -> None:
+        """Take note that the provider is there."""
+        with self._lock:
+            if turn == self._turn and self._circuit != Closed():
+                self._become(Closed())
+
+    def failed(self, turn: int) -> None:
+        """Take note that a question got no answer."""
+        with self._lock:
+            if turn != self._turn:
+                return
+            match self._circuit:
+                case Closed(failures) if failures + 1 < self._failures:
+                    # The same stretch of time goes on: others under way count in it.
+                    self._circuit = Closed(failures + 1)
+                case Closed() | HalfOpen():
+                    self._become(Open(self._monotonic() + self._rest_s))
+                case Open():
+                    return
+                case never:
+                    assert_never(never)
+
+    def withdrawn(self, turn: int) -> None:
+        """Take note that a question was given up by who asked: it told nothing."""
+        with self._lock:
+            if turn == self._turn and isinstance(self._circuit, HalfOpen):
+                self._become(Open(self._monotonic()))
+
+    def _become(self, circuit: Circuit) -> None:
+        self._circuit = circuit
+        self._turn += 1
+
+
+class Slots:
+    """So many at a time, over threads and event loops; who waits is served first come first."""
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = deque()
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[None]:
+        """Hold one of them, waiting until it is free."""
+        await self._take()
+        try:
+            yield
+        finally:
+            self._give()
+
+    async def _take(self) -> None:
+        with self._lock:
+            if self._free and not self._waiting:
+                self._free -= 1
+                return
+            loop = asyncio.get_running_loop()
+            turn: asyncio.Future[None] = loop.create_future()
+            self._waiting.append((loop, turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            with self._lock:
+                was_waiting = (loop, turn) in self._waiting
+                if was_waiting:
+                    self._waiting.remove((loop, turn))
+            if not was_waiting:
+                # It was given a slot, or is being given one, and has no use for it.
+                self._give()
+            raise
+
+    def _give(self) -> None:
+        """Give a slot to who has waited longest, else put it back."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._free += 1
+                    return
+                loop, turn = self._waiting.popleft()
+            try:
+                loop.call_soon_threadsafe(_grant, turn)
+            except RuntimeError:
+                continue  # That loop is closed, and who waited in it is gone.
+            return
+
+
+def _grant(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_result(None)
+
+
+class GuardedModel:
+    """A language model behind a breaker and a limit; as a port it is the model itself.
+
+    Attributes:
+        model_id: Of the model.
+        capabilities: Of the model, without :data:`Capability.INLINE`: who waits suspends.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        *,
+        failures: int = FAILURES,
+        rest_s: float = REST_S,
+        at_once: int = AT_ONCE,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Guard a model, which is closed with its guard.
+
+        Args:
+            model: Whom to ask.
+            failures: Questions in a row without an answer after which none is asked for a while.
+            rest_s: That while, in seconds.
+            at_once: Questions at a time; others wait, within their own deadlines.
+            monotonic: Clock of the circuit, in seconds.
+        """
+        self.model_id = model.model_id
+        self.capabilities = model.capabilities - {Capability.INLINE}
+        self._model = model
+        self._breaker = Breaker(failures=failures, rest_s=rest_s, monotonic=monotonic)
+        self._slots = Slots(at_once)
+        self._lock = threading.Lock()
+        self._spent = NO_USAGE
+
+    def __repr__(self) -> str:
+        return f"GuardedModel({self._model!r})"
+
+    @property
+    def circuit(self) -> Circuit:
+        """How the circuit is."""
+        return self._breaker.circuit
+
+    @property
+    def spent(self) -> Usage:
+        """What all questions together have cost, answered or not."""
+        return self._spent
+
+    @property
+    def left_s(self) -> float:
+        """For how long no question will pass, in seconds; 0 where one will."""
+        return self._breaker.left_s()
+
+    async def complete_json(
+        self,
+        *,
+        system: str,
+        user: str,
+        schema: Mapping[str, Any],
+        name: str,
+        deadline_s: float,
+    ) -> ModelAnswer:
+        """Ask as :meth:`simonides.ports.LanguageModel.complete_json` says.
+
+        Raises:
+            ModelTimeout: At once while the circuit is open; also if no slot came free in time.
+        """
+        if not self._breaker.passes():
+            raise self._resting()
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(deadline_s) as waiting, self._slots.one():
+                waiting.reschedule(None)
+                left_s = deadline_s - (time.monotonic() - began)
+                return await self._asked(
+                    system=system, user=user, schema=schema, name=name, deadline_s=left_s
+                )
+        except TimeoutError:
+            raise ModelTimeout(
+                f"{self._model!r} is asked too much at once: no slot within {deadline_s:.1f} s",
+                usage=NO_USAGE,
+            ) from None
+
+    async def _asked(self, **question: Any) -> ModelAnswer:
+        """Ask, and tell the breaker how it went."""
+        turn = self._breaker.enter()
+        if turn is None:
+            raise self._resting()
+        told: Callable[[int], None] = self._breaker.withdrawn
+        try:
+            answer = await self._model.complete_json(**question)
+            told = self._breaker.answered
+        except ModelError as error:
+            # What was not even sent, for want of time, says nothing of the provider.
+            was_sent = error.usage is None or error.usage.model_calls > 0
+            if not isinstance(error, ModelTimeout):
+                told = self._breaker.answered
+            elif was_sent:
+                told = self._breaker.failed
+            self._count(error.usage)
+            raise
+        finally:
+            told(turn)
+        self._count(answer.usage)
+        return answer
+
+    def _resting(self) -> ModelTimeout:
+        when = f"in {self.left_s:.0f} s" if self.left_s else "by one question first"
+        return ModelTimeout(
+            f"{self._model!r} did not answer lately; it is asked again {when}", usage=NO_USAGE
+        )
+
+    def _count(self, usage: Usage | None) -> None:
+        with self._lock:
+            self._spent += usage or NO_USAGE
+
+    async def close(self) -> None:
+        """Close the model."""
+        await self._model.close()

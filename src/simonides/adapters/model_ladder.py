@@ -1,0 +1,233 @@
+"""One question to a language model, whatever its endpoint: attempts, rungs, one repair (LM-1).
+
+Three loops, each bounded and all under one deadline: *attempts* (transient failures, with backoff
+and jitter), *rungs* (the ways of asking for structure that an endpoint knows, most binding first;
+one that it refuses is not tried again) and one *repair* (the answer goes back once with what is
+wrong with it). Nothing of the endpoint's own words reaches an error: they may hold a key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypedDict
+
+from simonides.adapters.http_retry import longest_wait_s
+from simonides.adapters.model_question import Call, Question, Rung
+from simonides.adapters.model_reply import Reply, checked_json
+from simonides.domain.decision import Usage
+from simonides.domain.errors import ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
+from simonides.domain.value import plain
+from simonides.ports import Capability, ModelAnswer
+
+
+class Transient(Exception):
+    """A failure that may pass; ``after_s`` is what the server asked to wait."""
+
+    def __init__(self, what: str, after_s: float | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.after_s = after_s
+
+
+class RungRefused(Exception):
+    """The endpoint does not know this way of asking for structure."""
+
+
+class TemperatureRefused(Exception):
+    """The model does not take a temperature."""
+
+
+class Endpoint(Protocol):
+    """What one vendor's API is to the ladder; its ``repr`` is what errors name it by."""
+
+    def rungs(self, question: Question) -> tuple[Rung, ...]:
+        """Return the ways in which the question can be asked, most binding first, the last one
+        :data:`Rung.PROMPT`.
+        """
+
+    async def ready(self) -> None:
+        """Load what is needed to send; returns at once from the second time on."""
+
+    async def send(
+        self, question: Question, rung: Rung, *, limit_s: float, fixed_temperature: bool
+    ) -> bytes:
+        """Send one request and return the body of its answer.
+
+        Raises:
+            Transient: If it may be answered later.
+            RungRefused: If the rung is refused; never for the last one.
+            TemperatureRefused: If the temperature is.
+            ModelUnavailable: If it is refused otherwise.
+            ModelGarbled: If the answer is too long.
+        """
+
+    def read(self, body: bytes) -> tuple[Usage, Callable[[], Reply]]:
+        """Return what an answer says it cost, and what gives its words.
+
+        Raises:
+            ModelGarbled: If the body is not JSON; what gives the words if it is no answer.
+        """
+
+    async def close(self) -> None:
+        """Release connections; twice does no harm."""
+
+
+class Limits(TypedDict, total=False):
+    """How long a model is waited for; see :class:`LadderModel`."""
+
+    timeout_s: float
+    max_retries: int
+    monotonic: Callable[[], float]
+    sleep: Callable[[float], Awaitable[None]]
+    jitter: Callable[[], float]
+
+
+class LadderModel:
+    """A language model behind an endpoint; satisfies :class:`simonides.ports.LanguageModel`.
+
+    It must be driven by an event loop and may be used from several, one after the other.
+    Instances may be shared between tasks.
+
+    Attributes:
+        model_id: Name of the model.
+    """
+
+    capabilities: frozenset[Capability] = frozenset()
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        model: str,
+        timeout_s: float = 60.0,
+        max_retries: int = 3,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        """Configure the model.
+
+        Args:
+            endpoint: Whom to ask; closed with the model.
+            model: Its name.
+            timeout_s: Longest wait for one request.
+            max_retries: Attempts beyond the first after a transient failure.
+            monotonic: Clock of the deadline, seconds.
+            sleep: Waits between attempts.
+            jitter: A number from 0 to 1 for each wait.
+        """
+        self.model_id = model
+        self._endpoint = endpoint
+        self._timeout_s = timeout_s
+        self._max_retries = max_retries
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._jitter = jitter
+        self._refused: frozenset[Rung] = frozenset()
+        self._fixed_temperature = True
+
+    def __repr__(self) -> str:
+        return repr(self._endpoint)
+
+    async def complete_json(
+        self,
+        *,
+        system: str,
+        user: str,
+        schema: Mapping[str, Any],
+        name: str,
+        deadline_s: float,
+    ) -> ModelAnswer:
+        """Ask for JSON that follows a schema; see :meth:`simonides.ports.LanguageModel`.
+
+        Retries, rungs and repair share ``deadline_s``. Usage counts every request that was sent,
+        and an error carries it too.
+        """
+        question = Question(system, user, plain(schema), name)
+        call = Call(self._monotonic() + deadline_s)
+        try:
+            return await self._answered(question, call, schema)
+        except ModelError as error:
+            error.usage = call.usage
+            raise
+
+    async def _answered(
+        self, question: Question, call: Call, schema: Mapping[str, Any]
+    ) -> ModelAnswer:
+        """Ask, and once more with what is wrong with the answer."""
+        reply = await self._ask(question, call)
+        try:
+            value = checked_json(reply.text, schema)
+        except ModelGarbled as first:
+            again = question.repaired(reply.text, str(first))
+            reply = await self._ask(again, call)
+            value = checked_json(reply.text, schema)
+        return ModelAnswer(value, call.usage, reply.model or self.model_id)
+
+    async def close(self) -> None:
+        """Release the endpoint; twice does no harm."""
+        await self._endpoint.close()
+
+    async def _ask(self, question: Question, call: Call) -> Reply:
+        """Ask on the first rung that was not refused yet, stepping down where one is."""
+        while True:
+            rungs = self._endpoint.rungs(question)
+            rung = next((each for each in rungs if each not in self._refused), rungs[-1])
+            fixed = self._fixed_temperature
+            try:
+                return await self._attempt(question, rung, call)
+            except RungRefused:
+                self._refused |= {rung}
+            except TemperatureRefused:
+                if not fixed:
+                    raise ModelUnavailable("the endpoint refuses the request (400)") from None
+                self._fixed_temperature = False
+
+    async def _attempt(self, question: Question, rung: Rung, call: Call) -> Reply:
+        """Ask until an answer comes, waiting between transient failures."""
+        attempt = 0
+        while True:
+            try:
+                return await self._request(question, rung, call)
+            except Transient as failure:
+                wait_s = failure.after_s
+                if wait_s is None:
+                    wait_s = longest_wait_s(attempt) * self._jitter()
+                left_s = call.ends_at - self._monotonic()
+                if attempt >= self._max_retries or wait_s >= left_s:
+                    raise ModelTimeout(
+                        f"{failure.what}, after {attempt + 1} attempts at {self!r}"
+                    ) from None
+            attempt += 1
+            await self._sleep(wait_s)
+
+    async def _request(self, question: Question, rung: Rung, call: Call) -> Reply:
+        await self._ready(call)
+        left_s = call.ends_at - self._monotonic()
+        if left_s <= 0:
+            raise ModelTimeout(f"no time left to ask {self!r}")
+        call.usage += Usage(model_calls=1)
+        limit_s = min(left_s, self._timeout_s)
+        try:
+            async with asyncio.timeout(limit_s):
+                body = await self._endpoint.send(
+                    question, rung, limit_s=limit_s, fixed_temperature=self._fixed_temperature
+                )
+        except TimeoutError:
+            raise Transient(f"no answer within {limit_s:.1f} s") from None
+        usage, words = self._endpoint.read(body)
+        call.usage += usage
+        return words()
+
+    async def _ready(self, call: Call) -> None:
+        """Wait until the endpoint is loaded, but not beyond the deadline; the next call finds it
+        done, or waits again.
+        """
+        try:
+            async with asyncio.timeout(max(call.ends_at - self._monotonic(), 0)):
+                await self._endpoint.ready()
+        except TimeoutError:
+            raise ModelTimeout(f"no time left to ask {self!r}") from None

@@ -1,0 +1,116 @@
+"""From the bytes of an endpoint's answer to checked JSON; nothing in them is believed (LM-3)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simonides.adapters.json_schema import problem
+from simonides.domain.decision import Usage
+from simonides.domain.errors import ModelGarbled
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What an endpoint answered.
+
+    Attributes:
+        text: The model's words; empty where there were none.
+        model: Name of the model, empty where the endpoint names none.
+    """
+
+    text: str
+    model: str
+
+
+def parse_body(body: bytes) -> Any:
+    """Return the JSON of an answer; nothing of it is believed.
+
+    Raises:
+        ModelGarbled: If the body is not JSON.
+    """
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise ModelGarbled("invalid_json", "the endpoint's reply is no JSON") from None
+
+
+def counted(completion: Any) -> Usage:
+    """Return the tokens that a completion says it took, whether or not it can be used."""
+    said = completion.get("usage") if isinstance(completion, dict) else None
+    if not isinstance(said, dict):
+        return Usage()
+    return Usage(
+        input_tokens=tokens_in(said, "prompt_tokens"),
+        output_tokens=tokens_in(said, "completion_tokens"),
+    )
+
+
+def reply_in(completion: Any) -> Reply:
+    """Return what a completion answers.
+
+    Raises:
+        ModelGarbled: If it is no chat completion.
+    """
+    try:
+        said = completion["choices"][0]["message"].get("content")
+        model = completion.get("model")
+    except (LookupError, TypeError, AttributeError):
+        raise _no_completion() from None
+    return Reply(said if isinstance(said, str) else "", model if isinstance(model, str) else "")
+
+
+def _no_completion() -> ModelGarbled:
+    return ModelGarbled("invalid_json", "the endpoint's reply is no chat completion")
+
+
+def tokens_in(counted: Mapping[str, Any], name: str) -> int:
+    """Return a count of tokens; 0 where what an endpoint says is no count."""
+    count = counted.get(name)
+    usable = isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**40
+    return count if usable and isinstance(count, int) else 0
+
+
+def checked_json(text: str, schema: Mapping[str, Any]) -> Any:
+    """Return the JSON in a model's answer.
+
+    Raises:
+        ModelGarbled: ``empty``, ``invalid_json`` or ``invalid_schema``.
+    """
+    bare = _unwrapped(text)
+    if not bare:
+        raise ModelGarbled("empty", "the model answered nothing")
+    try:
+        value = json.loads(bare, parse_constant=_no_constant)
+    except RecursionError:
+        raise ModelGarbled("invalid_json", "nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ModelGarbled("invalid_json", f"{error.msg} at character {error.pos}") from None
+    except ValueError:
+        raise ModelGarbled("invalid_json", "a number that JSON does not have") from None
+    found = problem(value, schema)
+    if found is not None:
+        raise ModelGarbled("invalid_schema", found)
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _unwrapped(text: str) -> str:
+    """Take off what models put around JSON: a thought, a fence, a sentence before and after."""
+    bare = text.rpartition("</think>")[2].strip()
+    opened = bare.find("```")
+    if opened >= 0:
+        inner, fence, _ = bare[opened + 3 :].partition("```")
+        language, line, rest = inner.partition("\n")
+        if fence or opened == 0:
+            bare = (rest if line and language.strip().isalnum() else inner).strip()
+            bare = bare.removeprefix("json").strip() if bare.startswith("json") else bare
+    if bare[:1] in "{[" or not bare:
+        return bare
+    first, last = bare.find("{"), bare.rfind("}")
+    return bare[first : last + 1] if 0 <= first < last else bare

@@ -1,0 +1,190 @@
+"""One request through a vendor's SDK: bounded in time and size, its errors translated (LM-1).
+
+The SDKs of OpenAI and Anthropic are made by one generator and share names of errors and the way to
+read a body as it comes; what differs is in a subclass each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import importlib.util
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from simonides.adapters.http_retry import is_transient, retry_after_s, why_refused
+from simonides.adapters.model_ladder import RungRefused, TemperatureRefused, Transient
+from simonides.adapters.model_question import Question, Rung
+from simonides.adapters.model_reply import Reply
+from simonides.domain.decision import Usage
+from simonides.domain.errors import MissingExtra, ModelGarbled, ModelUnavailable
+
+MAX_BODY_BYTES = 1024 * 1024
+"""Largest HTTP body that is read; chosen: far above any answer that we ask for."""
+
+
+class SdkEndpoint(ABC):
+    """A vendor's API through its SDK, which is imported with the first request.
+
+    Attributes:
+        sdk: Name of the SDK's module, and of the extra that installs it.
+        about: For each rung, words by which a refusal is known to be about it.
+    """
+
+    sdk: ClassVar[str]
+    about: ClassVar[Mapping[Rung, tuple[str, ...]]]
+
+    def __init__(self, *, label: str, model: str, base_url: str) -> None:
+        """Configure the endpoint; opens no connection.
+
+        Args:
+            label: What it is called in errors.
+            model: Name that the endpoint knows.
+            base_url: Root of the API.
+
+        Raises:
+            MissingExtra: If the SDK is not installed.
+        """
+        if importlib.util.find_spec(self.sdk) is None:
+            raise MissingExtra(self.sdk, f"a language model ({label})")
+        self._label = label
+        self._model = model
+        self._base_url = base_url
+        self._client: Any = None
+        self._making = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"{self._label}(model={self._model!r}, host={urlsplit(self._base_url).hostname!r})"
+
+    @abstractmethod
+    def rungs(self, question: Question) -> tuple[Rung, ...]:
+        """See :meth:`simonides.adapters.model_ladder.Endpoint.rungs`."""
+
+    @abstractmethod
+    def read(self, body: bytes) -> tuple[Usage, Callable[[], Reply]]:
+        """See :meth:`simonides.adapters.model_ladder.Endpoint.read`."""
+
+    @abstractmethod
+    def _new_client(self, sdk: Any, http_client: Any) -> Any:
+        """Return a client of the SDK that retries nothing and reads no environment."""
+
+    @abstractmethod
+    def _call(self, client: Any) -> Callable[..., Any]:
+        """Return what sends a request and streams its response."""
+
+    @abstractmethod
+    def _asked(self, question: Question, rung: Rung, *, fixed_temperature: bool) -> dict[str, Any]:
+        """Return the arguments of a request."""
+
+    async def ready(self) -> None:
+        """Import the SDK and make the client, on a thread: on a busy machine it takes a second and
+        more.
+        """
+        if self._client is None:
+            await asyncio.to_thread(self._make_client)
+
+    async def close(self) -> None:
+        """Release the client; twice does no harm."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def send(
+        self, question: Question, rung: Rung, *, limit_s: float, fixed_temperature: bool
+    ) -> bytes:
+        """Send one request; see :meth:`simonides.adapters.model_ladder.Endpoint.send`."""
+        sdk, client = importlib.import_module(self.sdk), self._make_client()
+        httpx2 = importlib.import_module("httpx2")
+        asked = self._asked(question, rung, fixed_temperature=fixed_temperature)
+        try:
+            return await self._body(client, asked, limit_s)
+        except sdk.APIStatusError as error:
+            raise self._translated(error, rung, fixed_temperature=fixed_temperature) from None
+        except (sdk.APITimeoutError, httpx2.TimeoutException):
+            raise Transient(f"no answer within {limit_s:.1f} s") from None
+        except (sdk.APIConnectionError, httpx2.TransportError, httpx2.StreamError):
+            raise Transient("the connection failed") from None
+
+    async def _body(self, client: Any, asked: dict[str, Any], limit_s: float) -> bytes:
+        """Read the body of a response, but never more of it than is allowed."""
+        chunks: list[bytes] = []
+        size = 0
+        async with self._call(client)(timeout=limit_s, **asked) as response:
+            async for chunk in response.iter_bytes():
+                size += len(chunk)
+                if size > MAX_BODY_BYTES:
+                    raise ModelGarbled("invalid_schema", f"longer than {MAX_BODY_BYTES:,} bytes")
+                chunks.append(chunk)
+        return b"".join(chunks)
+
+    def _make_client(self) -> Any:
+        with self._making:
+            if self._client is None:
+                sdk = importlib.import_module(self.sdk)
+                self._client = self._new_client(sdk, _http_client(sdk))
+            return self._client
+
+    def _translated(self, error: Any, rung: Rung, *, fixed_temperature: bool) -> Exception:
+        status = error.status_code
+        if is_transient(status):
+            return Transient(f"status {status}", self._after_s(error))
+        said = self._said(error).lower()
+        if status in (400, 422):
+            if any(word in said for word in self.about.get(rung, ())):
+                return RungRefused()
+            if fixed_temperature and "temperature" in said:
+                return TemperatureRefused()
+        why = "credentials refused" if "api key not valid" in said else why_refused(status)
+        return ModelUnavailable(f"{why} ({status}) by {self!r}")
+
+    def _said(self, error: Any) -> str:
+        """Return what a refusal says, to look for words in; never to be shown."""
+        return f"{getattr(error, 'param', None) or ''} {error.message}"
+
+    def _after_s(self, error: Any) -> float | None:
+        """Return how long the endpoint asks to wait, in seconds; None where it does not say."""
+        return retry_after_s(error.response.headers)
+
+
+def _http_client(sdk: ModuleType) -> Any:
+    """Return the SDK's own kind of HTTP client, with bodies that break off and no connection that
+    outlives its call, so that none is left to a loop that has ended. An answer takes seconds; a
+    handshake does not matter beside it.
+    """
+    import httpx2
+
+    limits = httpx2.Limits(max_keepalive_connections=0)
+    return sdk.DefaultAsyncHttpxClient(limits=limits, transport=_capped_transport(limits))
+
+
+def _capped_transport(limits: Any) -> Any:
+    """Return a transport whose bodies break off: the SDK reads the bodies of errors whole."""
+    import httpx2
+
+    class _Capped(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> Any:
+            size = 0
+            async for chunk in self._stream:
+                size += len(chunk)
+                # Twice the limit: the reader of a good answer meets its own limit first.
+                if size > 2 * MAX_BODY_BYTES:
+                    raise httpx2.ReadError("body too long")
+                yield chunk
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    class _Transport(httpx2.AsyncHTTPTransport):
+        async def handle_async_request(self, request: Any) -> Any:
+            response = await super().handle_async_request(request)
+            response.stream = _Capped(response.stream)
+            return response
+
+    return _Transport(limits=limits)

@@ -1,0 +1,178 @@
+"""The real clock and the real ids."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import os
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+# RFC 9562 §5.7 and §6.2, method 3: 48 bits of milliseconds, then 12 bits of the fraction of one.
+_STEPS_PER_MS = 4096
+
+
+async def on_the_spot(work: Callable[[], T]) -> T:
+    """Do work here, as :class:`~simonides.ports.Aside`: for callers who have no event loop."""
+    return work()
+
+
+async def on_a_thread(work: Callable[[], T]) -> T:
+    """Do work on another thread, as :class:`~simonides.ports.Aside`, awaited under asyncio."""
+    return await asyncio.to_thread(work)
+
+
+def on_its_own(work: Callable[[], T]) -> Future[T]:
+    """Begin work on a thread of its own, as :class:`~simonides.ports.Beside`."""
+    made: Future[T] = Future()
+
+    def run() -> None:
+        with _Told(made):
+            made.set_result(work())
+
+    threading.Thread(target=run, name="simonides-beside", daemon=True).start()
+    return made
+
+
+class _Told(Generic[T]):
+    """Hands what a piece of work raises, whatever it is, to who asked for it."""
+
+    def __init__(self, future: Future[T]) -> None:
+        self._future = future
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if error is not None:
+            self._future.set_exception(error)
+        return error is not None
+
+
+class SystemClock:
+    """The machine's clock, as :class:`~simonides.ports.Clock`."""
+
+    def now_us(self) -> int:
+        """Return the wall time in µs since 1970 UTC."""
+        return time.time_ns() // 1000
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back."""
+        return time.monotonic()
+
+
+class SystemIds:
+    """UUIDv7 for any given moment, as :class:`~simonides.ports.Ids`.
+
+    Ids rise within the process even where the moment does not: the libraries that make UUIDv7
+    read the machine's clock, and time is an input here.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def new(self, at_us: int) -> str:
+        """Return a new id for a moment, rising; 62 of its bits are random."""
+        milliseconds, rest = divmod(at_us, 1000)
+        with self._lock:
+            step = milliseconds * _STEPS_PER_MS + rest * _STEPS_PER_MS // 1000
+            # A clock that stands still or goes back borrows from the future, at most by the
+            # number of ids made: 4,096 a millisecond.
+            self._last = step = max(step, self._last + 1) if self._near(step) else step
+        text = f"{step // _STEPS_PER_MS:012x}7{step % _STEPS_PER_MS:03x}"
+        low = f"{0b10 << 62 | int.from_bytes(os.urandom(8)) >> 2:016x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:]}-{low[:4]}-{low[4:]}"
+
+    def _near(self, step: int) -> bool:
+        # Ids for a moment far in the past (an import, a test) keep their own time.
+        return abs(step - self._last) < _STEPS_PER_MS * 60_000
+
+    def salt(self) -> bytes:
+        """Return 16 random bytes."""
+        return secrets.token_bytes(16)
+
+
+class SystemAlarm:
+    """Real time that comes round, as :class:`~simonides.ports.Alarm`.
+
+    All alarms of a process share one thread, which sleeps until the next is due and starts with the
+    first. Who is called should not take long: others wait behind it.
+    """
+
+    def after(self, seconds: float, call: Callable[[], None]) -> None:
+        """See the port; costs the caller about a microsecond once the thread is there."""
+        _bell().ring(time.monotonic() + seconds, call)
+
+
+class PatientAlarm(SystemAlarm):
+    """An alarm for who takes long: each call has a thread of its own; nobody waits behind it."""
+
+    def after(self, seconds: float, call: Callable[[], None]) -> None:
+        """See the port."""
+
+        def start() -> None:
+            threading.Thread(target=call, name="simonides-reindexing", daemon=True).start()
+
+        super().after(seconds, start)
+
+
+class _Bell:
+    """The thread of the alarms of one process."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self._wanted: queue.SimpleQueue[tuple[float, Callable[[], None]]] = queue.SimpleQueue()
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        self._start()
+
+    def ring(self, at: float, call: Callable[[], None]) -> None:
+        self._wanted.put((at, call))
+
+    def _start(self) -> None:
+        threading.Thread(target=self._serve, name="simonides-alarm", daemon=True).start()
+
+    def _serve(self) -> None:
+        try:
+            while True:
+                self._ring_next()
+        finally:
+            # What a call raises ends this thread, as loudly as threads do; the others still wait.
+            self._start()
+
+    def _ring_next(self) -> None:
+        left = max(0.0, self._due[0][0] - time.monotonic()) if self._due else None
+        try:
+            at, call = self._wanted.get(timeout=left)
+        except queue.Empty:
+            heapq.heappop(self._due)[2]()
+        else:
+            heapq.heappush(self._due, (at, next(self._order), call))
+
+
+_lock = threading.Lock()
+_bells: list[_Bell] = []
+
+
+def _bell() -> _Bell:
+    # A forked child has the list and not the thread.
+    if not _bells or _bells[0].pid != os.getpid():
+        with _lock:
+            if not _bells or _bells[0].pid != os.getpid():
+                _bells[:] = [_Bell()]
+    return _bells[0]

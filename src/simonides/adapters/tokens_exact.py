@@ -1,0 +1,82 @@
+"""Exact token counts: by a ``tokenizer.json`` on this machine, or by any function (WM-7).
+
+Nothing is downloaded: the file is the one that a model's publisher ships beside its weights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from simonides.domain.errors import ConfigurationError, MissingExtra
+
+_KEPT_COUNTS = 256
+"""Counts that are remembered: a digest counts the same lines again and again as it fills."""
+
+
+class TokenizerFile:
+    """Counts by a ``tokenizer.json``, as :class:`~simonides.ports.TokenCounter`.
+
+    Attributes:
+        counter_id: ``tokenizer`` and the first digits of the file's SHA-256.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Read the file.
+
+        Raises:
+            ConfigurationError: If it cannot be read, or is no tokenizer.
+            MissingExtra: If the library is not installed.
+        """
+        try:
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingExtra("tokens", "counting tokens by a tokenizer.json") from error
+        try:
+            read = Path(path).read_bytes()
+        except OSError as error:
+            raise ConfigurationError(f"tokenizer {path}: cannot be read: {error}") from error
+        try:
+            made = Tokenizer.from_str(read.decode("utf-8"))
+        # The library raises bare exceptions for whatever it cannot read.
+        except Exception as error:
+            raise ConfigurationError(f"tokenizer {path}: is no tokenizer.json: {error}") from error
+        # A file may say how texts are cut and filled up for its model; what is counted is neither.
+        made.no_truncation()
+        made.no_padding()
+        self.counter_id = f"tokenizer {hashlib.sha256(read).hexdigest()[:12]}"
+
+        def counted(text: str) -> int:
+            return len(made.encode(text, add_special_tokens=False).ids)
+
+        self._counted = lru_cache(maxsize=_KEPT_COUNTS)(counted)
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text, without those that begin and end a whole prompt."""
+        return self._counted(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+class CountedBy:
+    """Counts by a function, as :class:`~simonides.ports.TokenCounter`.
+
+    Attributes:
+        counter_id: As it was given, or the function's name.
+    """
+
+    def __init__(self, count: Callable[[str], int], counter_id: str | None = None) -> None:
+        """Build it.
+
+        Args:
+            count: Tokens of a text; the same for the same text, and 0 for the empty one.
+            counter_id: Changes whenever a count would; receipts name it.
+        """
+        name = getattr(count, "__qualname__", type(count).__qualname__)
+        self.counter_id = counter_id or f"function {getattr(count, '__module__', '')}.{name}"
+        self._count = count
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text."""
+        return self._count(text)

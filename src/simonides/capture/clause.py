@@ -1,0 +1,137 @@
+"""A part of a sentence, and how it may be read: what every language's reader makes of a turn.
+
+Positions are characters of the turn's text; everything that changes the text before matching
+(typographic apostrophes, odd spaces) keeps its length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simonides.capture.tongues.tongue import Tongue
+
+
+class Repair(Enum):
+    """How a clause presents itself as a correction."""
+
+    NONE = 0
+    ACTUALLY = 1
+    """Mild: corrects a keyed fact, means nothing before a free statement."""
+    MEANT = 2
+    """Takes back what was said here: "no, I meant"."""
+    WRONG = 3
+    """Takes back what is on record: "that's wrong"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of a sentence and how it may be read.
+
+    Attributes:
+        text: The clause without lead-ins, plain apostrophes and spaces.
+        start: Where it begins in the turn.
+        end: Where it ends in the turn, exclusive.
+        lead: Where the words begin that limit it ("for future updates, …", "when I travel, …");
+            equal to ``start`` where there are none.
+        statement: May be read as a statement about the speaker.
+        instruction: May be read as an instruction.
+        asserted: The speaker's own words about the real world, not quoted, reported or supposed;
+            true of questions too, which presuppose ("a present for my wife Olga?").
+        durable: Said for the future: "from now on", "for future …", "remember that".
+        passing: Said for the moment: "for now", "just today".
+        remember: Introduced by "remember that", "note that" or the like.
+        condition: Limited by "when I …".
+        repair: How it presents itself as a correction.
+        given: How many characters ``text`` begins with that stand in the clause before: the
+            subject, "I ", of "… and live in Leeds".
+        tongue: The language by whose phrases it is read; None for English.
+    """
+
+    text: str
+    start: int
+    end: int
+    lead: int
+    statement: bool = True
+    instruction: bool = True
+    asserted: bool = True
+    durable: bool = False
+    passing: bool = False
+    remember: bool = False
+    condition: bool = False
+    repair: Repair = Repair.NONE
+    given: int = 0
+    tongue: Tongue | None = None
+
+    @property
+    def first(self) -> str:
+        """The first word, lower case."""
+        return first_word(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The clauses of a turn and what was not read.
+
+    Attributes:
+        clauses: In the order of the text; empty under memory control (CO-5).
+        notes: What was left out and why, each a short name.
+    """
+
+    clauses: tuple[Clause, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def repairs(self) -> bool:
+        """Whether any clause presents itself as a correction, of what may have been said before."""
+        return any(clause.repair is not Repair.NONE for clause in self.clauses)
+
+
+@dataclass(slots=True)
+class Lead:
+    """What was peeled off the front of a clause, in whatever language.
+
+    Attributes:
+        length: How many characters.
+        limit: Where in them the words begin that say for when it is meant; None without any.
+        durable: As :class:`Clause` has it, as the next three.
+        passing: Said for the moment.
+        remember: "Remember that".
+        request: "Could you".
+        repair: The strongest of the corrections that it announces.
+    """
+
+    length: int = 0
+    limit: int | None = None
+    durable: bool = False
+    passing: bool = False
+    remember: bool = False
+    request: bool = False
+    repair: Repair = Repair.NONE
+
+    def take(self, name: str, length: int) -> None:
+        """Add the next lead-in, by the name that it has among the cues."""
+        match name:
+            case "durable":
+                self.limit = self.length if self.limit is None else self.limit
+                self.durable = True
+            case "remember" | "remember_me":
+                self.remember = self.durable = True
+            case "remember_to":
+                self.request = self.remember = True
+            case "request":
+                self.request = True
+            case "passing":
+                self.passing = True
+            case "wrong" | "meant" | "actually":
+                self.repair = max(self.repair, Repair[name.upper()], key=lambda one: one.value)
+            case _:
+                pass
+        self.length += length
+
+
+def first_word(text: str) -> str:
+    """Return the first word in lower case, without punctuation at its end."""
+    return text[:24].lower().split(" ", 1)[0].rstrip(",.;:!")

@@ -1,0 +1,355 @@
+"""Which embedder, which reranker and which keys take part: a part of the composition root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simonides.adapters.embedding_static import StaticEmbedder
+from simonides.adapters.knowledge_folder import FolderSource
+from simonides.adapters.tokens_exact import CountedBy, TokenizerFile
+from simonides.domain.errors import (
+    ConfigurationError,
+    InvalidInput,
+    MissingExtra,
+    SimonidesError,
+)
+from simonides.domain.scope import Scope
+from simonides.driving import SharedLoop
+from simonides.language.tokens import TokenEstimate
+from simonides.manager.library import Library
+from simonides.policy.book import PolicyBook
+from simonides.ports import (
+    Anchor,
+    Capability,
+    Embedder,
+    KeyRing,
+    KeyVault,
+    MemoryStore,
+    Reranker,
+    TokenCounter,
+)
+
+if TYPE_CHECKING:
+    from simonides.adapters.postgres_sealing import Sealing as SealingOfADatabase
+    from simonides.adapters.sqlite_sealing import Sealing as SealingOfAFile
+    from simonides.settings import Settings
+
+POSTGRES = ("postgresql://", "postgres://")
+"""How URLs of servers begin."""
+
+MAX_DIMENSIONS = 1_024
+"""Up to here dot products of int8 vectors are exact in float32; see the embedder's port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that a read or a write may ask.
+
+    Attributes:
+        embedder: Texts to vectors, or None.
+        reranker: Orders the best again, or None.
+        problems: What was asked for and is left out, for ``status``.
+        closers: What lets go of connections; of those that were not handed in.
+    """
+
+    embedder: Embedder | None
+    reranker: Reranker | None
+    problems: tuple[str, ...] = ()
+    closers: tuple[Callable[[], None], ...] = ()
+
+    @property
+    def are_slow(self) -> bool:
+        """Whether one of them may take its time."""
+        asked = [model for model in (self.embedder, self.reranker) if model is not None]
+        return any(Capability.INLINE not in getattr(model, "capabilities", ()) for model in asked)
+
+
+def add_folders(library: Library, settings: Settings) -> None:
+    """Register the folders of the settings as sources of documents that everybody may read.
+
+    Raises:
+        ConfigurationError: If one is no folder, or two have one name.
+    """
+    for folder in settings.knowledge:
+        source = FolderSource(folder)
+        try:
+            library.add(source, Scope())
+        except InvalidInput as problem:
+            raise ConfigurationError(f"setting knowledge: {folder}: {problem}") from problem
+
+
+def choose_models(
+    settings: Settings, embedder: Embedder | None, reranker: Reranker | None, *, hidden: bool
+) -> Models:
+    """Return the models that were handed in, else those of the settings.
+
+    What is hidden (incognito) touches no socket and keeps to the embedded embedder (MO-1).
+
+    Raises:
+        ConfigurationError: If the embedder's dimensions, or an address, cannot be.
+        MissingExtra: If a model of the settings is not installed.
+    """
+    if hidden:
+        return _hidden(settings, embedder, reranker)
+    closers: list[Callable[[], None]] = []
+    if embedder is None:
+        embedder = _embedder(settings, closers)
+    if reranker is None:
+        reranker = _reranker(settings, closers)
+    if embedder is not None and not 1 <= embedder.dimensions <= MAX_DIMENSIONS:
+        raise ConfigurationError(
+            f"embedder {embedder.model_id}: has {embedder.dimensions} dimensions; shorten its"
+            f" vectors to 1 to {MAX_DIMENSIONS:,}"
+        )
+    return Models(embedder, reranker, closers=tuple(closers))
+
+
+def choose_tokens(
+    settings: Settings, given: TokenCounter | Callable[[str], int] | None
+) -> TokenCounter:
+    """Return the counter that was handed in, else the settings' tokenizer, else the estimate.
+
+    Raises:
+        ConfigurationError: If the tokenizer's file cannot be read, or what was handed in does not
+            count.
+        MissingExtra: If its library is not installed.
+    """
+    if callable(given):
+        return CountedBy(given)
+    if given is not None and not hasattr(given, "counter_id"):
+        raise ConfigurationError(
+            f"tokens must be a TokenCounter or a function that counts, not {type(given).__name__}"
+        )
+    if given is not None:
+        return given
+    return TokenEstimate() if settings.tokenizer is None else TokenizerFile(settings.tokenizer)
+
+
+def _hidden(settings: Settings, embedder: Embedder | None, reranker: Reranker | None) -> Models:
+    left_out = []
+    if embedder is not None or settings.embedder not in ("static", "none"):
+        left_out.append("incognito: the embedded embedder works instead of the one asked for")
+    if reranker is not None or settings.rerank_base_url is not None:
+        left_out.append("incognito: no reranker takes part")
+    own = None if settings.embedder == "none" and embedder is None else StaticEmbedder()
+    return Models(own, None, tuple(left_out))
+
+
+def _embedder(settings: Settings, closers: list[Callable[[], None]]) -> Embedder | None:
+    # An extra is imported when it is asked for.
+    match settings.embedder:
+        case "static":
+            return StaticEmbedder()
+        case "minilm":
+            from simonides.adapters.embedding_minilm import MiniLMEmbedder
+
+            return MiniLMEmbedder()
+        case "multilingual":
+            from simonides.adapters.embedding_multilingual import MultilingualEmbedder
+
+            return MultilingualEmbedder()
+        case "openai":
+            return _embeddings_endpoint(settings, closers)
+        case "none":
+            return None
+
+
+def _embeddings_endpoint(settings: Settings, closers: list[Callable[[], None]]) -> Embedder:
+    from simonides.adapters.embedding_openai import OpenAIEmbedder
+
+    own = settings.embeddings_base_url is not None
+    # The language model's key is for the language model's endpoint.
+    shared = None if own else settings.openai_api_key
+    key = settings.embeddings_api_key or shared
+    made = OpenAIEmbedder(
+        model=settings.embeddings_model,
+        dimensions=settings.embeddings_dimensions,
+        base_url=settings.embeddings_base_url if own else settings.openai_base_url,
+        api_key="" if key is None else key.get_secret_value(),
+        timeout_s=settings.embeddings_timeout_seconds,
+        scripts=settings.embeddings_scripts,
+        unrelated=settings.embeddings_unrelated,
+        query_prefix=settings.embeddings_query_prefix,
+        passage_prefix=settings.embeddings_passage_prefix,
+    )
+    closers.append(made.close)
+    return made
+
+
+def _reranker(settings: Settings, closers: list[Callable[[], None]]) -> Reranker | None:
+    if settings.rerank_base_url is None:
+        return None
+    from simonides.adapters.reranking_http import HttpReranker
+
+    key = settings.rerank_api_key
+    made = HttpReranker(
+        model=settings.rerank_model,
+        base_url=settings.rerank_base_url,
+        api_key="" if key is None else key.get_secret_value(),
+        timeout_s=settings.rerank_timeout_seconds,
+    )
+    closers.append(made.close)
+    return made
+
+
+def choose_keys(settings: Settings, key_ring: KeyRing | None) -> KeyRing | None:
+    """Return the key ring that was handed in, else the settings'; None where there is none.
+
+    Raises:
+        ConfigurationError: If the settings name more than one.
+        KeyUnavailable: If theirs cannot be read.
+    """
+    if key_ring is not None:
+        return key_ring
+    named = {
+        "keys": settings.keys,
+        "keys_file": settings.keys_file,
+        "keys_command": settings.keys_command,
+    }
+    chosen = [name for name, value in named.items() if value is not None]
+    if len(chosen) > 1:
+        raise ConfigurationError(f"settings {', '.join(chosen)}: keys come from one of them")
+    from simonides.adapters.key_ring import HeldKeys
+
+    if settings.keys is not None:
+        return HeldKeys.of_text(settings.keys.get_secret_value(), where="setting keys")
+    if settings.keys_file is not None:
+        return HeldKeys.of_file(settings.keys_file)
+    if settings.keys_command is not None:
+        return HeldKeys.of_command(settings.keys_command, timeout_s=settings.keys_timeout_seconds)
+    return None
+
+
+def choose_anchor(settings: Settings, anchor: Anchor | None, beside: Path | None) -> Anchor | None:
+    """Return the anchor that was handed in, else the settings'; None where there is none.
+
+    Args:
+        settings: Of the store.
+        anchor: What was handed in.
+        beside: The store's file, where it has one here.
+
+    Raises:
+        ConfigurationError: If the settings' lies with the store, or is another program's.
+        StoreError: If it cannot be opened.
+    """
+    if anchor is not None or settings.anchor is None:
+        return anchor
+    from simonides.adapters.anchor_file import FileAnchor
+
+    return FileAnchor(settings.anchor, beside=beside)
+
+
+def choose_vault(
+    settings: Settings, vault: KeyVault | None, beside: Path | None
+) -> KeyVault | None:
+    """Return the key vault that was handed in, else the settings'; None where nothing is encrypted.
+
+    Args:
+        settings: Of the store.
+        vault: What was handed in.
+        beside: The store's file, where it has one here.
+
+    Raises:
+        ConfigurationError: If none is named for a store that is no file, or it is a stranger's.
+        MissingExtra: If what does the encrypting is not installed.
+        StoreError: If it cannot be opened.
+    """
+    if vault is None and settings.key_vault is None and not settings.encrypt:
+        return None
+    try:
+        import cryptography
+    except ImportError as error:
+        raise MissingExtra("crypto", "encryption") from error
+    del cryptography
+    if vault is not None:
+        return vault
+    named = settings.key_vault or (beside and beside_store(beside, "vault"))
+    if named is None:
+        raise ConfigurationError(
+            "the keys by which a server's store is encrypted lie in a file, or a database, of "
+            "their own: name it by the setting key_vault (docs/encryption.md)"
+        )
+    if isinstance(named, str) and named.startswith(POSTGRES):
+        return _vault_of_servers(named)
+    from simonides.adapters.vault_file import FileVault
+
+    return FileVault(named)
+
+
+def _vault_of_servers(url: str) -> KeyVault:
+    try:
+        from simonides.adapters.vault_postgres import PostgresVault
+    except ImportError as error:
+        raise MissingExtra("postgres", "a key vault in PostgreSQL") from error
+    return PostgresVault(url)
+
+
+def choose_sealing(
+    settings: Settings,
+    ring: KeyRing | None,
+    vault: KeyVault | None,
+    beside: Path | None,
+    *,
+    as_is: bool,
+) -> SealingOfAFile | SealingOfADatabase | None:
+    """Return what opens a store that is encrypted, with a vault that is its own unless it was
+    handed in; None where nothing is encrypted.
+
+    Args:
+        settings: Of the store.
+        ring: The master keys.
+        vault: What was handed in.
+        beside: The store's file; None for a server's.
+        as_is: Whether a store in plain is opened as it is.
+
+    Raises:
+        ConfigurationError: See :func:`choose_vault`, like the others.
+    """
+    chosen = choose_vault(settings, vault, beside)
+    if chosen is None or ring is None:
+        return None
+    is_own = vault is None
+    if beside is None:
+        from simonides.adapters.postgres_sealing import Sealing as SealingOfADatabase
+
+        return SealingOfADatabase(ring, chosen, owns_vault=is_own, as_is=as_is)
+    from simonides.adapters.sqlite_sealing import Sealing as SealingOfAFile
+
+    return SealingOfAFile(ring, chosen, owns_vault=is_own, as_is=as_is)
+
+
+def beside_store(store: Path, what: str) -> Path:
+    """Return the file beside a store's that is called by its name and ``what``: its ``vault`` of
+    keys unless another place is named, its ``records``.
+    """
+    return store.with_name(f"{store.name}.{what}")
+
+
+def hold_to_store(policies: PolicyBook, store: MemoryStore) -> None:
+    """Hold policies to what a store can do.
+
+    What is in memory only lies nowhere and needs no sealing.
+
+    Raises:
+        PolicyInvalid: If a policy says ``encrypt`` and the store does not (HY-1).
+    """
+    lies_somewhere = Capability.DURABLE in store.capabilities
+    policies.for_store(seals=Capability.SEALED in store.capabilities or not lies_somewhere)
+
+
+@contextmanager
+def closing_if_it_fails(store: MemoryStore) -> Iterator[None]:
+    """Close a store again if what is put together over it cannot be."""
+    try:
+        yield
+    except SimonidesError:
+        loop = SharedLoop()
+        try:
+            loop.run(store.close())
+        finally:
+            loop.close()
+        raise

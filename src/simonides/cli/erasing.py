@@ -1,0 +1,146 @@
+"""Erasing a data subject, how that stands, and checking the receipt."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import simonides
+from simonides.cli.options import Options, refuse_if
+from simonides.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck, check_alone
+from simonides.domain.errors import InvalidInput
+from simonides.domain.scope import DEFAULT_ORG, Principal
+
+if TYPE_CHECKING:
+    from simonides.blocking import Strata
+
+erase_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+
+By = Annotated[
+    str | None, typer.Option("--by", help="Administrator in whose name the record is made.")
+]
+Receipt = Annotated[
+    Path | None, typer.Option("--receipt", help="Write the receipt, as JSON, to this file.")
+]
+
+
+@erase_app.callback()
+def erase(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    by: By = None,
+    receipt: Receipt = None,
+) -> None:
+    """Erase everything of a user, or of a session without one, and prove it; no way back."""
+    if context.invoked_subcommand is not None:
+        return
+    chosen: Options = context.obj
+    name = _subject(chosen, by)
+    if not yes:
+        said = typer.prompt(f"Everything of {name!r} goes for good. Type the name to erase it")
+        if said != name:
+            typer.echo("simonides: nothing was erased", err=True)
+            refuse_if(True)
+    with chosen.open(context) as strata:
+        if by is None:
+            made = chosen.manager(strata).erase()
+        else:
+            made = strata.admin(by=by).erase(name, org=chosen.org or DEFAULT_ORG)
+    _tell(chosen, made, receipt)
+
+
+@erase_app.command()
+def status(context: typer.Context, by: By = None, receipt: Receipt = None) -> None:
+    """Show how the last erasure stands, after trying to complete it."""
+    chosen: Options = context.obj
+    name = _subject(chosen, by)
+    with chosen.open(context) as strata:
+        if by is None:
+            made = chosen.manager(strata).erasure()
+        else:
+            made = strata.admin(by=by).erasure(name, org=chosen.org or DEFAULT_ORG)
+    if made is None:
+        typer.echo("simonides: there was no erasure", err=True)
+        refuse_if(True)
+        return
+    _tell(chosen, made, receipt)
+
+
+@erase_app.command()
+def verify(
+    context: typer.Context,
+    file: Annotated[
+        Path, typer.Argument(metavar="RECEIPT", help="The receipt's JSON; - for stdin.")
+    ],
+    store: Annotated[
+        str | None, typer.Option("--store", help="Check it beside this store too.")
+    ] = None,
+) -> None:
+    """Check a receipt: by itself, and beside the store if one is named."""
+    chosen: Options = context.obj
+    receipt = _read(file)
+    target = store or chosen.store
+    if target is None:
+        offline = "without --store neither the seal nor the rows can be checked"
+        check = ReceiptCheck(check_alone(receipt), ("receipt",), (offline,))
+    else:
+        with simonides.open(target, mode="local") as strata:
+            check = _beside(strata, receipt)
+    chosen.show(check, _check)
+    refuse_if(not check.ok)
+
+
+def _beside(strata: Strata, receipt: ErasureReceipt) -> ReceiptCheck:
+    return strata.admin(by="erase verify").check_erasure(receipt)
+
+
+def _subject(chosen: Options, by: str | None) -> str:
+    """Return the name of whom the options mean; raises as every verb does without one."""
+    if by is not None and chosen.user is None:
+        raise InvalidInput("--by", "an administrator erases a user; name it with --user")
+    Principal.resolve(user=chosen.user, org=chosen.org, session=chosen.session)
+    return str(chosen.user if chosen.user is not None else chosen.session)
+
+
+def _tell(chosen: Options, made: ErasureReceipt, file: Path | None) -> None:
+    if file is not None:
+        file.write_text(json.dumps(made.to_dict(), indent=1) + "\n", "utf-8")
+    chosen.show(made, _receipt)
+    refuse_if(made.state is ErasureState.PENDING)
+
+
+def _read(file: Path) -> ErasureReceipt:
+    try:
+        text = (
+            typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text("utf-8")
+        )
+        raw: Any = json.loads(text)
+    except (OSError, ValueError) as error:
+        raise InvalidInput("RECEIPT", f"cannot be read: {error}") from error
+    return ErasureReceipt.from_dict(raw)
+
+
+def _receipt(value: ErasureReceipt) -> str:
+    lines = [f"{value.state}: subject {value.subject}, erased at {value.erased_at:%F %T} UTC"]
+    lines += [f"waits for {code}" for code in value.waits]
+    removed = ", ".join(f"{count} {part}" for part, count in sorted(value.removed.items()))
+    lines.append(f"removed: {removed or 'nothing'}; {value.copies} copies of others")
+    lines.append(f"kept: {value.tombstones} tombstones, link {value.link.seq} of the audit chain")
+    if value.unreadable:
+        lines.append(
+            f"{value.unreadable} of them could not be read: no tombstones of these, and their text "
+            "was not looked for"
+        )
+    lines += [f"{file.result:<8} {file.path} ({file.size} bytes)" for file in value.files]
+    lines += [f"may remain in {each.where}: {each.until}" for each in value.remains]
+    return "\n".join(lines)
+
+
+def _check(value: ReceiptCheck) -> str:
+    lines = [f"problem: {code}" for code in value.problems]
+    lines.append(f"checked: {', '.join(value.checked)}")
+    lines += [f"not checked: {why}" for why in value.unchecked]
+    return "\n".join(["the receipt holds" if value.ok else "THE RECEIPT DOES NOT HOLD", *lines])

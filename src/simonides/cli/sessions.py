@@ -1,0 +1,161 @@
+"""Sessions that are open: what was said in them, and their end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simonides.cli import render
+from simonides.cli.options import Options, refuse_if
+from simonides.digest.text import visible
+from simonides.domain.decision import OutcomeKind
+from simonides.domain.session import EntryKind
+
+if TYPE_CHECKING:
+    from simonides.domain.session import LoggedEntry, OpenSession
+    from simonides.domain.session_end import SessionEndReport
+
+session_app = typer.Typer(help="Conversations.", no_args_is_help=True, rich_markup_mode=None)
+
+Name = Annotated[
+    str | None, typer.Argument(help="Of the session; default: that of --session before the verb.")
+]
+
+
+def list_sessions(context: typer.Context) -> None:
+    """Show the sessions that have not ended."""
+    chosen: Options = context.obj
+    with chosen.open(context) as strata:
+        found = chosen.manager(strata).sessions()
+    chosen.show(found, _sessions)
+
+
+def show(context: typer.Context, name: Name = None) -> None:
+    """Show what was said in a session."""
+    chosen: Options = context.obj
+    with chosen.open(context) as strata:
+        found = chosen.manager(strata).session(name).entries()
+    chosen.show(found, _entries)
+
+
+def add(
+    context: typer.Context,
+    role: Annotated[str, typer.Argument(help="user, assistant, tool or other.")],
+    text: Annotated[str, typer.Argument(help="What was said.")],
+    speaker: Annotated[str | None, typer.Option(help="Name of who said it.")] = None,
+    at: Annotated[str | None, typer.Option(help="When, ISO 8601.")] = None,
+) -> None:
+    """Append a turn to the session that --session names."""
+    chosen: Options = context.obj
+    with chosen.open(context) as strata:
+        added = chosen.manager(strata).session().add(role, text, speaker=speaker, at=at)
+    chosen.show(added, _added)
+
+
+def search(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument()],
+    limit: Annotated[int, typer.Option("--limit", "-k", help="At most this many.")] = 5,
+) -> None:
+    """Show what of the session that --session names serves a query."""
+    chosen: Options = context.obj
+    with chosen.open(context) as strata:
+        found = chosen.manager(strata).session().search(query, limit=limit)
+    chosen.show(found, render.recall)
+
+
+def end(
+    context: typer.Context,
+    name: Name = None,
+    due: Annotated[
+        bool, typer.Option("--due", help="All that nobody has gone on with, of every owner.")
+    ] = False,
+) -> None:
+    """End a session: store what it leaves, and drop its log. For cron: --due."""
+    chosen: Options = context.obj
+    if due and name is not None:
+        raise typer.BadParameter("--due ends those of every owner; leave out the name")
+    with chosen.open(context) as strata:
+        if due:
+            reports = strata.end_due_sessions()
+            chosen.show(reports, render.sessions_ended)
+        else:
+            session = chosen.manager(strata).session(name)
+            reports = (session.end(),)
+            chosen.show(reports[0], _ended)
+            # Nothing was said in one of this name, now or before: it is a name that slipped.
+            refuse_if(not reports[0].already and not reports[0].entries)
+    refuse_if(any(note.startswith("failed:") for one in reports for note in one.diagnostics))
+
+
+def import_session(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="JSON Lines, one turn a line; - reads stdin.")],
+    end: Annotated[
+        bool, typer.Option("--end", help="Take what is new through the end of its session, too.")
+    ] = False,
+) -> None:
+    """Keep a transcript's turns as verbatim memories; importing twice adds nothing."""
+    from simonides.cli.importing import import_turns, read_turns
+
+    chosen: Options = context.obj
+    with chosen.open(context) as strata:
+        manager = chosen.manager(strata)
+        read = read_turns(manager, file)
+        turns = import_turns(manager, read)
+        reports = manager.end_transcript([draft for _, draft in read]) if end else ()
+    if end:
+        chosen.show({"turns": turns, "sessions": reports}, render.imported_and_ended)
+    else:
+        chosen.show(turns, render.imported)
+    refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
+
+
+session_app.command("list")(list_sessions)
+for _command in (show, add, search, end):
+    session_app.command()(_command)
+session_app.command("import")(import_session)
+
+
+def _sessions(values: Sequence[OpenSession]) -> str:
+    lines = []
+    for one in values:
+        left = "" if one.due_at is None else f"  left at {one.due_at:%Y-%m-%d %H:%M}"
+        entries = f"{one.entries:>5} entries"
+        lines.append(f"{visible(one.name):<24} {one.started_at:%Y-%m-%d %H:%M} {entries}{left}")
+    return "\n".join(lines) or "no session is open"
+
+
+def _entries(values: Sequence[LoggedEntry]) -> str:
+    return "\n".join(map(_line, values)) or "nothing was said"
+
+
+def _line(value: LoggedEntry) -> str:
+    entry = value.entry
+    who = entry.speaker or entry.tool or str(entry.role)
+    told = "decision" if entry.kind is EntryKind.DECISION else visible(who)
+    failed = "  (failed)" if entry.failed else ""
+    said = visible(" ".join(entry.text.split()))
+    return f"{value.number:>4} {value.at:%H:%M:%S} {told:<12} {said}{failed}"
+
+
+def _added(value: LoggedEntry) -> str:
+    return "\n".join([_line(value), *(f"note: {reason}" for reason in value.reasons)])
+
+
+def _ended(value: SessionEndReport) -> str:
+    if value.already:
+        return f"{visible(value.session)} had ended before"
+    if not value.entries:
+        return f"no session called {visible(value.session)} is open"
+    summary = "no summary" if value.summary is None else f"summary {value.summary.kind}"
+    promoted = ", ".join(f"{outcome.kind}" for outcome in value.promoted) or "nothing"
+    stored = f"{value.counts.get('stored', 0)} stored"
+    parts = [f"{value.entries} entries", stored, summary, f"promoted: {promoted}"]
+    parts += [f"{value.kept} kept for another session"] if value.kept else []
+    parts += [f"{value.let_go} let go"] if value.let_go else []
+    parts += [f"note: {note}" for note in value.diagnostics]
+    return f"{visible(value.session)} ended: {', '.join(parts)}"

@@ -1,0 +1,375 @@
+"""The memory record: one immutable content version and the state that is in force for it (ME).
+
+A *version* never changes once written: content, scope, origin, quote. A *state* is every
+attribute that may change without new content: status, confidence, expiry and so on (ME-5).
+``Memory`` shows both together, as of one moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from simonides.domain.scope import Scope
+from simonides.domain.trust import Audience, Label, Sensitivity, Source, Trust
+from simonides.domain.value import Value
+
+NO_METADATA: Mapping[str, Any] = MappingProxyType({})
+
+
+def no_metadata() -> Mapping[str, Any]:
+    """Return the empty, unchangeable metadata; for use as a default factory."""
+    return NO_METADATA
+
+
+NEEDS_VERIFICATION_BELOW = 0.7
+"""Confidence under which a memory counts as unverified until confirmed (ME-2)."""
+
+
+VERIFY_WITHIN = timedelta(hours=1)
+"""How long after it was recorded somebody is asked to verify an unverified memory (ME-2)."""
+
+STALE_AFTER = timedelta(days=7)
+STALE_BELOW = 0.8
+"""Age from which, and confidence under which, a memory is shown as possibly stale (ME-6)."""
+
+
+PASSAGE_CATEGORY = "l3 document"
+"""Category of a passage of a document (KN-1). No memory has it: a policy's categories have no white
+space in their names."""
+
+
+def is_id(name: str) -> bool:
+    """Whether a name has the form of the id of a memory, or of a passage of a document (version 8),
+    and so can be no key that is made anew.
+    """
+    try:
+        id = UUID(name)
+    except ValueError:
+        return False
+    return id.version in (7, 8) and str(id) == name
+
+
+class Kind(StrEnum):
+    """The cognitive layer of a memory."""
+
+    SEMANTIC = "semantic"
+    EPISODIC = "episodic"
+    PROCEDURAL = "procedural"
+
+
+class Status(StrEnum):
+    """Where a memory is in its life (ME-3).
+
+    ``active`` and ``review`` are recalled. ``held`` waits for the end of its session.
+    ``superseded`` gave way to a newer version. ``archived`` is a rule beyond the cap. ``stale``
+    aged out of use. ``evicted`` was collected. ``tombstoned`` was deleted by the user: id and
+    time stay, the content is gone.
+    """
+
+    ACTIVE = "active"
+    HELD = "held"
+    REVIEW = "review"
+    SUPERSEDED = "superseded"
+    ARCHIVED = "archived"
+    STALE = "stale"
+    EVICTED = "evicted"
+    TOMBSTONED = "tombstoned"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether gates compare with it and recall may return it."""
+        return self in (Status.ACTIVE, Status.REVIEW, Status.STALE)
+
+
+class Importance(StrEnum):
+    """How much a memory matters (ME-1)."""
+
+    NORMAL = "normal"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+    @property
+    def weight(self) -> float:
+        """0.5, 0.8 or 1.0, as SPEC ME-1 lists them."""
+        return {"normal": 0.5, "high": 0.8, "critical": 1.0}[self.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Triple(Value):
+    """A fact in three parts; subject and predicate name its slot (LT-3)."""
+
+    subject: str
+    predicate: str
+    object: str
+
+
+@dataclass(frozen=True, slots=True)
+class Origin(Value):
+    """Where exactly a memory came from.
+
+    Attributes:
+        session: Conversation.
+        turn: Place of the turn in its session, from 0.
+        tool_call: Id of the tool call.
+        model: Model that proposed it.
+        memory: Id of the memory that it was promoted from.
+        name: What it was read from: the URL of a page, the name of a document or of a tool.
+    """
+
+    session: str | None = None
+    turn: int | None = None
+    tool_call: str | None = None
+    model: str | None = None
+    memory: str | None = None
+    name: str | None = None
+
+
+class Place(NamedTuple):
+    """Within what gates compare: memories for different readers never meet (LT-2, SC-12).
+
+    Attributes:
+        scope: Where a memory belongs.
+        audience: Agents that may see it.
+        purpose: What it was given for.
+    """
+
+    scope: Scope
+    audience: Audience = None
+    purpose: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory(Value):
+    """One stored record as of one moment.
+
+    Without slots on purpose: what is read back from a row (``domain.codec``) is the instance's
+    dictionary, a tenth of the time that 40 frozen fields take one by one.
+
+    Attributes:
+        id: UUIDv7 of this version; a new version gets an id of its own.
+        root: Id of the first version of its chain.
+        version: Place in the chain, from 1, without gaps.
+        scope: Where it belongs.
+        kind: Cognitive layer.
+        category: One of the policy's categories.
+        content: The text.
+        content_hash: SHA-256 of the normalised text, hexadecimal.
+        source: Where it came from, with the trust label that follows from it.
+        trust: Label of the lattice (FX-5).
+        created_at: When it was recorded.
+        updated_at: When it was last said, confirmed or changed; ageing and what is collected do
+            not count.
+        known_from: Start of this state on the system clock, strictly increasing per owner.
+        key: Name of the fact within its scope, or None for free text.
+        triple: Subject, predicate, object, where known.
+        quote: Evidence, verbatim from the turn.
+        origin: Session, turn, tool call, model.
+        speaker: Who said it.
+        parents: Ids of the memories it was derived from.
+        audience: Agents that may see it; None means all (SC-12).
+        purpose: What it was given for (FX-15).
+        confidence: 0 to 1.
+        importance: ``normal``, ``high`` or ``critical``.
+        sensitivity: ``public``, ``private`` or ``sensitive``.
+        tags: Sorted, without repetition.
+        metadata: JSON-ready, at most 16 KiB.
+        pinned: Never evicted for lack of room before the unpinned.
+        timeless: Does not age (HY-4).
+        status: Place in its life.
+        supersedes: Id of the version that it replaced.
+        superseded_by: Id of the version that replaced it.
+        versions: Highest version of its chain that is known to this state.
+        last_accessed_at: Last recall that ranking knows of, to the minute: folded in from the read
+            journal where a memory would count as stale without it.
+        access_count: Recalls so far. Here and in ``reads_30d`` 0: the journal has them, for who
+            asks for a memory's ``ageing``.
+        reads_30d: Recalls in the last 30 days.
+        verified_at: When it was last confirmed.
+        valid_from: Since when the fact is true in the world.
+        valid_to: Until when the fact is true in the world, exclusive.
+        soft_expires_at: From here on it is down-weighted and due for review.
+        hard_expires_at: From this instant on it is never returned.
+        known_to: End of this state on the system clock; None while it is in force.
+        embedding_model: Embedder in force when it was written, or None. Its vector may have been
+            made anew since (LT-11); the index entry says by what.
+    """
+
+    id: str
+    root: str
+    version: int
+    scope: Scope
+    kind: Kind
+    category: str
+    content: str
+    content_hash: str
+    source: Source
+    trust: Trust
+    created_at: datetime
+    updated_at: datetime
+    known_from: datetime
+    key: str | None = None
+    triple: Triple | None = None
+    quote: str | None = None
+    origin: Origin = field(default_factory=Origin)
+    speaker: str | None = None
+    parents: tuple[str, ...] = ()
+    audience: Audience = None
+    purpose: str | None = None
+    confidence: float = 1.0
+    importance: Importance = Importance.NORMAL
+    sensitivity: Sensitivity = Sensitivity.PRIVATE
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=no_metadata)
+    pinned: bool = False
+    timeless: bool = False
+    status: Status = Status.ACTIVE
+    supersedes: str | None = None
+    superseded_by: str | None = None
+    versions: int = 1
+    last_accessed_at: datetime | None = None
+    access_count: int = 0
+    reads_30d: int = 0
+    verified_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    soft_expires_at: datetime | None = None
+    hard_expires_at: datetime | None = None
+    known_to: datetime | None = None
+    embedding_model: str | None = None
+
+    @classmethod
+    def of(cls, **given: Any) -> Memory:
+        """Return a memory with fields by their names, the others at their defaults."""
+        return cls.over(given)
+
+    @classmethod
+    def over(cls, fields: dict[str, Any]) -> Memory:
+        """Return a memory whose attributes are a dictionary, which is the memory's from then on.
+
+        For who makes one with every write and with every hit: the constructor of a frozen class
+        takes its forty fields one by one, which costs ten times as much. Nothing is checked. What
+        is left out is found where the class keeps its defaults.
+        """
+        fields.setdefault("origin", _NOWHERE)
+        fields.setdefault("metadata", NO_METADATA)
+        memory = object.__new__(cls)
+        object.__setattr__(memory, "__dict__", fields)
+        return memory
+
+    @property
+    def place(self) -> Place:
+        """Within what it is compared with others."""
+        return Place(self.scope, self.audience, self.purpose)
+
+    @property
+    def label(self) -> Label:
+        """What a derivation from it inherits."""
+        return Label(self.trust, self.sensitivity, self.audience)
+
+    @property
+    def needs_verification(self) -> bool:
+        """Whether it is still unconfirmed and below the confidence of ME-2."""
+        return self.confidence < NEEDS_VERIFICATION_BELOW and self.verified_at is None
+
+    @property
+    def is_passage(self) -> bool:
+        """Whether it is a passage of a document, shown as memories are and never stored (KN-1)."""
+        return self.category == PASSAGE_CATEGORY
+
+    def asks_to_be_verified(self, now: datetime) -> bool:
+        """Whether somebody should be asked now: the flag stays, the asking ends after an hour."""
+        return self.needs_verification and now < self.created_at + VERIFY_WITHIN
+
+    def warnings(self, now: datetime) -> tuple[str, ...]:
+        """Return what a reader should know before relying on it: ``unverified`` (ME-2), ``stale?``
+        (ME-6, LT-5) and ``in review`` (RE-5), of which any may be missing. A passage of a document
+        is read anew each time and so never stale; what hygiene has found in it is told here.
+        """
+        if self.is_passage:
+            return ("unverified", *filter(None, str(self.metadata.get("marks", "")).split(", ")))
+        confirmed = self.created_at if self.verified_at is None else self.verified_at
+        aged = self.confidence < STALE_BELOW and now - confirmed > STALE_AFTER
+        soft = self.soft_expires_at is not None and now >= self.soft_expires_at
+        found = {
+            "unverified": self.needs_verification,
+            "stale?": aged or soft or self.status is Status.STALE,
+            "in review": self.status is Status.REVIEW,
+        }
+        return tuple(name for name, holds in found.items() if holds)
+
+    def is_expired(self, now: datetime) -> bool:
+        """Whether its hard expiry has passed; at the very instant it has (LT-5)."""
+        return self.hard_expires_at is not None and now >= self.hard_expires_at
+
+
+_NOWHERE = Origin()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft(Value):
+    """What a caller asks to have remembered; everything but the content has a default.
+
+    Attributes:
+        content: The text, 1 character to 64 KiB.
+        key: Name of the fact within the scope.
+        category: One of the policy's categories; None lets the policy choose by kind.
+        source: Name of a source; a caller's default is ``user_stated``.
+        kind: Cognitive layer.
+        confidence: 0 to 1; None takes the source's default.
+        importance: ``normal``, ``high`` or ``critical``.
+        sensitivity: ``public``, ``private`` or ``sensitive``.
+        tags: Free words.
+        metadata: JSON-ready, at most 16 KiB.
+        scope: None for the principal's own scope; ``"org"``, ``"global"`` or a path otherwise.
+        at: When it was said or happened; the time of record is always the clock's.
+        valid_from: Since when the fact is true in the world; None takes ``at``.
+        ttl_days: Days until hard expiry; None takes the category's.
+        pinned: Keep before the unpinned.
+        quote: Evidence, verbatim.
+        idempotency_key: Writing twice under one key writes once. The second time answers as the
+            first, with the memory as it is now; if that was forgotten since, ``forgotten`` with
+            ``forgotten_since`` and ``was:created`` (or whatever it was) among the reasons.
+        speaker: Who said it.
+        session: Conversation; None takes the principal's.
+        turn: Place in the session, from 0. With ``session`` it makes a verbatim turn (CO-10).
+        triple: Subject, predicate, object.
+        audience: Agents that may see it.
+        purpose: What it was given for.
+        parents: Ids of memories it was derived from.
+        timeless: Does not age: it is never stale (HY-4). Its expiry is its category's all the same.
+        origin: What it was read from: the URL of a page, the name of a document or of a tool.
+    """
+
+    content: str
+    _: KW_ONLY
+    key: str | None = None
+    category: str | None = None
+    source: str = Source.USER_STATED
+    kind: str = Kind.SEMANTIC
+    confidence: float | None = None
+    importance: str = Importance.NORMAL
+    sensitivity: str = Sensitivity.PRIVATE
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] | None = None
+    scope: str | None = None
+    at: datetime | str | None = None
+    valid_from: datetime | str | None = None
+    ttl_days: float | None = None
+    pinned: bool = False
+    quote: str | None = None
+    idempotency_key: str | None = None
+    speaker: str | None = None
+    session: str | None = None
+    turn: int | None = None
+    triple: tuple[str, str, str] | None = None
+    audience: tuple[str, ...] | None = None
+    purpose: str | None = None
+    parents: tuple[str, ...] = ()
+    timeless: bool = False
+    origin: str | None = None

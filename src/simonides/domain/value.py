@@ -1,0 +1,82 @@
+"""What every returned value can do: show itself as plain data.
+
+Times are timezone-aware ``datetime`` in the public record and integer microseconds UTC
+everywhere else; the two conversions live here so that there is one rounding rule.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from simonides.domain.secrecy import told
+
+MAY_BE_MISSING: Mapping[str, Any] = MappingProxyType({"may_be_missing": True})
+"""Metadata of a field that plain data of an earlier version does not have: its default is meant."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Value:
+    """Base of the frozen dataclasses that simonides returns."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON-ready data: enumerations by value, times in ISO 8601."""
+        return {
+            field.name: plain(getattr(self, field.name))
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+        }
+
+    def plain(self) -> Any:
+        """Return what stands for this value inside another's plain data."""
+        return self.to_dict()
+
+
+def plain(value: Any) -> Any:
+    """Turn a value of the domain into JSON-ready data; bytes become hexadecimal text."""
+    if isinstance(value, Value):
+        return value.plain()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(plain(inner) for inner in value)
+    return value
+
+
+def shown(raw: object) -> str:
+    """Return how an error names a value that it refuses: a text quoted and cut, else by type.
+
+    What may be a secret is told by its length (HY-1).
+    """
+    if not isinstance(raw, str):
+        return type(raw).__name__
+    return repr(raw[:60]) if told(raw) is raw else told(raw)
+
+
+def to_us(moment: datetime) -> int:
+    """Return microseconds since 1970 UTC; a naive time is taken as UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - EPOCH) // _MICROSECOND
+
+
+# What was written in one go has one time in all its fields.
+@lru_cache(maxsize=4096)
+def from_us(microseconds: int) -> datetime:
+    """Return the aware UTC time of microseconds since 1970."""
+    return EPOCH + timedelta(0, 0, microseconds)

@@ -1,0 +1,101 @@
+"""Telephone numbers: what the form, or the words around, say is one (HY-1).
+
+Three forms are enough by themselves: a plus sign and a country's code, three groups as in North
+America, and a leading zero with groups as in Europe. Any other run of digits is one only where the
+words before or after say so. With the extra ``pii`` a country's own plan has a say in the first.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from simonides.domain.findings import Severity
+from simonides.hygiene.places import digits_of, stands_alone
+from simonides.hygiene.ruled import Judge, Rule
+from simonides.language import patterns
+from simonides.language.registries import is_possible_phone
+
+_FEWEST, _MOST = 7, 15
+"""Digits: a local number, and what ITU-T E.164 allows."""
+
+_BEYOND = r"(?: ?(?:x|ext\.?) ?\d{1,5})?"
+_ABROAD = r"\+\d{1,3}(?:[ .\-/]?(?:\(0?\d{1,4}\)[ .\-]?)?\d{1,14}){1,7}" + _BEYOND
+_ZEROS = r"\b00[1-9]\d{0,2}(?:[ \-]\d{2,10}){2,5}"
+_NORTH_AMERICAN = (
+    r"(?:\b1[ .\-])?(?:\([2-9]\d{2}\) ?|\b[2-9]\d{2}[.\-])[2-9]\d{2}[.\-]\d{4}\b"
+    + _BEYOND
+    + r"|\b[2-9]\d{2} [2-9]\d{2} \d{4}\b"
+)
+_WITH_ZERO = (
+    r"\(?\b0[1-9]\d{1,3}\)?[ \-]\d{3,4}[ \-]\d{2,4}(?:[ \-]\d{2,4})?\b|\b0[1-79](?: \d{2}){4}\b"
+)
+_ANY = r"(?:\(\+?\d{1,4}\)[ .\-]?)?\d(?:[ .\-/]?\d){5,14}" + _BEYOND
+
+_WORDS = (
+    r"(?:\b(?:tele)?phones?(?:bers?)?\b|\bmobiles?\b|\bcell(?:phone)?\b|\btel\b|\bfax\b|\bcall\b|\bdial\b"
+    r"|\bwhats ?app\b|\bsms\b|\btext(?:ed|ing)? (?:me|him|her|us|them)\b|\bmessages?\b|\breach\b"
+    r"|\banswering\b|\bring\b|\bdesk\b|\boffice\b|\bhotline\b|\bcontact\b|\bhandy\w*|\btelefon\w*"
+    r"|\brufnummer\b|\bmobilnummer\b|\btéléphone\b|\bportable\b|\bteléfono\b|\bmóvil\b|\bcelular\b"
+    r"|\btelefone\b|\btelemóvel\b|\bcellulare\b|\btelefoon\w*"
+    r"|телефон|номер|电话|電話|手机|手機|携帯|전화|휴대폰)"
+)
+_CALLED = rf"(?i){_WORDS}[^\d\n]{{0,32}}\n?[^\d\n]{{0,4}}(?P<it>{_ANY})"
+_CALLED_AFTER = (
+    rf"(?i)(?P<it>{_ANY})[\s\-,(]{{0,3}}(?:office|fax|mobile|cell|home|work|tel|phone)\b"
+)
+
+# What a number right after one of these is instead.
+_OTHERWISE = (
+    r"\b(?:ports?|versions?|v|isbn|orders?|invoice|id|ids|ticket|flight|lines?|issue|pr|pages?"
+    r"|room|years?|since|build|ref|reference|sku|date|from|rows?|case|account|card|serial|limit"
+    r"|tracking|commit|bug|step|chapter|section|zip|postcode|codes?|pin|range|between|timestamp"
+    r"|width|height|size|count|total|max|min|of|has|with)"
+    r"(?: (?:is|was|number|no\.?|nr\.?|numbers))?[ :#]{0,3}$"
+)
+_DATE = (
+    r"(?:19|20)\d{2}[ .\-/]\d{1,2}[ .\-/]\d{1,2}.*|\d{1,2}[ .\-/]\d{1,2}[ .\-/](?:19|20)\d{2}.*"
+    r"|(?:19|20)\d{2}[ ]?-[ ]?(?:19|20)\d{2}"
+)
+
+
+def rules() -> tuple[Rule, ...]:
+    """Return the rules, the surest first."""
+    return (
+        _rule(r"\+\d", _ABROAD, _is_possible),
+        _rule(r"\b00[1-9]\d{0,2}[ \-]\d", _ZEROS, _may_be),
+        _rule(r"[2-9]\d{2}\)? ?[ .\-]?[2-9]\d{2}[ .\-]\d{4}", _NORTH_AMERICAN, _may_be),
+        _rule(r"0[1-9]\d{0,3}\)?[ \-]\d{2,4}[ \-]\d{2,4}", _WITH_ZERO, _may_be),
+        _rule(rf"{_WORDS}[^\d\n]*\n?[^\d\n]*\d", _CALLED, _may_be),
+        _rule(
+            r"\d[\s\-,(]{0,3}(?:office|fax|mobile|cell|home|work|tel|phone)\b",
+            _CALLED_AFTER,
+            _may_be,
+        ),
+    )
+
+
+def _rule(hint: str, pattern: str, judge: Judge) -> Rule:
+    return Rule("phone", Severity.SUSPICIOUS, hint, pattern, judge)
+
+
+def _is_possible(text: str, start: int, end: int) -> bool:
+    return _may_be(text, start, end) and is_possible_phone(text[start:end]) is not False
+
+
+def _may_be(text: str, start: int, end: int) -> bool:
+    """Whether a place is a number of its own, and neither a date nor called something else."""
+    number = text[start:end]
+    digits = len(digits_of(number.partition("x")[0]))
+    if not _FEWEST <= digits <= _MOST or not stands_alone(text, start, end):
+        return False
+    if patterns.compile(_DATE).fullmatch(number) or _counts_up(number):
+        return False
+    before = text[max(0, start - 40) : start]
+    return patterns.compile(_OTHERWISE, ignore_case=True).search(before) is None
+
+
+def _counts_up(number: str) -> bool:
+    """Whether groups are a series, as in a list of numbers."""
+    groups = [int(group) for group in number.replace("-", " ").split() if group.isdigit()]
+    steps = {after - before for before, after in pairwise(groups)}
+    return len(groups) > 2 and len(steps) == 1

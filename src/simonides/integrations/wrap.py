@@ -1,0 +1,378 @@
+"""Two lines that give a client of OpenAI or Anthropic a memory.
+
+```python
+client = simonides.wrap(openai.OpenAI(), user="ana")
+client.chat.completions.create(model="…", messages=[…])
+```
+
+What comes back is a client of the same class that shares the connections of the one handed in,
+which stays as it was. Its chat calls are given what is remembered, as one part of the user's last
+turn (DI-1), and what the user says is captured once the answer is there (CO-1). Everything else,
+raw responses and ``with_options`` included, is the SDK's own. No SDK is imported here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from contextvars import ContextVar
+from functools import cached_property
+from types import MappingProxyType, TracebackType
+from typing import Any, TypeVar, cast
+from weakref import ref
+
+from simonides.blocking import Strata
+from simonides.domain.errors import InvalidInput
+from simonides.domain.value import shown
+from simonides.integrations.wrap_memory import Habits, Heard, WrappedMemory
+from simonides.integrations.wrap_speech import CHAT, RESPONSES, SILENCE, Api, Place, Speech, said_in
+from simonides.wiring import assemble
+
+ClientT = TypeVar("ClientT")
+
+_CHATS: Mapping[str, Mapping[str, Api]] = MappingProxyType(
+    {
+        "openai": {"chat.completions": CHAT, "responses": RESPONSES},
+        "anthropic": {"messages": CHAT, "beta.messages": CHAT},
+    }
+)
+"""For each SDK, where its chat calls are, and the shape of their conversations."""
+
+_inside: ContextVar[bool] = ContextVar("simonides_wrapped_call", default=False)
+"""Whether a wrapped method is running: what it calls by itself is the same turn."""
+
+
+def wrap(
+    client: ClientT,
+    *,
+    user: str | None = None,
+    org: str | None = None,
+    session: str | None = None,
+    agent: str | None = None,
+    purpose: str | None = None,
+    store: str | os.PathLike[str] | Strata | None = None,
+    recall: bool = True,
+    capture: bool = True,
+    floor: float | None = 0.0,
+    max_items: int | None = 5,
+    preference_bias: bool = True,
+    place: str = "part",
+) -> ClientT:
+    """Return a client that remembers for one user.
+
+    Args:
+        client: An ``OpenAI``, ``AsyncOpenAI``, ``Anthropic`` or ``AsyncAnthropic``, or one derived
+            from them.
+        user: Whose memory it is; may be left out for a principal known by its session only.
+        org: Organisation; None means the default one.
+        session: Conversation.
+        agent: The agent that acts.
+        purpose: What recall is for.
+        store: An open simonides, which stays open; or what :func:`simonides.open` takes, which is
+            closed with the client's memory.
+        recall: Whether requests are given what is remembered.
+        capture: Whether what the user says is looked through for memories.
+        floor: Least relevance of what a request is given; None takes the policy's. The default is
+            that of a pull (RE-1): the best few, none of them too far away.
+        max_items: At most so many memories; None takes the policy's.
+        preference_bias: Show preferences under a key whatever is asked, room permitting.
+        place: ``part``: the digest is a text part of its own in the user's last turn; ``message``:
+            a message of its own before it, for servers that take texts only.
+
+    Returns:
+        A client of the same class, whose ``memory`` is a :class:`WrappedMemory`.
+
+    Raises:
+        InvalidInput: If it is no such client, or wrapped already, or ``store`` or ``place`` is none
+            of what is named.
+        OwnerRequired: If neither user nor session is named.
+        InvalidScope: If an id is malformed.
+        ConfigurationError: If a setting or the store's name is wrong, or an extra is missing.
+        StoreError: If the store cannot be opened.
+    """
+    chats = _chats_of(client)
+    if place not in {each.value for each in Place}:
+        raise InvalidInput("place", f"must be part or message, not {shown(place)}")
+    if not (store is None or isinstance(store, (str, os.PathLike, Strata))):
+        raise InvalidInput(
+            "store", f"must be a path, a URL or what simonides.open returns, not {shown(store)}"
+        )
+    is_open = isinstance(store, Strata)
+    strata = store if isinstance(store, Strata) else Strata(assemble(store, inline=True))
+    with ExitStack() as undo:
+        if not is_open:
+            undo.callback(strata.close)
+        manager = strata.manager(user=user, org=org, session=session, agent=agent, purpose=purpose)
+        undo.pop_all()
+    if not is_open:
+        strata.__enter__()
+    habits = Habits(recall, capture, floor, max_items, preference_bias, Place(place))
+    memory = WrappedMemory(strata, manager, habits, owns=not is_open)
+    return cast("ClientT", _Wrapping(memory, chats).twin_of(client))
+
+
+def memory_of(client: object) -> WrappedMemory:
+    """Return the memory of a wrapped client; what ``client.memory`` is, for type checkers.
+
+    Raises:
+        InvalidInput: If it is not wrapped.
+    """
+    memory = vars(client).get("memory") if hasattr(client, "__dict__") else None
+    if not isinstance(memory, WrappedMemory):
+        raise InvalidInput("client", "is not wrapped: simonides.wrap(client, user=…) does it")
+    return memory
+
+
+def _chats_of(client: object) -> Mapping[str, Api]:
+    kinds = [each.__module__.partition(".")[0] for each in type(client).__mro__]
+    sdk = next((kind for kind in kinds if kind in _CHATS), None)
+    is_client = any(
+        each.__name__ in ("SyncAPIClient", "AsyncAPIClient") for each in type(client).__mro__
+    )
+    if sdk is None or not is_client:
+        raise InvalidInput(
+            "client", f"must be a client of openai or anthropic, not {type(client).__name__}"
+        )
+    if isinstance(vars(client).get("memory"), WrappedMemory):
+        raise InvalidInput("client", "is wrapped already; wrap the client that it was made from")
+    return _CHATS[sdk]
+
+
+class _Wrapping:
+    """Makes twins of clients whose chat calls go by a memory."""
+
+    def __init__(self, memory: WrappedMemory, chats: Mapping[str, Api]) -> None:
+        self._memory = memory
+        self._chats = chats
+
+    def twin_of(self, client: Any) -> Any:
+        """Return a client like another, with its connections and a memory."""
+        twin = copy.copy(client)
+        for name in list(vars(twin)):
+            # Resources that were made for the other client.
+            if isinstance(getattr(type(twin), name, None), cached_property):
+                del vars(twin)[name]
+        self._remembers(twin)
+        twin.close = self._closing(client.close)
+        return twin
+
+    def _remembers(self, client: Any) -> None:
+        """Let the chat calls of a client go by the memory; it is nobody else's yet."""
+        is_async = any(each.__name__ == "AsyncAPIClient" for each in type(client).__mro__)
+        for path, api in self._chats.items():
+            chat = functools.reduce(getattr, path.split("."), client)
+            turn = _Turn(self._memory, api)
+            whole = turn.wrapped_async if is_async else turn.wrapped
+            chat.create = whole(chat.create)
+            chat.parse = whole(chat.parse)
+            # What OpenAI's SDK streams by its helper goes through ``create``.
+            if path.endswith("messages"):
+                chat.stream = turn.streamed(chat.stream)
+        copied = type(client).copy.__get__(client)
+        client.copy = client.with_options = self._copying(copied)
+        client.memory = self._memory
+
+    def _copying(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(make)
+        def copied(*args: Any, **options: Any) -> Any:
+            client = make(*args, **options)
+            self._remembers(client)
+            return client
+
+        return copied
+
+    def _closing(self, close: Callable[[], Any]) -> Callable[[], Any]:
+        """Return what closes a client and its memory."""
+        memory = self._memory
+        if asyncio.iscoroutinefunction(close):
+
+            @functools.wraps(close)
+            async def aclosed() -> None:
+                await asyncio.to_thread(memory.close)
+                await close()
+
+            return aclosed
+
+        @functools.wraps(close)
+        def closed() -> None:
+            memory.close()
+            close()
+
+        return closed
+
+
+class _Turn:
+    """One call of a chat method: what goes in, what is kept."""
+
+    def __init__(self, memory: WrappedMemory, api: Api) -> None:
+        self._memory = memory
+        self._api = api
+
+    def wrapped(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method that recalls before and captures after."""
+
+        @functools.wraps(call)
+        def remembering(*args: Any, **asked: Any) -> Any:
+            if _inside.get():
+                return call(*args, **asked)
+            asked, speech = self._heard(asked)
+            asked, heard = self._memory.informed(asked, speech, self._api)
+            token = _inside.set(True)
+            try:
+                answer = call(*args, **asked)
+            finally:
+                _inside.reset(token)
+            return self._kept(answer, heard)
+
+        return remembering
+
+    def wrapped_async(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the same for an async method; nothing of it holds up the event loop."""
+
+        @functools.wraps(call)
+        async def remembering(*args: Any, **asked: Any) -> Any:
+            if _inside.get():
+                return await call(*args, **asked)
+            asked, speech = self._heard(asked)
+            asked, heard = await asyncio.to_thread(self._memory.informed, asked, speech, self._api)
+            token = _inside.set(True)
+            try:
+                answer = await call(*args, **asked)
+            finally:
+                _inside.reset(token)
+            return self._kept(answer, heard)
+
+        return remembering
+
+    def streamed(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the same for a method that returns a manager of a stream."""
+
+        @functools.wraps(call)
+        def remembering(*args: Any, **asked: Any) -> Any:
+            if _inside.get():
+                return call(*args, **asked)
+            asked, speech = self._heard(asked)
+            informed = functools.partial(self._memory.informed, asked, speech, self._api)
+            return _StreamManager(
+                informed,
+                lambda told: call(*args, **told),
+                self._memory.said,
+            )
+
+        return remembering
+
+    def _heard(self, asked: dict[str, Any]) -> tuple[dict[str, Any], Speech]:
+        """Return the arguments, and what the user says in them."""
+        conversation = asked.get(self._api.argument)
+        if isinstance(conversation, str):
+            return asked, said_in(conversation) if self._api is RESPONSES else SILENCE
+        if isinstance(conversation, Mapping) or not isinstance(conversation, Iterable):
+            return asked, SILENCE
+        if not isinstance(conversation, (list, tuple)):
+            # What can be read once only is read here, and sent as it was.
+            conversation = list(conversation)
+            asked = {**asked, self._api.argument: conversation}
+        return asked, said_in(conversation)
+
+    def _kept(self, answer: Any, heard: Heard) -> Any:
+        """Have what was said captured: now, or when the stream of the answer is at its end."""
+        if not heard.speech.new:
+            return answer
+        if not hasattr(type(answer), "__stream__"):
+            self._memory.said(heard)
+            return answer
+        _tell_end(answer, self._memory.said_in(answer, heard))
+        return answer
+
+
+def _tell_end(stream: Any, ended: Callable[[], object]) -> None:
+    """Have it told when a stream was read to its end, or closed; its pieces pass as they come."""
+    # No reference from the stream to itself: the SDK closes one that is dropped.
+    weak, kind = ref(stream), type(stream)
+    if hasattr(kind, "__aiter__"):
+        stream._iterator = _apassing(stream._iterator, ended)
+
+        async def aclose() -> None:
+            if (there := weak()) is not None:
+                await kind.close(there)
+            ended()
+
+        stream.close = aclose
+        return
+    stream._iterator = _passing(stream._iterator, ended)
+
+    def close() -> None:
+        if (there := weak()) is not None:
+            kind.close(there)
+        ended()
+
+    stream.close = close
+
+
+def _passing(pieces: Iterator[Any], ended: Callable[[], object]) -> Iterator[Any]:
+    try:
+        yield from pieces
+    finally:
+        ended()
+
+
+async def _apassing(pieces: AsyncIterator[Any], ended: Callable[[], object]) -> AsyncIterator[Any]:
+    try:
+        async for piece in pieces:
+            yield piece
+    finally:
+        ended()
+
+
+class _StreamManager:
+    """Stands for the SDK's manager of a stream: recalls on entering, captures on leaving."""
+
+    def __init__(
+        self,
+        informed: Callable[[], tuple[dict[str, Any], Heard]],
+        begin: Callable[[dict[str, Any]], Any],
+        said: Callable[[Heard], None],
+    ) -> None:
+        self._informed = informed
+        self._begin = begin
+        self._said = said
+        self._inner: Any = None
+        self._heard: Heard | None = None
+
+    def __enter__(self) -> Any:
+        told, self._heard = self._informed()
+        self._inner = self._begin(told)
+        return self._inner.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._inner.__exit__(kind, error, trace)
+        finally:
+            if self._heard is not None:
+                self._said(self._heard)
+
+    async def __aenter__(self) -> Any:
+        told, self._heard = await asyncio.to_thread(self._informed)
+        self._inner = self._begin(told)
+        return await self._inner.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            await self._inner.__aexit__(kind, error, trace)
+        finally:
+            if self._heard is not None:
+                self._said(self._heard)

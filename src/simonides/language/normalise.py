@@ -1,0 +1,85 @@
+"""When two texts are the same text, and what counts as a text at all (ME-1).
+
+Normalising is for identity only: recall analyses the text as it was written (``analyser``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from functools import lru_cache
+
+from simonides.domain.errors import InvalidInput
+
+
+def normalise(text: str) -> str:
+    """Return the form under which equal statements are equal: NFKC, case-folded, single spaces.
+
+    Idempotent. White space at both ends goes; any run of white space in between becomes one
+    space. Lone surrogates are kept as they are.
+
+    Source: SPEC ME-1.
+    """
+    if text.isascii():
+        return " ".join(text.lower().split())
+    # Folding can undo the normal form and composing can bring back capitals (U+03D4 and others):
+    # NFKC ∘ casefold settles after the second round, as in Unicode's toNFKC_Casefold.
+    for _ in range(2):
+        text = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def without_accents(text: str) -> str:
+    """Return letters without accents: "où" as "ou", "sœur" as "soeur". Positions do not stay."""
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFD", text.replace("œ", "oe"))
+    bare = "".join(char for char in apart if not unicodedata.combining(char))
+    return unicodedata.normalize("NFC", bare)
+
+
+# One write asks for the hash of its text four times; no more than the last few texts are kept.
+@lru_cache(maxsize=8)
+def content_hash(text: str) -> str:
+    """Return the SHA-256 of the normalised text as 64 hexadecimal digits.
+
+    Raises:
+        UnicodeEncodeError: If the text holds lone surrogates; :func:`check_text` refuses those
+            at the edge.
+    """
+    return hashlib.sha256(normalise(text).encode("utf-8")).hexdigest()
+
+
+def check_text(field: str, text: object, max_bytes: int) -> str:
+    """Return ``text`` if it can be stored and searched.
+
+    Args:
+        field: Name of the value, for the message.
+        text: What was given.
+        max_bytes: Largest size in UTF-8, inclusive.
+
+    Raises:
+        InvalidInput: If it is not text, blank, larger than ``max_bytes``, or holds NUL or a lone
+            surrogate.
+    """
+    if not isinstance(text, str):
+        raise InvalidInput(field, f"must be text, not {type(text).__name__}")
+    if not text or text.isspace():
+        raise InvalidInput(field, "must not be empty or blank")
+    # The character count bounds the size from below: a huge text is refused before it is encoded.
+    size = len(text) if len(text) > max_bytes else _utf8_size(field, text)
+    if size > max_bytes:
+        unit = "characters" if size == len(text) else "bytes in UTF-8"
+        raise InvalidInput(field, f"has {size:,} {unit}; at most {max_bytes:,} bytes are allowed")
+    nul = text.find("\0")
+    if nul >= 0:
+        raise InvalidInput(field, f"holds NUL (U+0000) at character {nul}")
+    return text
+
+
+def _utf8_size(field: str, text: str) -> int:
+    try:
+        return len(text.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        problem = f"holds a lone surrogate U+{ord(text[error.start]):04X}"
+        raise InvalidInput(field, f"{problem} at character {error.start}") from error

@@ -1,0 +1,256 @@
+"""The order of a digest: rank, choose, write, give a receipt; and what came of it (DI, FX-4)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from simonides.digest.applying import applied
+from simonides.digest.citing import cited_in, resolved, verified
+from simonides.digest.compose import Composed, compose
+from simonides.digest.text import FORMAT
+from simonides.domain.ageing import SUMMARY_CATEGORY
+from simonides.domain.budgets import MIN_CHARS, MIN_TOKENS, DigestRules
+from simonides.domain.consent import RECALL_OFF
+from simonides.domain.cue import Cue
+from simonides.domain.digest import Digest, Verification
+from simonides.domain.filters import AnyOf, Filter, OneOf
+from simonides.domain.memory import Kind, Memory
+from simonides.domain.recall import Hit
+from simonides.domain.receipt import Dropped, Page, Receipt, Trigger
+from simonides.domain.scope import Principal
+from simonides.domain.trust import Trust
+from simonides.domain.value import to_us
+from simonides.hygiene.stances import GUARD, warns
+from simonides.language.normalise import check_text
+from simonides.manager.asking import MAX_LIMIT, Asker, between, sequence
+from simonides.manager.floors import Floors
+from simonides.manager.reading import Reader
+from simonides.manager.reranking import rank_again
+from simonides.manager.services import Services
+from simonides.manager.session_rows import NOT_STORED
+from simonides.manager.sights import Sight
+from simonides.retrieval.fusion import Fusion, FusionMode
+from simonides.retrieval.ranker import Query, Ranked, standing
+
+MAX_ANSWER_BYTES = 1024 * 1024
+"""Longest answer that is looked through for what it cites; chosen."""
+
+MAX_BELOW = 5
+"""How many of those below the floor a receipt names, where the best lie there; chosen."""
+
+MAX_DROPPED = 50
+"""Most memories that a receipt names as left out; chosen, to bound its size."""
+
+
+class Digester:
+    """Makes the digests of one principal and checks what answers make of them; its receipts go to
+    the journal.
+    """
+
+    def __init__(
+        self, services: Services, principal: Principal, reader: Reader, asker: Asker, floors: Floors
+    ) -> None:
+        self._services = services
+        self._principal = principal
+        self._reader = reader
+        self._asker = asker
+        self._floors = floors
+        self._notes = services.journal.of(principal.home.owner)
+
+    async def rules(
+        self,
+        floor: float | None,
+        max_items: int | None,
+        max_chars: int | None,
+        max_tokens: int | None,
+    ) -> DigestRules:
+        """Return the policy's rules, with the floor in force and what a caller asked for otherwise.
+
+        Raises:
+            InvalidInput: If a budget is out of range.
+        """
+        rules = self._reader.policy.digest
+        total = rules.total
+        if max_items is not None:
+            total = replace(total, items=between("max_items", max_items, 1, 1_000))
+        if max_chars is not None:
+            total = replace(total, chars=between("max_chars", max_chars, MIN_CHARS, 100_000))
+        if max_tokens is not None:
+            total = replace(total, tokens=between("max_tokens", max_tokens, MIN_TOKENS, 100_000))
+        if floor is None:
+            floor = await self._floors.in_force(Trigger.ASKED)
+        return replace(rules, total=total, floor=floor)
+
+    async def digest(
+        self,
+        cue: Cue,
+        rules: DigestRules,
+        trigger: Trigger = Trigger.ASKED,
+        *,
+        in_session: bool = False,
+    ) -> Digest:
+        """Return the digest of what a cue reads, and leave its receipt for the journal (ME-7).
+
+        Args:
+            cue: What is asked; its floor and limit are those of the rules.
+            rules: What is shown.
+            trigger: What for.
+            in_session: Of the log of the principal's session instead of what is stored.
+        """
+        counters = self._services.counters
+        began = counters.now()
+        asked = replace(cue, floor=rules.floor, limit=rules.candidates)
+        now = self._reader.now
+        nothing = Sight((), (), now, now, ())
+        sight = await self._reader.audible(asked) if rules.enabled else nothing
+        made = await self._reader.aside(sight, partial(self.made, sight, asked, rules, trigger))
+        stored = [item for item in made.items if item.memory.version > NOT_STORED]
+        self._notes.read(stored, made.receipt.at)
+        self._notes.add(made.receipt)
+        shown = [item.memory for item in made.items]
+        # What the user said in this session is his own: to hold his next words against it would
+        # keep it from being stored at all (FX-2).
+        told = [m for m in shown if m.version > NOT_STORED or m.trust is not Trust.USER]
+        self._notes.show(self._principal.session, told, made.receipt.at)
+        self._reader.note_passages(shown)
+        off = not rules.enabled or RECALL_OFF in made.receipt.degraded
+        counters.read("digest", began, found=bool(made.items), off=off)
+        return made
+
+    async def verify(self, answer: str | Sequence[str], receipt: Receipt) -> Verification:
+        """See :meth:`simonides.manager.AsyncMemoryManager.verify`."""
+        text = answer if isinstance(answer, str) else None
+        if text is not None:
+            names = cited_in(check_text("answer", text, MAX_ANSWER_BYTES)) if text else ()
+        else:
+            names = tuple(check_text("answer", name, 512) for name in sequence("answer", answer))
+        scopes = await self._asker.readable(receipt.scopes, "verify")
+        ids, unshown = resolved(names, receipt)
+        shown = ids if text is None else tuple(shown.id for shown in receipt.returned)
+        found = {memory.id: memory for memory in await self._reader.all_known(shown, scopes)}
+        said = await self._reader.overlay.memories(to_us(receipt.at))
+        found |= {memory.id: memory for memory in said if memory.id in shown}
+        await self._count_use(ids, text, receipt, found)
+        return verified(ids, unshown, receipt, found, text)
+
+    async def _count_use(
+        self, ids: Sequence[str], text: str | None, receipt: Receipt, found: Mapping[str, Memory]
+    ) -> None:
+        """Let the floor know what an answer made of what was shown (RE-4).
+
+        A list of names is a declaration, though it be empty. A text that names nothing, and in
+        which nothing shows, tells nothing: many answers do not say what they are made from.
+        """
+        used = set(ids)
+        if text is not None:
+            used |= {m.id for m in found.values() if applied(m, receipt.query, text)}
+            if not used:
+                return
+        await self._floors.learn(receipt, used)
+
+    def made(self, sight: Sight, cue: Cue, rules: DigestRules, trigger: Trigger) -> Digest:
+        """Return the digest of what was looked at; leaves nothing for the journal."""
+        query, lost, fusion = self._query(cue.query, rules, sight)
+        ranked = self._reader.rank(sight, query, cue, fusion)
+        below = _below(ranked)
+        ranked, lost = rank_again(self._services, ranked, cue, lost, sight.degraded)
+        hits = self._candidates(ranked, cue, rules, trigger)
+        count = self._services.tokens.count
+        home = self._reader.lineage[0]
+        composed = compose(hits, rules, sight.clock, count, reader=home) if rules.enabled else _OFF
+        looked_at = {hit.memory.id for hit in hits}
+        dropped = [each for each in below if each.id not in looked_at]
+        receipt = self._reader.receipt(
+            sight,
+            cue,
+            ranked,
+            composed.chosen,
+            [*composed.dropped[:MAX_DROPPED], *dropped],
+            lost,
+            self._reader.grounds(query, fusion, reranked=bool(ranked.reranked)),
+        )
+        counter = self._services.tokens.counter_id
+        page = Page(rules, FORMAT, counter, _hash_of(composed.text), trigger)
+        return Digest(composed.text, composed.items, replace(receipt, page=page))
+
+    def _query(
+        self, text: str, rules: DigestRules, sight: Sight
+    ) -> tuple[Query, Sequence[str], Fusion | None]:
+        """Return what looks for candidates: the sources that the rules allow and that there were.
+
+        With neither there is no query: only what is a candidate whatever is asked (DI-2).
+        """
+        by_meaning = rules.by_meaning and "vector" not in sight.degraded
+        asked = text if rules.by_keyword or by_meaning else ""
+        query, lost = self._reader.query(asked, has_vector=by_meaning)
+        if rules.by_keyword:
+            return query, lost, None
+        fusion = self._services.fusion
+        return query, lost, replace(fusion, mode=FusionMode.HYBRID, hybrid_weight=1.0)
+
+    def _candidates(
+        self, ranked: Ranked, cue: Cue, rules: DigestRules, trigger: Trigger
+    ) -> list[Hit]:
+        """Return what may be shown, best first: what is pinned or named by the rules, and what the
+        user does not want and the query is about (FX-9), before what the query finds, since nothing
+        but room decides of it.
+
+        A pull shows what it finds and nothing else. A push shows the task's own memories beside
+        what it finds, however little they have to do with it (RE-1); one for a session also what
+        the session before was about, whenever that was (CO-8), and of what else happened only what
+        policy has pushed.
+        """
+        if trigger is Trigger.PULL:
+            return [*ranked.hits()]
+        found = [*ranked.hits()]
+        caught_up: list[Hit] = []
+        if trigger is Trigger.PUSH and Kind.EPISODIC in cue.kinds:
+            pushed = self._reader.policy.push.kinds
+            found = [hit for hit in found if hit.memory.kind in pushed]
+            caught_up = _latest_summary(ranked, cue)
+        if trigger is Trigger.PUSH and self._principal.home.task is not None:
+            known = {hit.memory.id for hit in found}
+            own = standing(ranked, cue, OneOf("scope", (self._principal.home,)))
+            found += [hit for hit in own if hit.memory.id not in known]
+            found.sort(key=lambda hit: -hit.score)
+        always = [
+            hit
+            for hit in standing(ranked, cue, _always(rules))
+            if hit.memory.category != GUARD or hit.memory.pinned or warns(hit.memory, cue.query)
+        ]
+        first = {hit.memory.id: hit for hit in (*always, *caught_up)}
+        return [*first.values(), *(hit for hit in found if hit.memory.id not in first)]
+
+
+def _latest_summary(ranked: Ranked, cue: Cue) -> list[Hit]:
+    """Return the latest session summary that the cue may read, if there is one."""
+    every = replace(cue, limit=MAX_LIMIT)
+    summaries = standing(ranked, every, OneOf("category", (SUMMARY_CATEGORY,)))
+    latest = max(summaries, key=lambda hit: (hit.memory.created_at, hit.memory.id), default=None)
+    return [] if latest is None else [latest]
+
+
+_OFF = Composed("", (), (), ())
+
+
+def _always(rules: DigestRules) -> Filter:
+    named: list[Filter] = [OneOf("pinned", (True,)), OneOf("category", (GUARD,))]
+    if rules.fact_keys:
+        named.append(OneOf("key", rules.fact_keys))
+    if rules.fact_tags:
+        named.append(OneOf("tags", rules.fact_tags))
+    return AnyOf(tuple(named))
+
+
+def _below(ranked: Ranked) -> list[Dropped]:
+    """Return the best without a floor, by the scores that no reranker has seen."""
+    dropped = partial(Dropped, reason="below_floor")
+    slots = ranked.unfloored(MAX_BELOW).tolist()
+    return [dropped(ranked.pool.row(slot).id, ranked.score.item(slot)) for slot in slots]
+
+
+def _hash_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

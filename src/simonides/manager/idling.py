@@ -1,0 +1,72 @@
+"""Ending sessions that nobody goes on with, and those that end with their process (SE-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simonides.domain.errors import SimonidesError
+from simonides.domain.scope import Principal
+from simonides.domain.session_end import EndedBy, SessionEndReport
+from simonides.manager.ending import SessionEnder
+from simonides.manager.rounds import Rounds
+from simonides.manager.services import Services
+
+PAGE = 100
+"""Sessions that are asked for at a time."""
+
+
+async def end_due(
+    services: Services, go_on: Callable[[], None] = lambda: None
+) -> tuple[SessionEndReport, ...]:
+    """End every session whose time is over, whoever opened it; the longest due first.
+
+    One that cannot be ended now does not stop the others: its report says so in its diagnostics, as
+    ``failed:`` and the name of the error, and it is due still.
+
+    Args:
+        services: The open simonides.
+        go_on: Called before each; what it raises ends the round.
+
+    Raises:
+        StoreError: If it cannot be read which are due.
+    """
+    reports: list[SessionEndReport] = []
+    seen = set[tuple[str, str]]()
+    while True:
+        due = await services.sessions.due(services.clock.now_us(), limit=PAGE + len(seen))
+        new = [each for each in due if (each[0].path, each[1].id) not in seen]
+        if not new:
+            return tuple(reports)
+        for owner, record in new:
+            go_on()
+            seen.add((owner.path, record.id))
+            principal = Principal(owner, session=record.id)
+            reports.append(await _ended(services, principal, record.id, EndedBy.IDLE))
+
+
+async def _ended(
+    services: Services, principal: Principal, session: str, by: EndedBy
+) -> SessionEndReport:
+    try:
+        return await SessionEnder(services, principal).end(session, ended_by=by)
+    except SimonidesError as error:
+        failed = (f"failed:{type(error).__name__}",)
+        return SessionEndReport(session=session, ended_by=by, diagnostics=failed)
+
+
+def end_when_idle(services: Services, rounds: Rounds) -> None:
+    """Have sessions that are due ended from time to time."""
+
+    async def look() -> None:
+        await end_due(services, rounds.go_on)
+
+    rounds.doing(look)
+
+
+async def end_departing(services: Services) -> tuple[SessionEndReport, ...]:
+    """End the sessions that are to end with this process; what cannot be ended now is due later,
+    for whoever looks then.
+    """
+    by = EndedBy.SHUTDOWN
+    left = services.departing.taken()
+    return tuple([await _ended(services, principal, name, by) for principal, name in left])

@@ -1,0 +1,112 @@
+"""Which life of an owner it was in which something was said: what was said in one that an erasure
+has ended is not stored in the next (FX-3).
+
+A store draws a new incarnation with every erasure. Of an owner who was never written there is none
+to compare with: one that is written meanwhile is told from one that is erased by its epoch, or else
+by the trail, which keeps the record of an erasure.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
+
+from simonides.domain.change import Committed, Head
+from simonides.domain.decision import Outcome, OutcomeKind
+from simonides.domain.event import CHAIN_START, EventType, Link
+from simonides.domain.scope import Scope
+from simonides.ports import MemoryStore
+
+if TYPE_CHECKING:
+    from simonides.manager.turn import WriteTurn
+
+PAGE = 200
+"""Links looked at in one go for the record of an erasure; chosen."""
+
+ERASED_SINCE = Outcome(OutcomeKind.BLOCKED, reasons=("erased_since",))
+"""What comes of storing what was said before its owner was erased; nothing is written of it."""
+
+
+class Life(NamedTuple):
+    """An owner as it was when something was said.
+
+    Attributes:
+        owner: Who.
+        incarnation: Of its head; None for one never written.
+    """
+
+    owner: Scope
+    incarnation: bytes | None
+
+    def may_be_over(self, head: Head | None) -> bool:
+        """Whether another life may have begun by ``head``. It is certain where there was an
+        incarnation; an owner that is new may have been erased if rows of it ever went.
+        """
+        if self.incarnation is None:
+            return head is not None and head.epoch > 0
+        return head is None or head.incarnation != self.incarnation
+
+
+async def life_of(store: MemoryStore, owner: Scope) -> Life:
+    """Return the life that an owner is in.
+
+    Raises:
+        StoreError: If the store could not.
+    """
+    (head,) = await store.heads([owner])
+    return Life(owner, None if head is None else head.incarnation)
+
+
+async def taken(store: MemoryStore, owner: Scope, turn: WriteTurn) -> Committed:
+    """Take a turn, which writes nothing if the life that it belongs to is over.
+
+    Where it belongs to another owner than whose turn it is, that one is looked at before.
+
+    Raises:
+        StoreError: If the store could not; nothing was written.
+    """
+    life = turn.life
+    if life is not None and life.owner != owner:
+        (head,) = await store.heads([life.owner])
+        if life.may_be_over(head) and await _going_on(store, life) is None:
+            turn.end()
+            return Committed(None, ())
+        turn.life = None
+    committed = await store.commit(owner, turn.request, turn.decide)
+    if life is not None and turn.is_over and (same := await _going_on(store, life)) is not None:
+        turn.life = same
+        committed = await store.commit(owner, turn.request, turn.decide)
+    return committed
+
+
+async def _going_on(store: MemoryStore, life: Life) -> Life | None:
+    """Return a life that was not over, with the incarnation that it has now; None if it was."""
+    if life.incarnation is not None:
+        return None
+    # In this order: an erasure that comes in between is on record, or changes the incarnation.
+    now = await life_of(store, life.owner)
+    return now if await last_erasure(store, life.owner) is None else None
+
+
+async def last_erasure(store: MemoryStore, subject: Scope) -> tuple[bytes, Link] | None:
+    """Return the link that records a subject's last erasure, after the code of the one before it;
+    None if there was none.
+
+    Raises:
+        StoreError: If the store could not.
+    """
+    chain_head = await store.chain_head(subject)
+    last = 0 if chain_head is None else chain_head[1]
+    while last > 0:
+        first = max(last - PAGE, 0)
+        links = await store.links(subject, after=max(first - 1, 0), limit=PAGE + 1)
+        codes = {link.seq: link.mac for link in links}
+        for link in reversed(links):
+            if first < link.seq <= last and _is_erasure(link):
+                return codes.get(link.seq - 1, CHAIN_START), link
+        last = first
+    return None
+
+
+def _is_erasure(link: Link) -> bool:
+    return link.payload is not None and json.loads(link.payload)["type"] == EventType.ERASED

@@ -1,0 +1,270 @@
+"""What was said in a session lies over what is stored, for who reads within it (RE-9).
+
+A keyed fact, or the value of a functional slot, that the user stated in this session and that is
+not stored yet counts at once, and what is stored of the same key or slot is not shown beside it.
+What he asked to have forgotten is not shown. Readers outside the session see what is stored.
+
+Once a statement is stored, what is stored says the same and stands for itself; and what was
+recorded after it was said, a correction for one, is newer and stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from operator import is_
+from typing import NamedTuple
+
+from simonides.domain.change import StoredRow
+from simonides.domain.cue import Cue
+from simonides.domain.errors import StoreError
+from simonides.domain.memory import Memory
+from simonides.domain.scope import Principal
+from simonides.domain.value import from_us, to_us
+from simonides.language.normalise import content_hash
+from simonides.manager.services import Services
+from simonides.manager.session_rows import rows_of, stated_memory
+from simonides.manager.sights import Sight
+from simonides.manager.stating import Stated, Statements
+from simonides.manager.write_names import marks_of
+from simonides.manager.writing import Writer
+from simonides.retrieval.entry import slot_of
+from simonides.retrieval.overlaying import above, standing, without
+from simonides.retrieval.segment import Frozen
+
+SESSION = "session"
+"""What is degraded where a session cannot be read: what is stored is shown as it is."""
+
+Name = tuple[str, ...]
+"""A key, or subject and predicate of a functional slot, or the hash of a text to be forgotten."""
+
+
+class Said(NamedTuple):
+    """The last word of a session on each key and slot.
+
+    Attributes:
+        facts: Statements that hold, by what they are about.
+        forgotten: When something was asked to be forgotten, µs, by what.
+    """
+
+    facts: Mapping[Name, Stated]
+    forgotten: Mapping[Name, int]
+
+
+NOTHING = Said({}, {})
+
+
+class _Laid(NamedTuple):
+    """What was laid over what.
+
+    Attributes:
+        under: Columns of what is stored; the same objects until an owner changes.
+        said: What was laid over them.
+        sight: What came of it.
+    """
+
+    under: tuple[Frozen, ...]
+    said: Said
+    sight: Sight
+
+    def still_fits(self, sight: Sight, said: Said) -> bool:
+        """Whether the same is to be laid over the same."""
+        same = len(self.under) == len(sight.frozen)
+        return same and all(map(is_, self.under, sight.frozen)) and self.said == said
+
+
+class Overlay:
+    """Lays what was said in the session of one principal over what it reads.
+
+    What the user says is the user's: a task within the session reads it as he does.
+    """
+
+    def __init__(self, services: Services, principal: Principal) -> None:
+        self._services = services
+        self._reader = principal
+        self._principal = replace(principal, home=principal.home.owner)
+        self._session = principal.session
+        self._statements = Statements(services, self._principal)
+        self._writer = Writer(services, self._principal)
+
+    async def over(self, sight: Sight, cue: Cue) -> Sight:
+        """Return what a cue reads with what was said in this session laid over it.
+
+        Where the session cannot be read, what is stored is shown, and the answer says so (RE-5).
+        """
+        is_of_now = cue.known_at is None and cue.valid_at is None
+        if self._session is None or not is_of_now or self._principal.home not in cue.scopes:
+            return sight
+        try:
+            said = await self.said()
+            if said == NOTHING:
+                return sight
+            return await self._laid(sight, await self._still_meant(said), self._session)
+        except StoreError:
+            return sight._replace(degraded=(*sight.degraded, SESSION))
+
+    async def again(self, sight: Sight, until: int) -> Sight:
+        """Return what was read before with what had been said by then laid over it.
+
+        Raises:
+            StoreError: If the session cannot be read.
+        """
+        if self._session is None:
+            return sight
+        return await self._laid(sight, await self.said(until), self._session)
+
+    async def said(self, until: int | None = None) -> Said:
+        """Return what this session says of keys and slots; nothing outside any session.
+
+        Raises:
+            StoreError: If a store cannot be read.
+        """
+        if self._session is None:
+            return NOTHING
+        facts: dict[Name, Stated] = {}
+        forgotten: dict[Name, int] = {}
+        for stated in await self._statements.of(self._session):
+            if until is not None and stated.at > until:
+                continue
+            candidate = stated.candidate
+            if candidate.retracts is not None:
+                for name in _retracted(candidate.retracts):
+                    facts.pop(name, None)
+                    forgotten[name] = stated.at
+                continue
+            for name in self._names(stated):
+                facts[name] = stated
+        return Said(facts, forgotten) if facts or forgotten else NOTHING
+
+    async def memories(self, until: int) -> tuple[Memory, ...]:
+        """Return what this session had said of keys and slots by some time, in its order.
+
+        Raises:
+            StoreError: If a store cannot be read.
+        """
+        said = await self.said(until)
+        return tuple(self._made(stated) for stated in _distinct(said))
+
+    def _names(self, stated: Stated) -> list[Name]:
+        """Return what a statement is about: its key, its functional slot, or neither."""
+        candidate = stated.candidate
+        names: list[Name] = [] if candidate.key is None else [(candidate.key,)]
+        if candidate.triple is not None:
+            slot = slot_of(candidate.triple)
+            policy = self._writer.policy(self._principal.home)
+            if slot[1] in policy.long_term.slots.functional:
+                names.append(slot)
+        return names
+
+    async def _still_meant(self, said: Said) -> Said:
+        """Return what was said without what was forgotten since by other ways (LT-9).
+
+        Tombstones come with the physical removal of something, which raises the owner's epoch: who
+        never had anything removed is not asked.
+        """
+        owner = self._principal.home.owner
+        index = self._services.indexes.warm(owner)
+        head = None if index is None else index.head
+        if not said.facts or head is None or not head.epoch or self._session is None:
+            return said
+        candidates = [stated.candidate for stated in said.facts.values()]
+        marks = frozenset(mark for each in candidates for mark in marks_of(each))
+        hot = self._services.hot.of(owner, self._session)
+        asked = (Overlay, head.incarnation, head.epoch, marks)
+        if hot.derived.get(Overlay, (None, None))[0] != asked:
+            hot.derived[Overlay] = asked, await self._writer.tombstoned(candidates)
+        gone: frozenset[bytes] = hot.derived[Overlay][1]
+        left = {n: s for n, s in said.facts.items() if gone.isdisjoint(marks_of(s.candidate))}
+        return said._replace(facts=left)
+
+    async def _laid(self, sight: Sight, said: Said, session: str) -> Sight:
+        """Lay what was said over what is stored; the same again until either changes."""
+        hot = self._services.hot.of(self._principal.home.owner, session)
+        name = (_Laid, self._reader)
+        known: _Laid | None = hot.derived.get(name)
+        if known is None or not known.still_fits(sight, said):
+            known = _Laid(tuple(sight.frozen), said, await self._laid_anew(sight, said, session))
+            hot.derived[name] = known
+        laid = known.sight
+        return laid._replace(now=sight.now, clock=sight.clock, degraded=sight.degraded)
+
+    async def _laid_anew(self, sight: Sight, said: Said, session: str) -> Sight:
+        stored = standing(
+            sight.frozen,
+            [name[0] for name in (*said.facts, *said.forgotten) if len(name) == 1],
+            [(name[0], name[1]) for name in said.facts if len(name) == 2],
+            [name[1] for name in said.forgotten if name[0] == ""],
+        )
+        gone = {m.id for m in stored if self._is_forgotten(m, said)}
+        shown: list[Memory] = []
+        for stated in _distinct(said):
+            rivals = [m for m in stored if m.id not in gone and self._are_rivals(m, stated)]
+            if any(self._is_newer(m, stated, session) for m in rivals):
+                continue
+            same = [m for m in rivals if _says_the_same(m, stated)]
+            gone |= {m.id for m in rivals if m not in same}
+            if not same and not self._is_refused(memory := self._made(stated)):
+                shown.append(memory)
+        if not gone and not shown:
+            return sight
+        return await self._with(sight, shown, gone)
+
+    async def _with(self, sight: Sight, shown: Sequence[Memory], gone: set[str]) -> Sight:
+        owner = self._principal.home.owner
+        columns = {o: without(f, gone) for o, f in zip(sight.owners, sight.frozen, strict=True)}
+        if shown:
+            rows = await rows_of(self._services, shown)
+            columns[owner] = self._above(columns.get(owner), rows)
+        return sight._replace(
+            owners=[*columns],
+            frozen=[*columns.values()],
+            in_session=frozenset(memory.id for memory in shown),
+            overridden=tuple(sorted(gone)),
+        )
+
+    def _above(self, index: Frozen | None, rows: Sequence[StoredRow]) -> Frozen:
+        return above(index, rows, self._services.indexes.indexer.dimensions)
+
+    def _made(self, stated: Stated) -> Memory:
+        return stated_memory(stated.candidate, stated.at, str(self._session), stated.number)
+
+    def _are_rivals(self, memory: Memory, stated: Stated) -> bool:
+        names = self._names(stated)
+        slot = () if memory.triple is None else slot_of(memory.triple)
+        return (memory.key,) in names or slot in names
+
+    def _is_newer(self, memory: Memory, stated: Stated, session: str) -> bool:
+        """Whether what is stored was said after the statement, or is what became of it."""
+        own = memory.scope in (self._principal.home, self._reader.home)
+        if not own or _says_the_same(memory, stated):
+            return False
+        origin, updated_at = memory.origin, to_us(memory.updated_at)
+        if updated_at != stated.at or origin.session != session:
+            return updated_at > stated.at
+        # At the very same moment: a correction through the verbs has no turn.
+        return memory.source.is_correction if origin.turn is None else origin.turn > stated.number
+
+    def _is_forgotten(self, memory: Memory, said: Said) -> bool:
+        if memory.scope != self._principal.home:
+            return False
+        name = ("", memory.content_hash) if memory.key is None else (memory.key,)
+        at = said.forgotten.get(name)
+        return at is not None and memory.updated_at <= from_us(at)
+
+    def _is_refused(self, memory: Memory) -> bool:
+        index = self._services.indexes.warm(self._principal.home.owner)
+        return index is not None and bool(index.refusals.against(memory))
+
+
+def _retracted(what: str) -> tuple[Name, ...]:
+    """Return what "forget …" may name: a key, or else a statement as it was said."""
+    return (what,), ("", content_hash(what))
+
+
+def _distinct(said: Said) -> list[Stated]:
+    """Return the statements that hold, each once, in the order of the session."""
+    return sorted({id(s): s for s in said.facts.values()}.values(), key=lambda one: one[:2])
+
+
+def _says_the_same(memory: Memory, stated: Stated) -> bool:
+    return memory.content_hash == content_hash(stated.candidate.content)

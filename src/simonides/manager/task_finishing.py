@@ -1,0 +1,150 @@
+"""The end of a task, exactly once: what it leaves is kept, its scope is cleaned (MM-1, SC-10).
+
+``learning said → what is worth it is written → the scope is cleaned → said to be complete → the
+day's collecting``. The first and the fourth are entries of the log. What stands between them may be
+done again after a crash and comes to the same: each write has the idempotency key of its entry in
+this run, and a scope that is clean stays so. What was read of the log is written only while its
+user was not erased, and a scope that another session has by now is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from simonides.consolidation.outcomes import TOOL_RESULT, Run, learned, left_by_task
+from simonides.domain.collecting import GcReport
+from simonides.domain.decision import Candidate, Drop, Outcome, Proposer
+from simonides.domain.errors import StoreError
+from simonides.domain.scope import Principal
+from simonides.domain.task import TaskEvent, TaskReport
+from simonides.manager.collecting import SYSTEM, Collector
+from simonides.manager.echoes import REPEATED, Echoes
+from simonides.manager.services import Services
+from simonides.manager.task_hold import Fence, TaskHold
+from simonides.manager.task_log import TaskLog
+from simonides.manager.task_run import TaskRun
+from simonides.manager.tasks import TaskEnd, TaskEnder
+from simonides.manager.writing import Writer
+from simonides.working.memory import Progress
+
+BATCH = 1_000
+"""Memories that are written in one transaction; chosen: a turn of the owner's of some 0.3 s."""
+
+
+class TaskFinisher:
+    """Ends runs of one task."""
+
+    def __init__(
+        self, services: Services, principal: Principal, log: TaskLog, hold: TaskHold
+    ) -> None:
+        """Build it.
+
+        Args:
+            services: The open simonides.
+            principal: The task; its user keeps what it leaves.
+            log: Its log.
+            hold: Its name.
+        """
+        self._services = services
+        self._log, self._hold = log, hold
+        self._purpose = principal.purpose
+        # A task's user is the same person: the task may hand up to its own user.
+        user = replace(principal, home=principal.home.owner, session=log.session)
+        self._writer = Writer(services, user)
+        self._echoes = Echoes(services, user)
+        self._ender = TaskEnder(services, user)
+
+    async def completed(self, run: TaskRun) -> TaskReport:
+        """Keep what is worth it, clean up, and say so; done again it comes to the same.
+
+        Args:
+            run: Its learning was logged.
+
+        Raises:
+            StoreError: If a store could not; called again it goes on from there.
+        """
+        while (kept := await self._kept(await self._hold.fence(), await run.ending())) is None:
+            continue  # its user was erased, or the name was taken over: what was read is no more
+        *promoted, learning = kept
+        end = await self._cleaned()
+        await self._log.append(self._log.decision(TaskEvent.COMPLETED), is_last=True)
+        collected, diagnostics = await self._collected()
+        return replace(
+            _report(self._log.task, end, completed=True),
+            promoted=tuple(filter(None, promoted)),
+            learning=learning,
+            collected=collected,
+            diagnostics=diagnostics,
+        )
+
+    async def abandoned(self) -> TaskReport:
+        """Clean its scope; nothing of it is kept.
+
+        Raises:
+            StoreError: If a store could not.
+        """
+        return _report(self._log.task, await self._cleaned(), completed=False)
+
+    async def _cleaned(self) -> TaskEnd:
+        return await self._ender.end(self._log.task, (), session=self._log.session)
+
+    async def _kept(self, fence: Fence, progress: Progress) -> tuple[Outcome | None, ...] | None:
+        """Keep what is worth it; return what came of each, what was learned last, None for nothing
+        of it. None if the fence has fallen.
+        """
+        entries, _ = await self._log.entries(after=progress.first)
+        # What was logged after the learning was not part of what it is about, and a retry sees it.
+        own = [each for each in entries if each.number < (progress.ending or 0)]
+        run = Run(
+            str(progress.run),
+            self._log.home,
+            self._log.session,
+            self._purpose,
+            self._services.working_rules.kept_chars,
+        )
+        promoted = await self._written(left_by_task(own, run), fence)
+        if promoted is None or not progress.learning:
+            return None if promoted is None else (*promoted, None)
+        learning = await self._written([learned(progress.learning, own, run)], fence)
+        return None if learning is None else (*promoted, *learning)
+
+    async def _written(
+        self, candidates: Sequence[Candidate], fence: Fence
+    ) -> tuple[Outcome, ...] | None:
+        """Write candidates while everything stands as it did; return None once it does not."""
+        written: list[Outcome] = []
+        for start in range(0, len(candidates), BATCH):
+            batch = candidates[start : start + BATCH]
+            echoes = await self._echoes.among([*map(_as_said, batch)], fresh=True)
+            judgements = [
+                Drop(each, (REPEATED,)) if place in echoes else self._writer.judge(each)
+                for place, each in enumerate(batch)
+            ]
+            beside = self._hold.beside(fence)
+            written += await self._writer.write_turn(self._log.home, judgements, beside=beside)
+            if beside.raced:
+                return None
+        return tuple(written)
+
+    async def _collected(self) -> tuple[GcReport | None, tuple[str, ...]]:
+        """Collect what has aged out, if nobody has today; the task is complete all the same."""
+        if not self._services.collects:
+            return None, ()
+        try:
+            return await Collector(self._services, SYSTEM).due_today(self._log.home), ()
+        except StoreError as error:
+            return None, (f"gc:{type(error).__name__}",)
+
+
+def _report(task: str, end: TaskEnd, *, completed: bool) -> TaskReport:
+    return TaskReport(task=task, completed=completed, removed=end.removed, released=end.released)
+
+
+def _as_said(candidate: Candidate) -> Candidate:
+    """Return a candidate as echoes are looked for: what an agent says may repeat what it was shown,
+    under whichever key it says so; what a tool gave is no echo (FX-2).
+    """
+    if candidate.category == TOOL_RESULT:
+        return candidate
+    return replace(candidate, proposer=Proposer.MODEL, key=None)

@@ -1,0 +1,58 @@
+"""What writes are known by: fingerprints that may be tombstones, and idempotency keys."""
+
+from __future__ import annotations
+
+import hashlib
+
+from simonides.domain.candidate_codec import encode_candidate
+from simonides.domain.decision import Candidate, Outcome, OutcomeKind, Proposer
+from simonides.longterm.forgetting import fingerprints, turn_mark
+from simonides.manager.room import QUOTA_EXCEEDED
+from simonides.policy.guards import CONSENT_REFUSED, HYGIENE_BLOCKED
+
+_PASSING = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})
+
+
+def marks_of(candidate: Candidate) -> tuple[bytes, ...]:
+    """Return the fingerprints under which a candidate may have been forgotten."""
+    origin = candidate.origin
+    if candidate.is_turn and origin.session is not None and origin.turn is not None:
+        return (turn_mark(candidate.scope, origin.session, origin.turn),)
+    return fingerprints(candidate.scope, candidate.content, candidate.key)
+
+
+def write_name(candidate: Candidate) -> str | None:
+    """Return what a write's idempotency key is called within its owner, or None without one.
+
+    The key is the caller's own, so that two tasks or agents of one user may choose the same; the
+    names before it hold no space.
+    """
+    if candidate.idempotency_key is None:
+        return None
+    scope, audience, purpose = candidate.place
+    agents = "*" if audience is None else ",".join(sorted(audience))
+    return f"{scope.path} {agents} {purpose or ''} {candidate.idempotency_key}"
+
+
+def is_promotion(candidate: Candidate) -> bool:
+    """Whether a candidate is a copy of a memory of another scope (SC-6)."""
+    return candidate.proposer is Proposer.IMPORT and candidate.origin.memory is not None
+
+
+def request_of(candidate: Candidate) -> bytes:
+    """Return the digest that tells whether a write under a name is the same again."""
+    if is_promotion(candidate):
+        # It is of one version: its tags or its confidence may have changed since (SC-6).
+        return hashlib.sha256(f"promotion {write_name(candidate)}".encode()).digest()
+    return hashlib.sha256(encode_candidate(candidate)).digest()
+
+
+def may_pass(candidate: Candidate, outcome: Outcome) -> bool:
+    """Whether a refusal holds for as long as its cause, and so answers no later write. Any that
+    meets a promotion does: the name of that write is not one that somebody could choose anew.
+    """
+    if is_promotion(candidate):
+        return outcome.kind in (OutcomeKind.BLOCKED, OutcomeKind.DROPPED)
+    return outcome.kind is OutcomeKind.BLOCKED and any(
+        reason.partition(":")[0] in _PASSING for reason in outcome.reasons
+    )

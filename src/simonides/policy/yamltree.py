@@ -1,0 +1,178 @@
+"""YAML or JSON text to plain data, with the line of every value, within strict limits (PO-3).
+
+A small part of YAML: mappings with text keys, lists and plain scalars, in one document. Aliases,
+tags and duplicate keys are errors, so that a file says what it seems to say and cannot blow up.
+The limits are checked on the stream of events, before anything recurses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import yaml
+
+from simonides.domain.errors import PolicyInvalid
+from simonides.domain.value import shown
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys and list places from the root to a value."""
+
+# Chosen: a policy with a thousand keys has about 30 KiB and is four deep.
+MAX_BYTES = 64 * 1024
+MAX_DEPTH = 12
+
+_SCALARS = frozenset(
+    {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null")}
+)
+_AS_WRITTEN = frozenset({"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:value"})
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Parsed data and where it stands.
+
+    Attributes:
+        content: Dictionaries, lists, text, numbers, booleans, None.
+        lines: Line, from 1, of the value at each path; of a mapping's entry, that of its key.
+    """
+
+    content: Any
+    lines: dict[Path, int]
+
+    def line_of(self, path: Path) -> int:
+        """Return the line of a value, or of its nearest ancestor that the text names."""
+        while path not in self.lines:
+            path = path[:-1]
+        return self.lines[path]
+
+
+def parse(source: str, raw: bytes) -> Document:
+    """Read a document.
+
+    Args:
+        source: Name of the file, for errors.
+        raw: Its bytes; UTF-8, with or without a byte order mark.
+
+    Raises:
+        PolicyInvalid: If the text is too large, not UTF-8, not YAML, or more than this module
+            reads; with the line.
+    """
+    if len(raw) > MAX_BYTES:
+        raise PolicyInvalid(source, 0, f"has {len(raw):,} bytes; at most {MAX_BYTES:,} are read")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise PolicyInvalid(source, line, "is not UTF-8 text") from error
+    if source.endswith(".json"):
+        # JSON may be indented with tabs and has none inside its strings; YAML allows neither.
+        text = text.replace("\t", " ")
+    try:
+        _check_shape(source, text)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        document = Document({}, {(): 1})
+        return document if node is None else _Reader(source, document.lines).document(node)
+    except yaml.YAMLError as error:
+        raise _translated(source, text, error) from error
+
+
+def _check_shape(source: str, text: str) -> None:
+    """Refuse nesting, aliases and tags before anything is built of them."""
+    loader = yaml.SafeLoader(text)
+    depth = 0
+    try:
+        while loader.check_event():
+            event = loader.get_event()  # type: ignore[no-untyped-call]
+            depth += _step(event)
+            problem = _unwanted(event, depth)
+            if problem is not None:
+                raise PolicyInvalid(source, event.start_mark.line + 1, problem)
+    except (ValueError, OverflowError) as error:
+        # The scanner lets these out for an escape beyond the last code point.
+        raise PolicyInvalid(source, loader.line + 1, "an escape names no character") from error
+
+
+def _step(event: yaml.Event) -> int:
+    match event:
+        case yaml.CollectionStartEvent():
+            return 1
+        case yaml.CollectionEndEvent():
+            return -1
+        case _:
+            return 0
+
+
+def _unwanted(event: yaml.Event, depth: int) -> str | None:
+    if depth > MAX_DEPTH:
+        return f"is nested deeper than {MAX_DEPTH} levels"
+    if getattr(event, "anchor", None) is not None:
+        return "anchors (&) and aliases (*) are not read"
+    return None if getattr(event, "tag", None) is None else "tags (!) are not read"
+
+
+class _Reader:
+    """Turns nodes into data, noting lines; recursion is bounded by the shape's check."""
+
+    def __init__(self, source: str, lines: dict[Path, int]) -> None:
+        self._source = source
+        self._lines = lines
+        self._loader = yaml.SafeLoader("")
+
+    def document(self, node: yaml.Node) -> Document:
+        return Document(self._value(node, ()), self._lines)
+
+    def _value(self, node: yaml.Node, path: Path) -> Any:
+        self._lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(each, (*path, place)) for place, each in enumerate(node.value)]
+        return self._scalar(node)
+
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            # As written: YAML reads a bare ``no`` or ``1`` as something else than text.
+            key = key_node.value
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise PolicyInvalid(self._source, line, "a key must be plain text")
+            if key in found:
+                first = self._lines[(*path, key)]
+                raise PolicyInvalid(
+                    self._source, line, f"{shown(key)} is named twice, first in line {first}"
+                )
+            self._lines[(*path, key)] = line
+            found[key] = self._value(value_node, (*path, key))
+        return found
+
+    def _scalar(self, node: yaml.Node) -> Any:
+        if node.tag in _AS_WRITTEN:
+            return node.value
+        if node.tag not in _SCALARS:
+            problem = f"{shown(node.value)} cannot be used here"
+            raise PolicyInvalid(self._source, node.start_mark.line + 1, problem)
+        try:
+            found = self._loader.construct_object(node)
+        except (ValueError, OverflowError) as error:
+            # Numbers that are too long to read, or look like numbers and are none.
+            problem = f"not a usable number: {node.value[:40]!r}"
+            raise PolicyInvalid(self._source, node.start_mark.line + 1, problem) from error
+        if isinstance(found, str) and any("\ud800" <= char <= "\udfff" for char in found):
+            problem = "an escape names a lone surrogate"
+            raise PolicyInvalid(self._source, node.start_mark.line + 1, problem)
+        return found
+
+
+def _translated(source: str, text: str, error: yaml.YAMLError) -> PolicyInvalid:
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        line = 0 if mark is None else mark.line + 1
+        return PolicyInvalid(source, line, f"is not YAML: {error.problem or error.context}")
+    if isinstance(error, yaml.reader.ReaderError):
+        line = text[: error.position].count("\n") + 1
+        found = text[error.position : error.position + 1]
+        problem = f"character U+{ord(found):04X} is not allowed" if found else error.reason
+        return PolicyInvalid(source, line, problem)
+    return PolicyInvalid(source, 0, f"is not YAML: {error}")

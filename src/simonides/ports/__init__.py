@@ -1,0 +1,73 @@
+"""What the outside must supply, as Protocols whose docstrings are the contract.
+
+An adapter implements one of these and imports nothing above it. An optional ability is declared
+in ``capabilities``, never found out by trying.
+"""
+
+from simonides.ports.backups import BackupStore, RevertibleStore
+from simonides.ports.capability import Capability
+from simonides.ports.carrying import PortableStore, Portrait
+from simonides.ports.classifiers import Classified, Classifier, Finder
+from simonides.ports.host import Alarm, Aside, Beside, Clock, Ids
+from simonides.ports.keys import (
+    KEY_BYTES,
+    Anchor,
+    Anchored,
+    CodedStore,
+    DataKey,
+    KeyRing,
+    KeyVault,
+)
+from simonides.ports.knowledge import KnowledgeSource
+from simonides.ports.models import (
+    TYPICAL_UNRELATED,
+    Embedder,
+    LanguageModel,
+    ModelAnswer,
+    QueryEmbedder,
+    Reranker,
+    TokenCounter,
+)
+from simonides.ports.moving import MovableStore
+from simonides.ports.records import After, RecordStore
+from simonides.ports.sessions import SessionStore
+from simonides.ports.stores import MemoryStore
+from simonides.ports.views import NearTexts, OwnerView
+
+__all__ = [
+    "KEY_BYTES",
+    "TYPICAL_UNRELATED",
+    "After",
+    "Alarm",
+    "Anchor",
+    "Anchored",
+    "Aside",
+    "BackupStore",
+    "Beside",
+    "Capability",
+    "Classified",
+    "Classifier",
+    "Clock",
+    "CodedStore",
+    "DataKey",
+    "Embedder",
+    "Finder",
+    "Ids",
+    "KeyRing",
+    "KeyVault",
+    "KnowledgeSource",
+    "LanguageModel",
+    "MemoryStore",
+    "ModelAnswer",
+    "MovableStore",
+    "NearTexts",
+    "OwnerView",
+    "PortableStore",
+    "Portrait",
+    "QueryEmbedder",
+    "RecordStore",
+    "Reranker",
+    "RevertibleStore",
+    "SessionStore",
+    "TokenCounter",
+]

@@ -1,0 +1,226 @@
+"""Which language model takes part, and why another does not: a part of the composition root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+
+from simonides.adapters.model_guarded import Closed, GuardedModel, HalfOpen, Open
+from simonides.domain.decision import Usage
+from simonides.domain.errors import ConfigurationError, MissingExtra
+from simonides.ports import Capability, LanguageModel
+
+if TYPE_CHECKING:
+    from simonides.settings import Settings
+
+GIVEN = "given"
+"""What the provider of a model is called that was handed in."""
+
+Build: TypeAlias = "Callable[[Settings], LanguageModel]"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """The language model of an open simonides.
+
+    Attributes:
+        model: It, or None: then rules capture, judge and plan.
+        provider: Whose it is, by the name in the settings; :data:`GIVEN` if it was handed in.
+        left_out: For each other provider that has a key, why it takes no part.
+        problems: What was to be expected and is not so, for ``status``.
+        prices: Of a million tokens of questions and of answers, or None where they are not known.
+    """
+
+    model: LanguageModel | None = None
+    provider: str | None = None
+    left_out: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    problems: tuple[str, ...] = ()
+    prices: tuple[float, float] | None = None
+
+    def report(self) -> dict[str, Any]:
+        """Return what ``status`` tells of it; a model that is not guarded has no circuit."""
+        told: dict[str, Any] = {
+            "provider": self.provider,
+            "model": None if self.model is None else self.model.model_id,
+            "left_out": dict(self.left_out),
+        }
+        if isinstance(self.model, GuardedModel):
+            told |= _health(self.model)
+            told["cost"] = None if self.prices is None else _cost(self.model.spent, self.prices)
+        return told
+
+    def ailments(self) -> tuple[str, ...]:
+        """Return what is wrong with it now, for ``status``."""
+        model = self.model
+        is_out = isinstance(model, GuardedModel) and not isinstance(model.circuit, Closed)
+        out = (f"model: {self.provider} does not answer; the rules work",) if is_out else ()
+        return (*self.problems, *out)
+
+
+def _cost(spent: Usage, prices: tuple[float, float]) -> float:
+    tokens = (spent.input_tokens, spent.output_tokens)
+    return sum(count * price for count, price in zip(tokens, prices, strict=True)) / 1e6
+
+
+def _health(model: GuardedModel) -> dict[str, Any]:
+    circuit = model.circuit
+    match circuit:
+        case Closed():
+            state = "closed"
+        case Open():
+            state = "open"
+        case HalfOpen():
+            state = "half_open"
+        case never:
+            assert_never(never)
+    return {
+        "circuit": state,
+        "failures": circuit.failures if isinstance(circuit, Closed) else None,
+        "asked_again_in_s": round(model.left_s, 1),
+        "usage": model.spent.to_dict(),
+    }
+
+
+def choose_model(
+    settings: Settings,
+    given: LanguageModel | None,
+    monotonic: Callable[[], float],
+    *,
+    hidden: bool,
+) -> ChosenModel:
+    """Return the language model that was handed in, else the settings'.
+
+    Either is guarded by a breaker and a limit, unless it answers without suspending: then there is
+    no provider to be out. What is hidden (incognito) asks none (MO-1).
+
+    Args:
+        settings: Of the open simonides.
+        given: What was handed in.
+        monotonic: Clock of the breaker.
+        hidden: Whether nothing may leave the process.
+
+    Raises:
+        ConfigurationError: If the settings name a provider without a key.
+        MissingExtra: If they name one that is not installed.
+    """
+    chosen = _chosen(settings, given, monotonic, hidden=hidden)
+    prices = (settings.model_input_price, settings.model_output_price)
+    if prices == (None, None):
+        return chosen
+    return replace(chosen, prices=(prices[0] or 0.0, prices[1] or 0.0))
+
+
+def _chosen(
+    settings: Settings,
+    given: LanguageModel | None,
+    monotonic: Callable[[], float],
+    *,
+    hidden: bool,
+) -> ChosenModel:
+    keyed = tuple(name for name in _BUILDERS if _key(settings, name) is not None)
+    if hidden:
+        return ChosenModel(left_out=dict.fromkeys(keyed, "incognito asks no model"))
+    if given is not None:
+        left_out = dict.fromkeys(keyed, "another model was handed in")
+        return ChosenModel(_guarded(given, settings, monotonic), GIVEN, left_out)
+    if settings.model_provider == "none":
+        return ChosenModel(left_out=dict.fromkeys(keyed, "the setting model_provider is none"))
+    if settings.model_provider is not None:
+        return _named(settings, settings.model_provider, keyed, monotonic)
+    return _first(settings, keyed, monotonic)
+
+
+def _named(
+    settings: Settings, name: str, keyed: tuple[str, ...], monotonic: Callable[[], float]
+) -> ChosenModel:
+    if name not in keyed:
+        raise ConfigurationError(
+            f"setting model_provider: {name} takes a key, {name.upper()}_API_KEY"
+        )
+    others = [other for other in keyed if other != name]
+    left_out = dict.fromkeys(others, f"the setting model_provider is {name}")
+    return ChosenModel(_guarded(_BUILDERS[name](settings), settings, monotonic), name, left_out)
+
+
+def _first(
+    settings: Settings, keyed: tuple[str, ...], monotonic: Callable[[], float]
+) -> ChosenModel:
+    """Return the first model that can be had. A key in the environment may be there for others:
+    without the extra the next one serves, or the rules, and ``status`` says so.
+    """
+    chosen: tuple[str, LanguageModel] | None = None
+    left_out: dict[str, str] = {}
+    missing: list[str] = []
+    for name in keyed:
+        if chosen is not None:
+            left_out[name] = f"{chosen[0]} comes first; the setting model_provider says otherwise"
+            continue
+        try:
+            chosen = name, _BUILDERS[name](settings)
+        except MissingExtra as error:
+            left_out[name] = str(error)
+            missing.append(name)
+    if chosen is None:
+        problems = [
+            f"{name.upper()}_API_KEY is set and no model takes part: {left_out[name]}"
+            for name in missing
+        ]
+        return ChosenModel(left_out=left_out, problems=tuple(problems))
+    return ChosenModel(_guarded(chosen[1], settings, monotonic), chosen[0], left_out)
+
+
+def _guarded(
+    model: LanguageModel, settings: Settings, monotonic: Callable[[], float]
+) -> LanguageModel:
+    if Capability.INLINE in model.capabilities:
+        return model
+    return GuardedModel(
+        model,
+        failures=settings.model_failures,
+        rest_s=settings.model_rest_seconds,
+        at_once=settings.model_at_once,
+        monotonic=monotonic,
+    )
+
+
+def _key(settings: Settings, name: str) -> str | None:
+    key = getattr(settings, f"{name}_api_key")
+    return None if key is None else str(key.get_secret_value())
+
+
+def _arguments(settings: Settings, name: str) -> dict[str, Any]:
+    return {
+        "api_key": _key(settings, name),
+        "base_url": getattr(settings, f"{name}_base_url"),
+        "model": getattr(settings, f"{name}_model"),
+        "timeout_s": getattr(settings, f"{name}_timeout_seconds"),
+    }
+
+
+# An extra is imported when it is asked for.
+
+
+def _openai(settings: Settings) -> LanguageModel:
+    from simonides.adapters.model_openai import OpenAIModel
+
+    return OpenAIModel(**_arguments(settings, "openai"))
+
+
+def _anthropic(settings: Settings) -> LanguageModel:
+    from simonides.adapters.model_anthropic import AnthropicModel
+
+    return AnthropicModel(**_arguments(settings, "anthropic"))
+
+
+def _gemini(settings: Settings) -> LanguageModel:
+    from simonides.adapters.model_gemini import GeminiModel
+
+    return GeminiModel(**_arguments(settings, "gemini"))
+
+
+_BUILDERS: Mapping[str, Build] = MappingProxyType(
+    {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini}
+)
+"""In the order in which they are looked at."""

@@ -1,0 +1,100 @@
+"""The owner indexes that are warm, least recently used out first, under a byte budget."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from simonides.domain.change import StoredRow
+from simonides.domain.scope import Scope
+from simonides.retrieval.indexer import Indexer
+from simonides.retrieval.owner_index import OwnerIndex
+from simonides.retrieval.segment import Frozen, Segment
+
+DEFAULT_BUDGET_BYTES = 256 * 1024 * 1024
+"""Memory that warm indexes may hold together; chosen, about 100,000 memories."""
+
+
+CALLS_PER_SIZE = 8
+"""The budget is checked after this many calls for each index that is warm: adding up hundreds of
+sizes more often would cost each recall more than its ranking does."""
+
+
+class IndexCache:
+    """Warm indexes by owner; safe to use from several threads."""
+
+    def __init__(self, indexer: Indexer, *, budget_bytes: int = DEFAULT_BUDGET_BYTES) -> None:
+        self.indexer = indexer
+        self._budget = budget_bytes
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._warm: OrderedDict[Scope, OwnerIndex] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._warm)
+
+    def of(self, owner: Scope) -> OwnerIndex:
+        """Return the index of an owner; a cold one is empty and has no head yet."""
+        (index,) = self.of_all((owner,))
+        return index
+
+    def of_all(self, owners: Sequence[Scope]) -> list[OwnerIndex]:
+        """Return the indexes of some owners, in their order."""
+        found, warm = [], self._warm
+        with self._lock:
+            for owner in owners:
+                index = warm.get(owner)
+                if index is None:
+                    index = warm[owner] = self._new()
+                else:
+                    warm.move_to_end(owner)
+                found.append(index)
+            self._calls += 1
+            if self._calls >= CALLS_PER_SIZE * len(warm):
+                self._calls = 0
+                self._shrink()
+        return found
+
+    def warm(self, owner: Scope) -> OwnerIndex | None:
+        """Return the index of an owner if there is one; that is no use of it."""
+        return self._warm.get(owner)
+
+    def owners(self) -> tuple[Scope, ...]:
+        """Return whose indexes are warm, the longest unused first."""
+        with self._lock:
+            return tuple(self._warm)
+
+    def clear(self) -> None:
+        """Let go of every index."""
+        with self._lock:
+            self._warm.clear()
+
+    def renew(self, owner: Scope) -> OwnerIndex:
+        """Put an empty index in the place of one whose owner is gone, and return it.
+
+        Whoever is writing by the old one keeps it as it is.
+        """
+        with self._lock:
+            index = self._warm[owner] = self._new()
+            return index
+
+    def apart(self) -> OwnerIndex:
+        """Return an empty index of what no owner of the store has; it is not in the budget."""
+        return self._new()
+
+    def frozen_at(self, rows: Sequence[StoredRow]) -> Frozen:
+        """Return columns of rows that belong to no current index, for reads of another time."""
+        past = self._new()
+        current = past.current(sorted(rows))
+        return Frozen((Segment(current, self.indexer.dimensions),), (None,), {})
+
+    def _new(self) -> OwnerIndex:
+        make = self.indexer
+        return OwnerIndex(recipe=make.recipe, dimensions=make.dimensions, remake=make.readable)
+
+    def _shrink(self) -> None:
+        held = sum(index.nbytes for index in self._warm.values())
+        while held > self._budget and len(self._warm) > 1:
+            _, coldest = self._warm.popitem(last=False)
+            held -= coldest.nbytes

@@ -1,0 +1,181 @@
+"""From texts to index entries and queries: analyser and embedder together, as one recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simonides.domain.change import Renewed, StoredRow
+from simonides.domain.codec import decode
+from simonides.domain.errors import ModelError
+from simonides.domain.memory import Memory
+from simonides.language.analyser import ANALYSER_VERSION, analyse, main_script, query_terms, term_id
+from simonides.language.names import others
+from simonides.language.questions import read_question
+from simonides.ports import TYPICAL_UNRELATED, Capability, Embedder
+from simonides.retrieval.entry import Indexed, index_text, pack, quantise, recipe, widened
+from simonides.retrieval.ranker import Query
+
+# Beyond this many characters a query's tail adds cost and no meaning; chosen, eight times the
+# longest query that a model may ask (SPEC PO-1).
+MAX_QUERY_CHARS = 2_000
+
+TEXTS_AT_ONCE = 256
+"""Texts that are given to the embedder together where many are; chosen: some 10 ms of work for the
+embedded model, what others of a process wait for anyhow, and one request for most over a network.
+"""
+
+FAILURES = ModelError, OSError
+"""What an embedder raises that cannot do its work now."""
+
+# What an embedder means that leaves a declaration out.
+_NOTHING: frozenset[Capability] = frozenset()
+_UNKNOWN: Mapping[str, float] = {}
+
+
+class Prepared(NamedTuple):
+    """Texts as the index sees them, with vectors or without.
+
+    Attributes:
+        entries: In the order of the texts.
+        lost: Why their vectors are missing against the wish; None where they are there.
+    """
+
+    entries: list[Indexed]
+    lost: Exception | None
+
+
+class Indexer:
+    """Makes entries and queries by one analyser and one embedder.
+
+    Args:
+        embedder: Model, or None for keywords only.
+
+    Attributes:
+        recipe: Tag that entries carry; entries of another recipe are made anew when read.
+        bare_recipe: Tag of entries that wait for their vectors; that of ``recipe`` itself where
+            there is no embedder.
+        dimensions: Length of the vectors, 0 without an embedder.
+        embedder: Model id, empty without an embedder.
+        analyser: Version of the analyser.
+        is_slow: Whether the embedder may take its time. It is then asked neither on an event loop
+            nor under an owner's turn, and an entry may have to wait for its vector.
+        is_charged: Whether texts that are embedded leave the process and may cost something.
+    """
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self._model = embedder
+        self.analyser = ANALYSER_VERSION
+        self.embedder = "" if embedder is None else embedder.model_id
+        self.dimensions = 0 if embedder is None else embedder.dimensions
+        self.recipe = recipe(self.analyser, self.embedder)
+        self.bare_recipe = recipe(self.analyser, "")
+        self._prefix = self.recipe.to_bytes(8, "little")
+        able: frozenset[Capability] = getattr(embedder, "capabilities", _NOTHING)
+        self.is_charged = Capability.CHARGED in able
+        self.is_slow = embedder is not None and Capability.INLINE not in able
+        asks: Any = embedder
+        self._encode_queries = None
+        if embedder is not None:
+            is_told = Capability.QUERIES in able
+            self._encode_queries = asks.encode_queries if is_told else embedder.encode
+
+    def prepare(self, texts: Sequence[str]) -> list[Indexed]:
+        """Analyse and embed texts, in their order.
+
+        Raises:
+            ModelError: If the embedder fails; or ``OSError``.
+        """
+        if self._model is None:
+            return self.bare(texts)
+        if not texts:
+            return []
+        rows = self._model.encode(texts)
+        vectors = [(v.tobytes(), scale) for v, scale in map(quantise, rows)]
+        return [
+            Indexed(analyse(text), vector, scale, self.analyser, self.embedder)
+            for text, (vector, scale) in zip(texts, vectors, strict=True)
+        ]
+
+    def bare(self, texts: Sequence[str]) -> list[Indexed]:
+        """Analyse texts, in their order, without vectors: as where there is no embedder, which is
+        what entries are that wait for theirs (LT-11).
+        """
+        return [Indexed(analyse(text), b"", 0.0, self.analyser, "") for text in texts]
+
+    def prepare_anyway(self, texts: Sequence[str]) -> Prepared:
+        """Analyse and embed texts, or only analyse them where the embedder fails: what was said is
+        not lost with its vector.
+        """
+        try:
+            return Prepared(self.prepare(texts), None)
+        except FAILURES as error:
+            return Prepared(self.bare(texts), error)
+
+    def made(self, entry: bytes) -> bool:
+        """Return whether an entry is of this recipe, its vector included."""
+        return entry.startswith(self._prefix)
+
+    def renewed(self, rows: Sequence[StoredRow]) -> list[Renewed]:
+        """Return the entries of rows, made anew by this recipe, in their order.
+
+        Raises:
+            ModelError: If the embedder fails; or ``OSError``.
+        """
+        memories = [decode(row) for row in rows]
+        indexed = self.prepare([index_text(memory) for memory in memories])
+        made = [self.entry(*pair) for pair in zip(memories, indexed, strict=True)]
+        return [
+            Renewed(row.id, row.revision, row.entry, entry, self.analyser, self.embedder)
+            for row, entry in zip(rows, made, strict=True)
+        ]
+
+    def readable(self, memories: Sequence[Memory]) -> list[bytes]:
+        """Return entries of memories that columns of this recipe can hold, in their order; without
+        vectors where these take time, or the embedder fails.
+        """
+        entries = []
+        make = self.bare if self.is_slow else lambda texts: self.prepare_anyway(texts).entries
+        for first in range(0, len(memories), TEXTS_AT_ONCE):
+            some = memories[first : first + TEXTS_AT_ONCE]
+            indexed = make([index_text(memory) for memory in some])
+            entries += [self._held(self.entry(*pair)) for pair in zip(some, indexed, strict=True)]
+        return entries
+
+    def finished(self, memories: Sequence[Memory]) -> list[bytes]:
+        """Return entries as :meth:`readable` does; an embedder that takes its time is asked too."""
+        indexed = self.prepare_anyway([index_text(memory) for memory in memories]).entries
+        return [self._held(self.entry(*pair)) for pair in zip(memories, indexed, strict=True)]
+
+    def _held(self, entry: bytes) -> bytes:
+        return entry if self.made(entry) else widened(entry, self.dimensions)
+
+    def entry(self, memory: Memory, indexed: Indexed) -> bytes:
+        """Return the packed entry of a memory whose text was prepared before."""
+        return pack(memory, indexed, [term_id(term) for term in indexed.terms])
+
+    def lexical_query(self, text: str) -> Query:
+        """Return a query without a vector."""
+        cut = text[:MAX_QUERY_CHARS]
+        terms = query_terms(cut)
+        ids = tuple(map(term_id, terms))
+        return Query(terms, ids, None, read_question(cut), others=others(cut, terms))
+
+    def query(self, text: str) -> Query:
+        """Return a query with terms and, where the embedder knows the script, a vector.
+
+        Raises:
+            ModelError: If the embedder fails.
+        """
+        query = self.lexical_query(text)
+        if self._model is None or self._encode_queries is None or not query.terms:
+            return query
+        script = main_script(text)
+        if script not in self._model.scripts:
+            return query
+        vector, _ = quantise(np.asarray(self._encode_queries([text[:MAX_QUERY_CHARS]])[0]))
+        known: Mapping[str, float] = getattr(self._model, "unrelated", _UNKNOWN)
+        unrelated = known.get(script, TYPICAL_UNRELATED)
+        return Query(query.terms, query.term_ids, vector, query.question, unrelated, query.others)

@@ -1,0 +1,76 @@
+"""How alike meanings are, apart from what the whole pool has in common (RE-3).
+
+A mean of token vectors says first of all what kind of talk a text is; every turn of a conversation
+has that in common, and a short remark by chance more or less of it. Without the mean of the pool
+the rest tells subjects apart. Source: Mu and Viswanath 2018, "All-but-the-Top"; taking more
+directions away than the mean lost on every development set.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.retrieval.entry import quantise
+from simonides.retrieval.pool import Floats, Pool
+from simonides.retrieval.scoring import MIN_ROWS_FOR_Z
+
+
+class _Centre(NamedTuple):
+    """The mean of a pool's unit vectors, in whole numbers of one step, and where rows lie from it.
+
+    Attributes:
+        mean: Its components, -127 to 127.
+        step: What one of them is worth.
+        square: The square of its length.
+        dots: Dot product of each row's unit vector with it.
+        distances: From it to each row; infinite for rows without a vector.
+    """
+
+    mean: Floats
+    step: float
+    square: float
+    dots: Floats
+    distances: Floats
+
+
+def apart(pool: Pool, cosines: Floats, vector: NDArray[np.int8]) -> Floats:
+    """Return the cosine of each row with the query, both seen from the mean of the pool.
+
+    In pools under :data:`~simonides.retrieval.scoring.MIN_ROWS_FOR_Z` rows, which have no mean to
+    speak of, the cosines as they are.
+
+    Args:
+        pool: Visible rows.
+        cosines: Of each row with the query, seen from nowhere.
+        vector: The query's, not all zero.
+    """
+    if len(pool) < MIN_ROWS_FOR_Z:
+        return cosines
+    centre = pool.once(_centre)
+    query = vector.astype(np.float64)
+    along = float(query @ centre.mean) * centre.step / math.sqrt(float(query @ query))
+    distance = math.sqrt(max(1.0 - 2.0 * along + centre.square, 0.0))
+    if distance == 0.0:
+        return np.zeros(len(pool))
+    products = cosines - centre.dots - (along - centre.square)
+    return np.asarray(products / (centre.distances * distance), np.float64)
+
+
+def _centre(pool: Pool) -> _Centre:
+    # Rows are whole numbers, and so is the length of one in steps, near enough: sums are exact in
+    # any order of rows (FX-14).
+    scales = pool.entry["scale"]
+    has_vector = scales > 0.0
+    lengths = np.rint(1.0 / np.where(has_vector, scales, 1.0))
+    length = float(lengths[has_vector].sum())
+    mean, step = quantise((pool.vector_sum() / max(length, 1.0)).astype(np.float32))
+    whole = mean.astype(np.float32)
+    square = float(whole @ whole) * step * step
+    dots = pool.dots(whole) * (step * scales)
+    distances = np.sqrt(np.maximum(1.0 - 2.0 * dots + square, 0.0))
+    distances[~has_vector | (distances == 0.0)] = math.inf
+    return _Centre(whole.astype(np.float64), step, square, dots, distances)

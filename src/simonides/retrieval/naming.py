@@ -1,0 +1,263 @@
+"""The same thing under several names, over the rows of a pool (RE-3).
+
+Where a query says ``k8s``, rows about ``kubernetes`` hold its term too; where it calls a memory
+by its key or one of its tags, that memory is meant; and what the best of those so named calls by
+name in turn is one step away. What rows may be called otherwise lies in their index entries, see
+:mod:`simonides.language.names`; only rows that state an alias, and the best one, are opened.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.domain.memory import Memory
+from simonides.language.analyser import analyse, term_id
+from simonides.language.asked import AskedKeys
+from simonides.language.asked_of import NO_OTHERS, RELATIONS, OfOthers, is_somebody
+from simonides.language.names import STATES, Other, name_ids, stated
+from simonides.language.questions import words_of
+from simonides.retrieval.entry import tag
+from simonides.retrieval.pool import Bools, Floats, Ints, Pool, Postings
+
+Ids = tuple[int, ...]
+_MOST_OPENED = 256
+"""Rows whose stated aliases are read; chosen: reading them once takes a few milliseconds."""
+
+
+class Called(NamedTuple):
+    """Where terms stand, whatever they are called there.
+
+    Attributes:
+        found: Where they stand.
+        by_other: Of each place found, whether only another name stands there; None for none.
+    """
+
+    found: Postings
+    by_other: Bools | None
+
+
+def look_up(pool: Pool, terms: Sequence[int], others: Sequence[Other]) -> Called:
+    """Return where terms or what they are called otherwise stand.
+
+    Args:
+        pool: Visible rows.
+        terms: Ids of the query's distinct terms.
+        others: What these are called otherwise, told by the query.
+    """
+    others = [*others, *_stated_for(pool, terms)]
+    theirs = [id for other in others for id in other.ids]
+    if not theirs or not pool.may_hold(theirs):
+        return Called(pool.postings(terms), None)
+    found = pool.postings([*terms, *theirs])
+    ends = np.cumsum([0, *found.df])
+    plain = int(ends[len(terms)])
+    own = Postings(found.slots[:plain], found.counts[:plain], found.df[: len(terms)])
+    added, first = [], len(terms)
+    for other in others:
+        runs = [found.slots[ends[n] : ends[n + 1]] for n in range(first, first + len(other.ids))]
+        first += len(other.ids)
+        if all(map(len, runs)) and not (other.is_guess and any(own.df[p] for p in other.places)):
+            added += [(place, _in_all(runs)) for place in other.places]
+    return _together(own, added, len(pool)) if added else Called(own, None)
+
+
+def named(pool: Pool, terms: Sequence[int]) -> Floats | None:
+    """Return how much rows are what a query calls by name, 0 to 1; None where none is.
+
+    A name is a memory's key or one of its tags, as a whole. It counts by how few have it: one
+    that every other memory has is a label.
+
+    Args:
+        pool: Visible rows.
+        terms: Ids of the query's distinct terms, in order.
+    """
+    return _called(pool, terms)
+
+
+def asked(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Floats | None:
+    """Return 1 for rows under a key that a question asks for, -1 for those under one that it asks
+    for of somebody else, else 0; None where there are neither.
+
+    What is asked of oneself only one's own memories answer, and one's tasks', none of a friend's
+    that are read beside them; and those answer nothing that is asked of others, unless they name
+    anybody.
+
+    Args:
+        pool: Visible rows.
+        keys: What the question asks for, as :mod:`simonides.language.asked` reads it.
+        of_others: What it asks of somebody else.
+    """
+    if not (keys.own or keys.replies or of_others.keys):
+        return None
+    tags, slots = pool.once(_keyed)
+    if not len(tags):
+        return None
+    common = _held(tags, slots, keys.replies)
+    own = [slot for slot in _held(tags, slots, keys.own) if _is_asker(pool, slot)]
+    theirs = [
+        slot
+        for slot in _held(tags, slots, of_others.keys)
+        if _is_of_user(pool.memory(slot), of_others.who)
+    ]
+    if theirs and of_others.name and not _knows(pool, of_others.name):
+        theirs = []
+    if not (common or own or theirs):
+        return None
+    found = np.zeros(len(pool))
+    found[theirs] = -1.0
+    found[common + own] = 1.0
+    return found
+
+
+def _is_asker(pool: Pool, slot: int) -> bool:
+    user = pool.memory(slot).scope.user
+    return user is not None and user == pool.levels.asker
+
+
+def _knows(pool: Pool, name: str) -> bool:
+    """Whether a row says what somebody of a name is to the user."""
+    slots = pool.postings(tuple(map(term_id, analyse(name)))).slots[:_MOST_OPENED].tolist()
+    return any(is_somebody(words_of(pool.memory(slot).content), name) for slot in slots)
+
+
+def _is_of_user(memory: Memory, who: frozenset[str]) -> bool:
+    """Whether what stands under a key is about its user, as far as it says."""
+    if not memory.scope.user:
+        return False
+    said = words_of(" ".join((memory.content, *memory.tags)))
+    return RELATIONS.isdisjoint(said) and who.isdisjoint(said)
+
+
+def _held(tags: NDArray[np.uint64], slots: Ints, keys: tuple[str, ...]) -> list[int]:
+    """Return where the rows stand that have one of some keys."""
+    if not keys:
+        return []
+    wanted = _tags_of(keys)
+    first = tags.searchsorted(wanted)
+    return [
+        slot
+        for place in first[tags.take(first, mode="clip") == wanted].tolist()
+        for slot in slots[place : tags.searchsorted(tags[place], "right")].tolist()
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _tags_of(keys: tuple[str, ...]) -> NDArray[np.uint64]:
+    """The tags of keys, as some write them: ``shoe_size``, ``shoe-size``, ``user_shoe_size``."""
+    written = [form for key in keys for form in (key, key.replace("_", "-"), f"user_{key}")]
+    return np.array(list(map(tag, dict.fromkeys(written))), "<u8")
+
+
+def _keyed(pool: Pool) -> tuple[NDArray[np.uint64], Ints]:
+    """The tags of keys in order, and where each stands."""
+    if not len(pool):
+        return np.zeros(0, "<u8"), np.zeros(0, np.int64)
+    slots = pool.entry["key"].nonzero()[0]
+    tags = pool.entry["key"][slots]
+    order = tags.argsort(kind="stable")
+    return tags[order], slots[order]
+
+
+def linked(pool: Pool, total: Floats, by_name: Floats) -> Floats | None:
+    """Return how much rows are what the best row calls by name, 0 to 1; None where none is.
+
+    One step, and only from a row that was itself called by name: "what does the auth service
+    depend on?" finds what the memory named ``auth`` names in its text. What the query names itself
+    is none of these.
+
+    Args:
+        pool: Visible rows.
+        total: What orders the rows, in log-odds.
+        by_name: What :func:`named` returned.
+    """
+    best = np.flatnonzero((total == np.maximum.reduce(total)) & (by_name > 0.0)).tolist()
+    if not best or len(best) > 1:
+        return None
+    terms = dict.fromkeys(map(term_id, analyse(pool.memory(best[0]).content)))
+    found = _called(pool, list(terms))
+    if found is None:
+        return None
+    # What goes by the same name as the best row is called by the query itself.
+    found[by_name > 0.0] = 0.0
+    return found if found.any() else None
+
+
+def _called(pool: Pool, terms: Sequence[int]) -> Floats | None:
+    """Return how much rows are called by a name that stands in some terms."""
+    sets = pool.once(_names)
+    if not sets:
+        return None
+    asked = name_ids(terms)
+    here = dict.fromkeys(id for names in sets for id in asked if id in names)
+    if not here:
+        return None
+    slots, _, df = pool.postings(list(here))
+    if not len(slots):
+        # Only rows beside the visible ones have it: nothing may tell of those (SC-4).
+        return None
+    rows = len(pool)
+    rarest = math.log1p((rows + 0.5) / 0.5)
+    worth = [math.log1p((rows - held + 0.5) / (held + 0.5)) / rarest for held in df]
+    found = np.zeros(rows)
+    np.maximum.at(found, slots, np.repeat(worth, df))
+    return found
+
+
+def _names(pool: Pool) -> Sequence[frozenset[int]]:
+    """The ids of names that rows have, or rows beside them that are not visible."""
+    return [names for part in pool.parts if (names := part.segment.names())]
+
+
+def _stated_for(pool: Pool, terms: Sequence[int]) -> list[Other]:
+    said = pool.once(_stated)
+    if not said:
+        return []
+    place = {term: number for number, term in enumerate(terms)}
+    return [
+        Other(tuple(place[term] for term in name), other)
+        for name, others in said.items()
+        if place.keys() >= set(name)
+        for other in others
+    ]
+
+
+def _stated(pool: Pool) -> Mapping[Ids, Sequence[Ids]]:
+    """What rows say is the same, by either name, in an order of its own."""
+    slots = sorted(pool.postings((STATES,)).slots.tolist(), key=lambda slot: pool.row(slot).id)
+    said: dict[Ids, set[Ids]] = {}
+    for slot in slots[:_MOST_OPENED]:
+        for pair in stated(pool.memory(slot).content):
+            one, other = (tuple(map(term_id, name)) for name in pair)
+            said.setdefault(one, set()).add(other)
+            said.setdefault(other, set()).add(one)
+    return {name: sorted(said[name]) for name in sorted(said)}
+
+
+def _in_all(runs: Sequence[Ints]) -> Ints:
+    """Return what lies in each of several runs of places."""
+    common = runs[0]
+    for run in runs[1:]:
+        common = np.intersect1d(common, run)
+    return np.asarray(common, np.int64)
+
+
+def _together(own: Postings, added: Sequence[tuple[int, Ints]], rows: int) -> Called:
+    """Add places at which terms stand under other names, each counted once."""
+    number = np.arange(len(own.df)).repeat(own.df)
+    keys = number * rows + own.slots
+    more = np.unique(np.concatenate([place * rows + slots for place, slots in added]))
+    more = more[~np.isin(more, keys)]
+    every = np.concatenate([keys, more])
+    counts = np.concatenate([own.counts, np.ones(len(more), own.counts.dtype)])
+    by_other = np.arange(len(every)) >= len(keys)
+    order = np.argsort(every)
+    terms, slots = np.divmod(every[order], max(rows, 1))
+    df = np.bincount(terms, minlength=len(own.df)).tolist()
+    found = Postings(slots, counts[order], df)
+    return Called(found, by_other[order] if len(more) else None)

@@ -1,0 +1,350 @@
+"""Which standing texts may say the same as a new one: what the near gates look through (LT-2).
+
+Texts that may be one statement have the same *firm* terms: all but those of idle words and of words
+with a synonym (:mod:`simonides.language.sameness`). So they are filed under one number each, the
+mixture of their firm terms with their place and kind, and a new text finds them in one step; their
+vectors are looked at only then. Verbatim turns and keyed facts have gates of their own and are not
+among them.
+
+Who asks for texts that *contain* another pays for more: sets of texts by term, made when it is
+first asked and kept from then on.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, reduce
+from heapq import nlargest, nsmallest
+from operator import xor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.domain.change import StoredRow
+from simonides.domain.checks import CHECK_BYTES
+from simonides.domain.codec import KIND_CODES, STATE, code_of, decode
+from simonides.domain.gates import Need, Shape
+from simonides.domain.memory import Kind, Place
+from simonides.language.analyser import analyse, term_id
+from simonides.language.names import LEAST_NAME_ID, STATES
+from simonides.language.sameness import idle_terms, loose_terms
+from simonides.retrieval.entry import ENTRY, ENTRY_COLUMNS, place_tag, tag
+
+MOST = 4
+"""Texts that are returned; chosen: each is opened and read, some 40 µs, and those of the same firm
+terms that all say something else are few."""
+
+MOST_ABOUT = 5
+"""Texts that are judged against a new one (HY-3)."""
+
+MOST_OF_A_NEED = 32
+"""Of those that meet one need; chosen: their vectors are compared in 20 µs."""
+
+MOST_VISITED = 400
+"""Ids that counting may visit; chosen: some 30 µs."""
+
+_STATED = (Kind.SEMANTIC, Kind.PROCEDURAL)
+
+_NOBODY: dict[str, bytes] = {}
+_NOWHERE = frozenset[str]()
+_NOBODYS = set[str]()
+_COLUMNS = ENTRY_COLUMNS.names or ()
+_PLACE, _KIND, _HASH, _SPEAKER, _TERMS = (  # columns of an entry's fixed part
+    _COLUMNS.index(name) for name in ("place", "kind", "hash", "speaker", "terms")
+)
+
+
+def shape_of(place: Place, kind: Kind, terms: Iterable[str], vector: bytes) -> Shape:
+    """Return what a text is compared by.
+
+    Args:
+        place: Where it is to lie.
+        kind: Of the memory.
+        terms: Its analysed terms.
+        vector: Its int8 vector, empty for none.
+    """
+    ids = frozenset(map(term_id, terms))
+    return Shape(_spot(place_tag(place), code_of(KIND_CODES, kind)), _mixed(ids), ids, vector)
+
+
+def shape_in(row: StoredRow) -> Shape | None:
+    """Return what the free text of a row is compared by, of its entry; None where it has a key or
+    is a verbatim turn.
+    """
+    fixed = ENTRY.unpack_from(row.entry)
+    if not fixed[_HASH]:
+        return None
+    ids, vector = _contents(row, fixed)
+    return Shape(_spot(fixed[_PLACE], fixed[_KIND]), _mixed(ids), ids, vector)
+
+
+class _Filed(NamedTuple):
+    """By what a text is filed: where it lies, its firm terms, its vector; its terms are read out of
+    what it was filed from when they are wanted.
+    """
+
+    spot: int
+    firm: int
+    vector: bytes
+    text: StoredRow | Shape
+
+
+class NearTexts:
+    """The free texts of one owner; see :class:`simonides.ports.NearTexts`."""
+
+    def __init__(self, rows: Collection[StoredRow] = ()) -> None:
+        """File rows whose entries are all of one recipe."""
+        self._alike: dict[int, dict[str, bytes]] = {}
+        self._filed: dict[str, _Filed] = {}
+        self._expected: dict[str, Shape] = {}
+        self._having: defaultdict[int, set[str]] | None = None
+        columns = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
+        plain, places = list[StoredRow](), list[int]()
+        looks = (columns[name].tolist() for name in ("hash", "speaker", "terms"))
+        for place, (row, is_text, speaker, count) in enumerate(zip(rows, *looks, strict=True)):
+            if is_text and count and not _says_more(row, speaker):
+                plain.append(row)
+                places.append(place)
+            elif is_text:
+                self.file(row)
+        if plain:
+            self._file_plain(plain, columns[places])
+
+    def _file_plain(self, rows: Sequence[StoredRow], columns: NDArray[Any]) -> None:
+        """File what an owner has, mostly, at once: rows that have terms, all of them in their
+        entries. An owner's first write waits for it; row by row it took twice as long (measured).
+        """
+        counts = columns["terms"].astype(np.intp)
+        ends = [
+            len(row.entry) - CHECK_BYTES - 10 * count
+            for row, count in zip(rows, counts.tolist(), strict=True)
+        ]
+        packed = zip(rows, ends, counts.tolist(), strict=True)
+        ids = np.frombuffer(b"".join([r.entry[end : end + 8 * n] for r, end, n in packed]), "<u8")
+        firm = np.bitwise_xor.reduceat(ids * _are_firm(ids), np.cumsum(counts) - counts).tolist()
+        spots = (columns["place"] ^ _KIND_TAGS[columns["kind"]]).tolist()
+        size, filed, alike = ENTRY.size, self._filed, self._alike
+        for row, end, spot, mixed in zip(rows, ends, spots, firm, strict=True):
+            id, vector = row.id, row.entry[size:end]
+            filed[id] = _Filed(spot, mixed, vector, row)
+            if mixed:
+                alike.setdefault(spot ^ mixed, {})[id] = vector
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, roughly, in bytes; measured."""
+        terms = sum(map(len, self._having.values())) if self._having is not None else 0
+        return 700 * len(self._filed) + 100 * terms
+
+    def file(self, row: StoredRow) -> None:
+        """File a row, if it is free text."""
+        shape = self._expected.pop(row.id, None)
+        if shape is not None:
+            self._file(row.id, _Filed(shape.spot, shape.firm, shape.vector, row), shape.terms)
+            return
+        known = shape_in(row)
+        if known is not None:
+            filed = _Filed(known.spot, known.firm, known.vector, row)
+            self._file(row.id, filed, known.terms)
+
+    def expect(self, shapes: Mapping[str, Shape]) -> None:
+        """Note what rows will be filed by that are about to be written: they need not be read then.
+
+        Rows that were expected before, and have not come by now, never came to be.
+        """
+        self._expected = dict(shapes)
+
+    def remove(self, row: StoredRow) -> None:
+        """Take a row out, if it is here."""
+        filed = self._filed.pop(row.id, None)
+        if filed is None:
+            return
+        name = filed.spot ^ filed.firm
+        if filed.firm and self._alike[name].pop(row.id, None) is not None and not self._alike[name]:
+            del self._alike[name]
+        if self._having is not None:
+            for term in _terms_of(filed.text):
+                self._having[term].discard(row.id)
+
+    def add(self, id: str, shape: Shape) -> None:
+        """See :class:`simonides.ports.NearTexts`."""
+        self._file(id, _Filed(shape.spot, shape.firm, shape.vector, shape), shape.terms)
+
+    def near_text(self, shape: Shape) -> list[str]:
+        """See :class:`simonides.ports.NearTexts`."""
+        alike = self._like(shape)
+        return nsmallest(MOST, alike) if alike else []
+
+    def nearest(self, shape: Shape, above: float) -> list[tuple[str, float]]:
+        """See :class:`simonides.ports.NearTexts`."""
+        size = len(shape.vector)
+        alike = {id: v for id, v in self._like(shape).items() if len(v) == size}
+        if not size or not alike:
+            return []
+        near = zip(_cosines(shape.vector, list(alike.values())), alike, strict=True)
+        found = nsmallest(MOST, ((-cosine, id) for cosine, id in near if cosine > above))
+        return [(id, -cosine) for cosine, id in found]
+
+    def containing(self, shape: Shape) -> list[str]:
+        """See :class:`simonides.ports.NearTexts`."""
+        wanted = shape.terms - idle_terms()
+        if not wanted:
+            return []
+        having = self._by_term
+        rarest, *others = sorted((having.get(id, _NOWHERE) for id in wanted), key=len)
+        spot = shape.spot
+        return nsmallest(
+            MOST, (id for id in rarest.intersection(*others) if self._filed[id].spot == spot)
+        )
+
+    def about(self, kind: Kind, shape: Shape, needs: Sequence[Need]) -> list[str]:
+        """See :class:`simonides.ports.NearTexts`."""
+        place = shape.spot ^ _KINDS[code_of(KIND_CODES, kind)]
+        spots = [_spot(place, code_of(KIND_CODES, each)) for each in _STATED]
+        filed, least = self._filed, dict[str, float]()
+        for need in needs:
+            for id in meeting(self._by_term, need):
+                if filed[id].spot in spots:
+                    least[id] = min(need.above, least.get(id, 1.0))
+        if not least:
+            return []
+        near = self._near(shape, list(least))
+        found = [id for id, above in least.items() if above < 0 or near.get(id, -1.0) >= above]
+        return nlargest(MOST_ABOUT, found, key=lambda name: (near.get(name, -1.0), name))
+
+    def _near(self, shape: Shape, ids: Sequence[str]) -> dict[str, float]:
+        """Return the cosines of some texts that have vectors."""
+        size = len(shape.vector)
+        alike = [id for id in ids if size and len(self._filed[id].vector) == size]
+        if not alike:
+            return {}
+        vectors = [self._filed[id].vector for id in alike]
+        return dict(zip(alike, _cosines(shape.vector, vectors), strict=True))
+
+    def _like(self, shape: Shape) -> dict[str, bytes]:
+        # Texts without a firm term would all lie together, whatever they say.
+        if not shape.firm:
+            return _NOBODY
+        return self._alike.get(shape.spot ^ shape.firm, _NOBODY)
+
+    @property
+    def _by_term(self) -> defaultdict[int, set[str]]:
+        if self._having is None:
+            self._having = defaultdict(set)
+            for id, filed in self._filed.items():
+                self._note_terms(id, _terms_of(filed.text))
+        return self._having
+
+    def _file(self, id: str, filed: _Filed, terms: frozenset[int]) -> None:
+        self._filed[id] = filed
+        if filed.firm:
+            self._alike.setdefault(filed.spot ^ filed.firm, {})[id] = filed.vector
+        if self._having is not None:
+            self._note_terms(id, terms)
+
+    def _note_terms(self, id: str, terms: frozenset[int]) -> None:
+        having = self._having
+        if having is not None:
+            for term in terms:
+                having[term].add(id)
+
+
+def meeting(by_term: Mapping[int, set[str]], need: Need) -> list[str]:
+    """Return ids that meet a need, the newest first if they are many.
+
+    Args:
+        by_term: Ids by the number of a term that they have.
+        need: What they must have. Of its terms the rarest are looked at, as far as
+            :data:`MOST_VISITED` ids allow.
+    """
+    if not need.terms:
+        # Each of these words is enough, so that the commonest of them must not hide the others.
+        either = (nlargest(MOST_OF_A_NEED, by_term.get(term, ())) for term in need.one_of)
+        return nlargest(MOST_OF_A_NEED, {id for ids in either for id in ids})
+    lists = sorted((by_term.get(term, _NOBODYS) for term in need.terms), key=len)
+    if need.least >= len(lists):
+        found = set.intersection(*lists) if lists else set[str]()
+    else:
+        counted: Counter[str] = Counter()
+        room = MOST_VISITED
+        for ids in lists:
+            room -= len(ids)
+            if room < 0:
+                break
+            counted.update(ids)
+        found = {id for id, count in counted.items() if count >= need.least}
+    if need.one_of and found:
+        found = {id for term in need.one_of for id in found & by_term.get(term, _NOBODYS)}
+    return nlargest(MOST_OF_A_NEED, found)
+
+
+def _terms_of(text: StoredRow | Shape) -> frozenset[int]:
+    if isinstance(text, Shape):
+        return text.terms
+    return _contents(text, ENTRY.unpack_from(text.entry))[0]
+
+
+def _contents(row: StoredRow, fixed: tuple[Any, ...]) -> tuple[frozenset[int], bytes]:
+    """Return the terms of a row's text, with ids of names among them, and its vector."""
+    # Told by its length: an entry that waits for its vector has a zero one in its place
+    # (``entry.widened``) and says that it has none.
+    count = fixed[_TERMS]
+    end = len(row.entry) - CHECK_BYTES - 10 * count
+    vector = row.entry[ENTRY.size : end]
+    if _says_more(row, fixed[_SPEAKER]):
+        return frozenset(map(term_id, analyse(decode(row).content))), vector
+    return frozenset(struct.unpack_from(f"<{count}Q", row.entry, end)), vector
+
+
+def _says_more(row: StoredRow, speaker: int) -> bool:
+    """Whether a row's entry has terms of its speaker and tags too, which are not said again with
+    it.
+    """
+    return bool(speaker) or len(row.state) > STATE.size + CHECK_BYTES
+
+
+def _mixed(ids: frozenset[int]) -> int:
+    """Return the number that texts of the same firm terms have in common; 0 where there is none."""
+    return reduce(xor, filter(LEAST_NAME_ID.__gt__, ids - _passed_over()), 0)
+
+
+def _are_firm(ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return which of some terms :func:`_mixed` mixes."""
+    passed = _passed_in_order()
+    are_passed: NDArray[np.bool_] = passed.take(passed.searchsorted(ids), mode="clip") == ids
+    are_terms: NDArray[np.bool_] = ids < LEAST_NAME_ID
+    return are_terms & ~are_passed
+
+
+@cache
+def _passed_over() -> frozenset[int]:
+    return loose_terms() | {STATES}
+
+
+@cache
+def _passed_in_order() -> NDArray[np.uint64]:
+    return np.array(sorted(_passed_over()), "<u8")
+
+
+def _spot(place: int, kind: int) -> int:
+    """Return what tells one place and kind from another, to be mixed with the terms."""
+    return place ^ _KINDS[kind]
+
+
+_KINDS = tuple(tag("kind", kind.value) for kind in KIND_CODES)
+_KIND_TAGS = np.array(_KINDS, "<u8")
+
+
+def _cosines(asked: bytes, vectors: Sequence[bytes]) -> list[float]:
+    """Return the cosines of an int8 vector to others of its length; 0 where one is zero."""
+    flat = np.frombuffer(b"".join((asked, *vectors)), np.int8).astype(np.float64)
+    rows = flat.reshape(len(vectors) + 1, len(asked))
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    products, scale = rows[1:] @ rows[0], lengths[1:] * lengths[0]
+    found: list[float] = np.divide(
+        products, scale, out=np.zeros(len(vectors)), where=scale > 0
+    ).tolist()
+    return found

@@ -1,0 +1,33 @@
+"""Which rows of columns an owner does not want remembered (PO-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.domain.consent import Refusals
+from simonides.retrieval.entry import tag
+from simonides.retrieval.segment import Segment
+
+
+def admitted(segment: Segment, refusals: Refusals) -> NDArray[np.bool_] | None:
+    """Return which rows an owner has not refused, by what :meth:`Refusals.against` says of
+    memories; None for all of them.
+
+    Names by tags alone: of a name that is another's by chance, once in 2^64, a memory too many is
+    hidden.
+    """
+    if not refusals:
+        return None
+    keys, categories = segment.entry["key"], segment.entry["category"]
+    told = np.isin(categories, _tags(refusals.categories)) & ~np.isin(keys, _tags(refusals.spared))
+    told |= np.isin(keys, _tags(refusals.keys))
+    if refusals.tellings:
+        told |= np.array([row.id in refusals.tellings for row in segment.rows], np.bool_)
+    return ~told if told.any() else None
+
+
+def _tags(names: Iterable[str]) -> NDArray[np.uint64]:
+    return np.array([tag(name) for name in names], "<u8")

@@ -1,0 +1,137 @@
+"""Which rows may be due for collecting, told by columns: the few that are worth opening (LT-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.domain.ageing import SUMMARY_CATEGORY
+from simonides.domain.change import StoredRow
+from simonides.domain.codec import NEVER, STATE, STATUS_CODES, code_of, decode, status_of
+from simonides.domain.collecting import GcRules, Rule
+from simonides.domain.memory import Status
+from simonides.domain.value import to_us
+from simonides.retrieval import ageing
+from simonides.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, place_tag
+from simonides.retrieval.segment import RECALLED
+
+_STALE = code_of(STATUS_CODES, Status.STALE)
+_OLD = {
+    code_of(STATUS_CODES, Status.SUPERSEDED): Rule.SUPERSEDED_OLD,
+    code_of(STATUS_CODES, Status.EVICTED): Rule.EVICTED_OLD,
+}
+_IS_OLD = np.array([code in _OLD for code in range(len(STATUS_CODES))])
+
+
+class Summary(NamedTuple):
+    """A session summary without a hard end.
+
+    Attributes:
+        reader: Tag of who may read it.
+        created: When it was recorded, µs.
+        id: Of the memory.
+    """
+
+    reader: int
+    created: int
+    id: str
+
+
+class Screened(NamedTuple):
+    """What one look at some rows found.
+
+    Attributes:
+        due: Places of the rows that have to be opened.
+        summaries: The session summaries that stand.
+        certain: The rules of rows of which columns tell all, by place. What is to be purged among
+            them is the first version of its chain.
+    """
+
+    due: list[int]
+    summaries: list[Summary]
+    certain: Mapping[int, Rule] = MappingProxyType({})
+
+
+def screened(
+    rows: Sequence[StoredRow], recipe: int, now: datetime, rules: GcRules, foreseen: timedelta
+) -> Screened:
+    """Return which rows some rule of collecting applies to, may apply to, and a few more.
+
+    Args:
+        rows: In any order.
+        recipe: Tag of the entries that columns can be read from; others are opened.
+        now: The clock.
+        rules: Numbers.
+        foreseen: How far ahead staleness matters.
+    """
+    prefix = recipe.to_bytes(8, "little")
+    known = [place for place, row in enumerate(rows) if row.entry.startswith(prefix)]
+    others = sorted(set(range(len(rows))) - set(known))
+    found = _told(rows, known, now, rules, foreseen) if known else Screened([], [])
+    summaries = [s for place in others if (s := _summary(rows[place])) is not None]
+    return Screened(sorted([*found.due, *others]), [*found.summaries, *summaries], found.certain)
+
+
+def _told(
+    rows: Sequence[StoredRow],
+    known: list[int],
+    now: datetime,
+    rules: GcRules,
+    foreseen: timedelta,
+) -> Screened:
+    state = np.frombuffer(b"".join([rows[n].state[: STATE.size] for n in known]), STATE_COLUMNS)
+    entry = np.frombuffer(b"".join([rows[n].entry[: ENTRY.size] for n in known]), ENTRY_COLUMNS)
+    live = RECALLED[state["status"]]
+    expired = live & (state["hard"] != NEVER) & (state["hard"] <= to_us(now))
+    mask = live & ~expired & _ageing(entry, state, now, rules, foreseen)
+    due = [known[place] for place in np.flatnonzero(mask).tolist()]
+    certain = dict.fromkeys([known[n] for n in np.flatnonzero(expired)], Rule.HARD_EXPIRED)
+    horizon = to_us(now - timedelta(days=rules.history_days))
+    for n in np.flatnonzero(_IS_OLD[state["status"]]).tolist():
+        if rows[known[n]].known_from > horizon:
+            continue
+        if entry["root"][n]:
+            due.append(known[n])
+        else:
+            certain[known[n]] = _OLD[rows[known[n]].state[0]]
+    places = ageing.summaries(entry, state)
+    standing = [
+        Summary(int(entry["place"][n]), int(entry["created"][n]), rows[known[n]].id)
+        for n in places[live[places]].tolist()
+    ]
+    return Screened(due, standing, certain)
+
+
+def _ageing(
+    entry: NDArray[np.void],
+    state: NDArray[np.void],
+    now: datetime,
+    rules: GcRules,
+    foreseen: timedelta,
+) -> NDArray[np.bool_]:
+    """Whether a standing row is past its soft expiry, doubtful, marked, or about to be stale
+    unread.
+    """
+    clock = to_us(now)
+    found = (state["soft"] != NEVER) & (state["soft"] <= clock)
+    found |= state["status"] == _STALE
+    doubtful = ageing.confidence(entry, state, clock) < rules.doubtful_below
+    found |= doubtful & (state["verified"] == NEVER)
+    # Whatever the state says of reads: the journal may know less of them.
+    unread = state.copy()
+    unread["read"] = 0
+    return np.asarray(found | (ageing.stale_from(unread) <= to_us(now + foreseen)))
+
+
+def _summary(row: StoredRow) -> Summary | None:
+    if not status_of(row.state).is_live:
+        return None
+    memory = decode(row)
+    if memory.category != SUMMARY_CATEGORY or memory.hard_expires_at is not None:
+        return None
+    return Summary(place_tag(memory.place), to_us(memory.created_at), memory.id)

@@ -1,0 +1,113 @@
+"""Which of the rows that stand in a scope can be spared, over columns (LT-8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides.domain.ageing import (
+    ACCESS_WEIGHT,
+    AGE_WEIGHT,
+    CONFLICT_WEIGHT,
+    DAY_US,
+    MONTH_US,
+    YEAR_US,
+)
+from simonides.domain.change import StoredRow
+from simonides.domain.codec import (
+    IMPORTANCE_CODES,
+    KIND_CODES,
+    MINUTE_US,
+    NEVER,
+    STATE,
+    STATUS_CODES,
+    code_of,
+)
+from simonides.domain.memory import Kind, Status
+from simonides.domain.retaining import Numbers, Uses
+from simonides.retrieval.ageing import confidence
+from simonides.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, tag
+
+KEPT_CATEGORY = "constraint"
+"""Category of what goes last though it is not pinned (LT-8)."""
+
+_WEIGHTS = np.array([importance.weight for importance in IMPORTANCE_CODES])
+_REVIEW = code_of(STATUS_CODES, Status.REVIEW)
+
+Floats = NDArray[np.float64]
+
+
+class Spare(NamedTuple):
+    """A row that could go.
+
+    Attributes:
+        id: Of the memory.
+        revision: Of its row; another one is another state.
+        is_kept: Whether it is pinned or a constraint, and so gives way to its like only.
+    """
+
+    id: str
+    revision: int
+    is_kept: bool
+
+
+def spares(
+    rows: Sequence[StoredRow], now_us: int, worth: Callable[[Uses], Numbers], most: int
+) -> list[Spare]:
+    """Return the rows that can be spared first, in their order.
+
+    What has expired comes first, what is pinned or a constraint last; within each the least worth,
+    then the oldest, then as they are given.
+
+    Args:
+        rows: All of one scope, by revision, then id.
+        now_us: The clock.
+        worth: By what they are compared.
+        most: How many to return.
+    """
+    if not rows:
+        return []
+    entry = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
+    state = np.frombuffer(b"".join([row.state[: STATE.size] for row in rows]), STATE_COLUMNS)
+    has_ended = (state["hard"] != NEVER) & (state["hard"] <= now_us)
+    is_kept = (state["pinned"] != 0) | (entry["category"] == tag(KEPT_CATEGORY))
+    order = np.lexsort((entry["created"], worth(_uses(entry, state, now_us)), is_kept, ~has_ended))
+    kept = is_kept & ~has_ended
+    first = order[:most].tolist()
+    return [Spare(rows[place].id, rows[place].revision, bool(kept[place])) for place in first]
+
+
+def of_kind(rows: Sequence[StoredRow], kind: Kind) -> list[StoredRow]:
+    """Return the rows of one kind, in their order, without opening any."""
+    entry = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
+    is_of_kind = entry["kind"] == code_of(KIND_CODES, kind)
+    return [row for row, fits in zip(rows, is_of_kind.tolist(), strict=True) if fits]
+
+
+def _uses(entry: NDArray[np.void], state: NDArray[np.void], now_us: int) -> Uses:
+    endless = state["hard"] == NEVER
+    left = np.where(endless, np.inf, (state["hard"] - np.where(endless, 0, now_us)) / DAY_US)
+    used = np.maximum(state["updated"], state["read"].astype(np.int64) * MINUTE_US)
+    return Uses(
+        staleness=_staleness(state, now_us),
+        confidence=confidence(entry, state, now_us),
+        importance=_WEIGHTS[state["importance"]],
+        idle_days=np.maximum(now_us - used, 0) / DAY_US,
+        age_days=(now_us - entry["created"]) / DAY_US,
+        left_days=left,
+    )
+
+
+def _staleness(state: NDArray[np.void], now_us: int) -> Floats:
+    """Return HY-4's staleness of rows, by the reads that were folded into their states."""
+    start, ends = state["updated"], state["hard"]
+    span = np.where(ends == NEVER, YEAR_US, np.maximum(ends - start, 1))
+    age = np.where(state["timeless"] != 0, 0.0, np.clip((now_us - start) / span, 0.0, 1.0))
+    read = state["read"].astype(np.int64) * MINUTE_US
+    known = AGE_WEIGHT * age + ACCESS_WEIGHT * ((read == 0) | (now_us - read > MONTH_US))
+    contradicted = state["status"] == _REVIEW
+    settled = known / (AGE_WEIGHT + ACCESS_WEIGHT)
+    return np.asarray(np.where(contradicted, known + CONFLICT_WEIGHT, settled), np.float64)

@@ -1,0 +1,311 @@
+"""Every setting, in one frozen value built once; the only reader of the environment.
+
+Sources, first wins: arguments, environment (``SIMONIDES_…``, and ``OPENAI_…``, ``ANTHROPIC_…`` and
+``GEMINI_…`` for the language model), the YAML file that ``SIMONIDES_CONFIG`` names.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+
+from simonides.domain.errors import ConfigurationError
+
+
+def _bare(name: str) -> AliasChoices:
+    """Return the names of a setting whose variable is the vendor's own, without our prefix."""
+    return AliasChoices(name, name.upper())
+
+
+class Settings(BaseSettings):
+    """What an open simonides goes by.
+
+    Attributes:
+        store: Path or URL; None means a file in the user's data directory.
+        mode: ``local``, ``incognito`` (``guest``) or ``synced``, where who opens a store names none
+            (docs/modes.md).
+        policy: Policy file, or a directory with one per org; None means the built-in policy.
+        synchronous: ``full`` makes every acknowledged write durable against power loss,
+            ``normal`` against the end of the process only.
+        busy_timeout_s: Longest wait for another writer, in seconds.
+        pool_size: PostgreSQL: most connections of this process at a time.
+        call_timeout_s: PostgreSQL: longest wait for a connection, and for each answer, in seconds.
+        embedder: ``static`` for the embedded model, ``minilm`` or ``multilingual`` for a larger one
+            on this machine, ``openai`` for an endpoint, ``none`` for keyword recall only.
+        embeddings_model: Endpoint: name of the model.
+        embeddings_dimensions: Endpoint: components of a vector.
+        embeddings_base_url: Endpoint: address, None for the one of the language model.
+        embeddings_api_key: Endpoint: key; where an address of its own is set, the language model's
+            key is not sent there.
+        embeddings_timeout_seconds: Endpoint: longest time for one batch of texts, in seconds.
+        embeddings_scripts: Endpoint: Unicode scripts that the model knows; queries in others are
+            answered by keyword.
+        embeddings_unrelated: Endpoint: cosine that the model gives for texts without anything in
+            common; None has it measured.
+        embeddings_query_prefix: Endpoint: what the model wants before a query.
+        embeddings_passage_prefix: Endpoint: what it wants before what is remembered.
+        rerank_base_url: Address that ``/rerank`` is appended to; None for no reranker.
+        rerank_model: Name of its model.
+        rerank_api_key: Its key.
+        rerank_timeout_seconds: Longest time for reranking one query, in seconds.
+        rerank_candidates: How many of the best memories it reads for a query.
+        reindex: ``background`` makes index entries of another model or analyser anew while others
+            work; ``manual`` leaves it to ``simonides reindex``.
+        gc: ``daily`` collects what has aged out of the memories that a long-lived process reads,
+            once a day; ``manual`` leaves it to ``simonides gc``.
+        remote: Mode ``synced``: path or URL of the store that the one here is exchanged with.
+        remote_keys_file: File of the key ring of that store, where it is under another than the
+            one here.
+        remote_key_vault: Its key vault, where it is encrypted and no file beside it; see
+            ``key_vault``.
+        sync_every_seconds: Mode ``synced``: from one exchange of a long-lived process to the next,
+            in seconds.
+        history_days: How long superseded and evicted memories and old receipts are kept, in days:
+            as far as time travel reaches.
+        safety_days: How long safety records are kept, in days (docs/safety.md).
+        feedback_days: How long session feedback is kept, in days.
+        alerts: Figures of ``get_metrics`` to thresholds other than the built-in ones
+            (docs/metrics.md).
+        session_idle_minutes: So long after its last entry a session counts as left, in minutes.
+        session_hot_entries: Entries of one session that stay in memory.
+        session_hot_entries_per_user: Entries of all sessions of a user that do.
+        session_hot_minutes: How long they do without being used, in minutes.
+        session_eviction: What gives way there: ``lru``, ``fifo`` or ``ttl`` (docs/sessions.md).
+        session_hot_sessions: Sessions of all users of which any entry stays in memory.
+        session_extraction: ``background`` looks for what is worth remembering soon after it was
+            said, in a process that goes on; ``manual`` at checkpoints and at the end.
+        backup_dir: Directory for backups of the whole store; with it a long-lived process takes
+            them of itself. None: only when asked to, into a directory beside the store.
+        backup_every_minutes: From one backup to the next, in minutes.
+        backup_keep: How many of the newest are kept.
+        keys: The key ring itself, one key a line; for the environment (docs/keys.md).
+        keys_file: File that holds the key ring, readable by its user alone.
+        keys_command: Program and arguments that print the key ring; run once, without a shell.
+        keys_timeout_seconds: Longest wait for that program, in seconds.
+        anchor: File that notes how far owners have come, where the store is not; None for none.
+        encrypt: Whether everything is kept encrypted; a store that is not is refused
+            (docs/encryption.md).
+        key_vault: File of the owners' keys, by which that is done, or ``postgresql://…`` of a
+            database of their own; None for a file beside the store's. Naming it is as good as
+            ``encrypt``.
+        working_observations: Tasks: most observations in front of a model.
+        working_observation_chars: Tasks: longest of one there, in characters.
+        working_constraints: Tasks: most constraints there.
+        working_scratchpad_chars: Tasks: longest scratchpad, in characters.
+        conversation_tokens: Tasks: what the talk may cost before its older half is summarised.
+        conversation_warn_at: Tasks: share of that from which there is a warning.
+        task_kept_chars: Tasks: longest text that is kept of one observation or note, in characters.
+        task_days: Tasks with a session of their own: how long one that stopped is waited for, in
+            days.
+        tokenizer: A ``tokenizer.json`` by which tokens are counted; None for an estimate
+            (docs/working-memory.md).
+        knowledge: Folders of documents that everybody may read (KN-1); in the environment,
+            separated by commas.
+        knowledge_timeout_seconds: How long a read waits for its sources of documents, in seconds.
+        second_look: ``model`` has the language model, where there is one, look again at what seems
+            to be planted, before it is stored (HY-2); ``none`` leaves it to the first look.
+        index_budget_mb: Memory for warm owner indexes, in MiB.
+        fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
+        hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
+        rrf_k: For ``rrf``: the damping.
+        model_provider: Whose language model takes part: ``openai``, ``anthropic``, ``gemini``, or
+            ``none`` whatever keys are set. None: the first in this order that has a key.
+        model_at_once: Questions to it at a time, of this process.
+        model_failures: Questions in a row without an answer after which none is asked for a while.
+        model_rest_seconds: That while, in seconds.
+        model_input_price: What a million tokens of questions cost, in any currency; with it and the
+            next one ``status`` says what this process has spent.
+        model_output_price: What a million tokens of answers cost.
+        openai_api_key: Key of the OpenAI-compatible endpoint; with it a model takes part.
+        openai_base_url: Address of the endpoint, None for OpenAI's own.
+        openai_model: Name of the model.
+        openai_timeout_seconds: Longest wait for one answer, in seconds (LM-1).
+        anthropic_api_key: Key of Anthropic's API; like the ones of the other two.
+        anthropic_base_url: Its address without ``/v1``, None for Anthropic's own.
+        anthropic_model: Name of the model.
+        anthropic_timeout_seconds: Longest wait for one answer, in seconds.
+        gemini_api_key: Key of the Gemini API.
+        gemini_base_url: Address of its OpenAI-compatible endpoint, None for Google's own.
+        gemini_model: Name of the model.
+        gemini_timeout_seconds: Longest wait for one answer, in seconds.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="SIMONIDES_", frozen=True, extra="forbid", populate_by_name=True
+    )
+
+    store: str | None = None
+    mode: Literal["local", "incognito", "guest", "synced"] = "local"
+    policy: Path | None = None
+    synchronous: Literal["full", "normal"] = "full"
+    busy_timeout_s: float = Field(default=30.0, gt=0)
+    pool_size: int = Field(default=10, ge=1)
+    call_timeout_s: float = Field(default=10.0, gt=0)
+    embedder: Literal["static", "minilm", "multilingual", "openai", "none"] = "static"
+    embeddings_model: str = "text-embedding-3-small"
+    embeddings_dimensions: int = Field(default=512, ge=1, le=1024)
+    embeddings_base_url: str | None = None
+    embeddings_api_key: SecretStr | None = None
+    embeddings_timeout_seconds: float = Field(default=10.0, gt=0)
+    embeddings_scripts: tuple[str, ...] = ("Latin",)
+    embeddings_unrelated: float | None = Field(default=None, gt=-1, lt=1)
+    embeddings_query_prefix: str = ""
+    embeddings_passage_prefix: str = ""
+    rerank_base_url: str | None = None
+    rerank_model: str = "rerank"
+    rerank_api_key: SecretStr | None = None
+    rerank_timeout_seconds: float = Field(default=5.0, gt=0)
+    rerank_candidates: int = Field(default=30, ge=1, le=1000)
+    reindex: Literal["background", "manual"] = "background"
+    gc: Literal["daily", "manual"] = "daily"
+    history_days: float = Field(default=90.0, ge=1)
+    safety_days: float = Field(default=90.0, gt=0, le=36_500)
+    feedback_days: float = Field(default=180.0, gt=0, le=36_500)
+    alerts: dict[str, float] = Field(default_factory=dict)
+    remote: str | None = None
+    remote_keys_file: Path | None = None
+    remote_key_vault: str | Path | None = None
+    sync_every_seconds: float = Field(default=60.0, gt=0)
+    session_idle_minutes: float = Field(default=20.0, gt=0)
+    session_hot_entries: int = Field(default=100, ge=0)
+    session_hot_entries_per_user: int = Field(default=1_000, ge=0)
+    session_hot_minutes: float = Field(default=60.0, gt=0)
+    session_eviction: Literal["lru", "fifo", "ttl"] = "lru"
+    session_hot_sessions: int = Field(default=256, ge=1)
+    session_extraction: Literal["background", "manual"] = "background"
+    backup_dir: Path | None = None
+    backup_every_minutes: float = Field(default=30.0, gt=0)
+    backup_keep: int = Field(default=48, ge=1)
+    keys: SecretStr | None = None
+    keys_file: Path | None = None
+    keys_command: tuple[str, ...] | None = None
+    keys_timeout_seconds: float = Field(default=10.0, gt=0)
+    anchor: Path | None = None
+    encrypt: bool = False
+    key_vault: str | Path | None = None
+    working_observations: int = Field(default=5, ge=1, le=1_000)
+    working_observation_chars: int = Field(default=200, ge=20, le=100_000)
+    working_constraints: int = Field(default=8, ge=1, le=1_000)
+    working_scratchpad_chars: int = Field(default=500, ge=40, le=100_000)
+    conversation_tokens: int = Field(default=8_000, ge=100)
+    conversation_warn_at: float = Field(default=0.7, gt=0, le=1)
+    task_kept_chars: int = Field(default=2_000, ge=40, le=60_000)
+    task_days: float = Field(default=7.0, gt=0, le=3_650)
+    tokenizer: Path | None = None
+    knowledge: Annotated[tuple[Path, ...], NoDecode] = ()
+    knowledge_timeout_seconds: float = Field(default=5.0, gt=0)
+    second_look: Literal["model", "none"] = "none"
+    index_budget_mb: int = Field(default=256, ge=1)
+    fusion: Literal["conversational", "rrf", "weighted", "hybrid"] = "conversational"
+    hybrid_weight: float = Field(default=0.5, ge=0, le=1)
+    rrf_k: int = Field(default=60, ge=1)
+    model_provider: Literal["openai", "anthropic", "gemini", "none"] | None = None
+    model_at_once: int = Field(default=8, ge=1)
+    model_failures: int = Field(default=5, ge=1)
+    model_rest_seconds: float = Field(default=30.0, gt=0)
+    model_input_price: float | None = Field(default=None, ge=0)
+    model_output_price: float | None = Field(default=None, ge=0)
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias=_bare("openai_api_key"))
+    openai_base_url: str | None = Field(default=None, validation_alias=_bare("openai_base_url"))
+    openai_model: str = Field(default="gpt-5-mini", validation_alias=_bare("openai_model"))
+    openai_timeout_seconds: float = Field(
+        default=60.0, gt=0, validation_alias=_bare("openai_timeout_seconds")
+    )
+    anthropic_api_key: SecretStr | None = Field(
+        default=None, validation_alias=_bare("anthropic_api_key")
+    )
+    anthropic_base_url: str | None = Field(
+        default=None, validation_alias=_bare("anthropic_base_url")
+    )
+    anthropic_model: str = Field(
+        default="claude-haiku-5-5", validation_alias=_bare("anthropic_model")
+    )
+    anthropic_timeout_seconds: float = Field(
+        default=60.0, gt=0, validation_alias=_bare("anthropic_timeout_seconds")
+    )
+    gemini_api_key: SecretStr | None = Field(default=None, validation_alias=_bare("gemini_api_key"))
+    gemini_base_url: str | None = Field(default=None, validation_alias=_bare("gemini_base_url"))
+    gemini_model: str = Field(default="gemini-3.5-flash", validation_alias=_bare("gemini_model"))
+    gemini_timeout_seconds: float = Field(
+        default=60.0, gt=0, validation_alias=_bare("gemini_timeout_seconds")
+    )
+
+    @field_validator("knowledge", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        """Take a text as a list of paths with commas between them."""
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("key_vault", "remote_key_vault", mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        """An empty variable names nothing; what has a NUL can be no file."""
+        if isinstance(value, str) and "\0" in value:
+            raise ValueError("must be the path of a file, or a URL, without NUL")
+        return value or None
+
+    def __init__(self, **given: Any) -> None:
+        """Build the settings.
+
+        Raises:
+            ConfigurationError: Naming the setting that is wrong, with the nearest right name for
+                an unknown one.
+        """
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            raise ConfigurationError(_explain(error)) from error
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"settings cannot be read: {error}") from error
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then the environment, then the file; no .env and no secrets directory."""
+        del dotenv_settings, file_secret_settings
+        path = os.environ.get("SIMONIDES_CONFIG")
+        files = (YamlConfigSettingsSource(settings_cls, path),) if path else ()
+        return (init_settings, env_settings, *files)
+
+
+def default_store() -> Path:
+    """Return the file in the user's data directory that serves where none is named."""
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    elif os.name == "nt":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return base / "simonides" / "memory.db"
+
+
+def _explain(error: ValidationError) -> str:
+    problems = []
+    for problem in error.errors(include_input=False, include_url=False):
+        name = ".".join(map(str, problem["loc"]))
+        text = f"setting {name}: {problem['msg']}"
+        if problem["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(name, Settings.model_fields, n=1)
+            text = f"unknown setting {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+        problems.append(text)
+    return "; ".join(problems)

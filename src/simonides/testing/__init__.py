@@ -1,0 +1,33 @@
+"""The public test kit: deterministic time and ids, sample values, and the store contract.
+
+``simonides.testing.store_contract.MemoryStoreContract`` is the definition of a store. It needs
+pytest; the rest does not.
+"""
+
+import sys
+
+if "pytest" in sys.modules:
+    # Before the parts of the contract are imported: it makes their assertions tell what they saw.
+    sys.modules["pytest"].register_assert_rewrite(
+        *(
+            f"{__name__}.contract_{part}"
+            for part in (
+                "backups",
+                "base",
+                "care",
+                "carrying",
+                "knowledge",
+                "moving",
+                "records",
+                "renewal",
+                "rows",
+                "turns",
+                "work",
+            )
+        )
+    )
+
+from simonides.testing.clocks import CountingIds, ManualClock
+from simonides.testing.samples import ALICE, BOB, Samples
+
+__all__ = ["ALICE", "BOB", "CountingIds", "ManualClock", "Samples"]

@@ -1,0 +1,132 @@
+"""What stays in the slots where there is more than they hold (WM-2, WM-3, WM-5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from simonides.domain.memory import Importance
+from simonides.domain.value import EPOCH, Value
+from simonides.domain.working import Constraint
+from simonides.language.analyser import analyse
+from simonides.language.normalise import normalise
+from simonides.working.lines import one_line, shortened
+
+NAME_CHARS = 60
+"""Longest name of a tool in a line; chosen, as in a digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed(Value):
+    """What a tool gave, as a task sees it.
+
+    Attributes:
+        number: Of the entry in the session's log, which has the whole.
+        line: As it is shown.
+        importance: ``critical`` goes first and gives way last.
+    """
+
+    number: int
+    line: str
+    importance: Importance
+
+
+@dataclass(frozen=True, slots=True)
+class Note(Value):
+    """A line of the scratchpad.
+
+    Attributes:
+        number: Of the entry in the session's log.
+        at: When, µs.
+        text: One line.
+        resolved: Whether it is settled, and so the first to go.
+    """
+
+    number: int
+    at: int
+    text: str
+    resolved: bool = False
+
+    @property
+    def line(self) -> str:
+        """It, after the hour and minute in UTC."""
+        return f"{EPOCH + timedelta(microseconds=self.at):%H:%M} {self.text}"
+
+
+def observed(number: int, tool: str, text: str, importance: Importance, chars: int, *,
+             failed: bool) -> Observed:  # fmt: skip
+    """Return a result as it is shown, with at most so many characters of it."""
+    name = f"{one_line(tool, NAME_CHARS)} (failed)" if failed else one_line(tool, NAME_CHARS)
+    return Observed(number, f"{name}: {one_line(text, chars)}", importance)
+
+
+def kept(observations: Sequence[Observed], most: int) -> tuple[Observed, ...]:
+    """Return the observations that stay, in the order in which they are shown.
+
+    Of more than ``most`` the least important go, of those the oldest; what is critical stands
+    first, and within that the older before the newer.
+    """
+    stay = sorted(observations, key=lambda each: (each.importance.weight, each.number))[-most:]
+    return tuple(sorted(stay, key=lambda each: (not _is_critical(each), each.number)))
+
+
+def _is_critical(each: Observed) -> bool:
+    return each.importance is Importance.CRITICAL
+
+
+def marked(each: Observed) -> str:
+    """Return an observation as a line of its slot."""
+    return f"{'⚡' if _is_critical(each) else '·'} {each.line}"
+
+
+def constrained(constraints: Sequence[Constraint], added: Constraint) -> tuple[Constraint, ...]:
+    """Return the constraints with one more; said again it is the same, as important as ever."""
+    same = normalise(added.text)
+    for place, each in enumerate(constraints):
+        if normalise(each.text) == same:
+            stronger = max(each, added, key=lambda one: one.importance.weight)
+            return (*constraints[:place], stronger, *constraints[place + 1 :])
+    return (*constraints, added)
+
+
+def chosen(constraints: Sequence[Constraint], most: int) -> tuple[Constraint, ...]:
+    """Return the constraints that are shown, in the order in which they were given.
+
+    The most important, of those the most specific, of those the first.
+    """
+    if len(constraints) <= most:
+        return tuple(constraints)
+    places = sorted(
+        range(len(constraints)),
+        key=lambda at: (
+            -constraints[at].importance.weight,
+            -specificity(constraints[at].text),
+            at,
+        ),
+    )
+    return tuple(constraints[at] for at in sorted(places[:most]))
+
+
+def specificity(text: str) -> int:
+    """Return how much a constraint says exactly: its different words, numbers counting twice."""
+    terms = set(analyse(text))
+    return len(terms) + sum(any(map(str.isdecimal, term)) for term in terms)
+
+
+def pruned(notes: Sequence[Note], chars: int) -> tuple[Note, ...]:
+    """Return the notes that stay: settled ones go first, then the oldest; the newest is never lost,
+    but cut where it alone is too long.
+    """
+    left = list(notes)
+    while len(left) > 1 and _length(left) > chars:
+        left.remove(next((note for note in left[:-1] if note.resolved), left[0]))
+    if left and _length(left) > chars:
+        (last,) = left
+        room = chars - (len(last.line) - len(last.text))
+        left = [Note(last.number, last.at, shortened(last.text, room), last.resolved)]
+    return tuple(left)
+
+
+def _length(notes: Sequence[Note]) -> int:
+    return sum(len(note.line) + 1 for note in notes) - 1
