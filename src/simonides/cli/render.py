@@ -102,7 +102,7 @@ def capture(value: CaptureReport) -> str:
 
 
 def recall(value: Recall) -> str:
-    """Return two lines for each hit: what it is, and why; a third where care is due (ME-6)."""
+    """Return two lines for each hit: what it is, and why; a third where care is due."""
     lines = []
     for rank, hit in enumerate(value, start=1):
         why = "  ".join(f"{name} {part:+.2f}" for name, part in hit.why.items() if part)
