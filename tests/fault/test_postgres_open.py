@@ -241,5 +241,5 @@ class TestInit:
 
 def test_without_the_driver_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "psycopg_pool", None)
-    with pytest.raises(simonides.MissingExtra, match=r"pip install 'simonides\[postgres\]'"):
+    with pytest.raises(simonides.MissingExtra, match=r"pip install 'psycopg\["):
         simonides.open("postgresql://u@h/db")

@@ -316,7 +316,7 @@ def test_without_the_extra_the_command_that_installs_it_is_named(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    with pytest.raises(MissingExtra, match=r"pip install 'simonides\[openai\]'"):
+    with pytest.raises(MissingExtra, match="pip install 'openai>="):
         OpenAIEmbedder(model="m", dimensions=3)
 
 

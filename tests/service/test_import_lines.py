@@ -8,7 +8,7 @@ import pytest
 
 from simonides import Draft, InvalidInput
 from simonides.blocking import Strata
-from simonides.cli.importing import import_file
+from simonides.cli.sessions import import_file
 from simonides.settings import Settings
 from simonides.transfer.transcript import BATCH
 from simonides.wiring import assemble

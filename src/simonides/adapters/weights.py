@@ -7,6 +7,7 @@ import importlib.util
 from pathlib import Path
 
 from simonides.domain.errors import ConfigurationError, MissingExtra
+from simonides.domain.extras import install_command
 
 
 def require(extra: str, purpose: str, *modules: str) -> None:
@@ -34,7 +35,7 @@ def checked(path: Path, sha256: str, extra: str) -> Path:
     Raises:
         ConfigurationError: If the file is missing or is another than the one that was measured.
     """
-    advice = f"pip install --force-reinstall 'simonides[{extra}]'"
+    advice = f"run: {install_command(extra, '--force-reinstall')}"
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,10 +1,12 @@
-"""The commands."""
+"""The command line: memory commands, and the table of all commands and groups.
+
+``COMMANDS`` and ``GROUPS`` are in the order in which ``--help`` lists them.
+"""
 
 from __future__ import annotations
 
 import sys
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -12,27 +14,15 @@ from typer.core import TyperGroup
 
 import simonides
 from simonides.cli import (
-    acting,
-    benching,
-    carrying,
-    changing,
-    collecting,
-    consents,
-    cycles,
-    digests,
-    dreams,
-    erasing,
-    forgetting,
-    holding,
-    keys,
-    knowing,
-    recording,
-    reindexing,
+    bench,
+    erasure,
+    governance,
+    maintenance,
+    prompts,
+    records,
     render,
-    scanning,
     sessions,
-    spending,
-    syncing,
+    transfer,
 )
 from simonides.cli.options import (
     BAD_USAGE,
@@ -45,7 +35,6 @@ from simonides.cli.options import (
     json_of,
     refuse_if,
 )
-from simonides.cli.outcomes import with_displaced
 from simonides.domain.decision import OutcomeKind
 from simonides.domain.errors import (
     ConfigurationError,
@@ -53,7 +42,6 @@ from simonides.domain.errors import (
     OwnerRequired,
     SimonidesError,
 )
-from simonides.domain.scope import DEFAULT_ORG
 
 
 class _Group(TyperGroup):
@@ -80,20 +68,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-audit_app = typer.Typer(help="The audit trail.", no_args_is_help=True, rich_markup_mode=None)
-policy_app = typer.Typer(help="The policy file.", no_args_is_help=True, rich_markup_mode=None)
-db_app = typer.Typer(help="The database.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(db_app, name="db")
-app.add_typer(sessions.session_app, name="session")
-app.add_typer(audit_app, name="audit")
-app.add_typer(policy_app, name="policy")
-app.add_typer(acting.agent_app, name="agent")
-app.add_typer(erasing.erase_app, name="erase")
-app.add_typer(consents.app, name="consent")
-app.add_typer(keys.keys_app, name="keys")
-app.add_typer(knowing.knowledge_app, name="knowledge")
-app.add_typer(syncing.sync_app, name="sync")
-app.add_typer(dreams.dream_app, name="dream")
+agent_app = typer.Typer(help="The reference agent.", no_args_is_help=True, rich_markup_mode=None)
 
 
 def _version(asked: bool) -> None:
@@ -131,7 +106,6 @@ def options(
     context.obj = Options(store, user, org, task, session, agent, purpose, json, mode, remote)
 
 
-@app.command()
 def remember(
     context: typer.Context,
     content: Annotated[str, typer.Argument(help="What to remember; - reads standard input.")],
@@ -167,12 +141,11 @@ def remember(
             pinned=pinned,
             origin=origin,
         )
-        said = with_displaced(outcome, manager)
+        said = render.with_displaced(outcome, manager)
     chosen.show(outcome, lambda _: said)
     refuse_if(outcome.kind is OutcomeKind.BLOCKED)
 
 
-@app.command()
 def capture(
     context: typer.Context,
     text: Annotated[str, typer.Argument()],
@@ -187,7 +160,6 @@ def capture(
     chosen.show(report, render.capture)
 
 
-@app.command()
 def recall(
     context: typer.Context,
     query: Annotated[str, typer.Argument()],
@@ -219,27 +191,6 @@ def recall(
     chosen.show(found, render.recall)
 
 
-changing.register(app)
-holding.register(app)
-app.command()(forgetting.forget)
-app.command()(digests.digest)
-app.command()(digests.push)
-app.command()(digests.search)
-app.command()(digests.tool)
-app.command()(digests.receipts)
-app.command()(digests.verify)
-app.command()(digests.replay)
-app.command()(benching.bench)
-app.command()(reindexing.reindex)
-app.command()(collecting.gc)
-app.command()(cycles.hygiene)
-app.command()(spending.usage)
-carrying.register(app)
-recording.register(app)
-scanning.register(app)
-
-
-@app.command("list")
 def list_memories(
     context: typer.Context,
     limit: Annotated[int, typer.Option("--limit", "-k")] = 100,
@@ -257,7 +208,6 @@ def list_memories(
     chosen.show(memories, render.memories)
 
 
-@app.command()
 def get(context: typer.Context, id: Annotated[str, typer.Argument()], scope: Scopes = None) -> None:
     """Show one memory in full."""
     chosen: Options = context.obj
@@ -267,7 +217,6 @@ def get(context: typer.Context, id: Annotated[str, typer.Argument()], scope: Sco
     refuse_if(memory is None)
 
 
-@app.command()
 def history(
     context: typer.Context,
     which: Annotated[str, typer.Argument(help="Key or id.")],
@@ -281,7 +230,6 @@ def history(
     refuse_if(not versions)
 
 
-@app.command()
 def explain(
     context: typer.Context,
     id: Annotated[str, typer.Argument()],
@@ -296,7 +244,6 @@ def explain(
     refuse_if(explanation.excluded == ("not_found",))
 
 
-@app.command()
 def correct(
     context: typer.Context,
     which: Annotated[str, typer.Argument(help="Key or id.")],
@@ -307,12 +254,11 @@ def correct(
     with chosen.open(context) as strata:
         manager = chosen.manager(strata)
         outcome = manager.correct(which, content)
-        said = with_displaced(outcome, manager)
+        said = render.with_displaced(outcome, manager)
     chosen.show(outcome, lambda _: said)
     refuse_if(not outcome.stored)
 
 
-@app.command()
 def confirm(context: typer.Context, id: Annotated[str, typer.Argument()]) -> None:
     """Mark a memory as verified now."""
     chosen: Options = context.obj
@@ -322,7 +268,6 @@ def confirm(context: typer.Context, id: Annotated[str, typer.Argument()]) -> Non
     refuse_if(not outcome.stored)
 
 
-@app.command()
 def status(context: typer.Context) -> None:
     """Show counts, backend, models and health."""
     chosen: Options = context.obj
@@ -331,84 +276,82 @@ def status(context: typer.Context) -> None:
     chosen.show(report, render.fields)
 
 
-@audit_app.command("verify")
-def verify_audit(context: typer.Context) -> None:
-    """Recompute the audit chain of every owner."""
+@agent_app.command("capture")
+def agent_capture(context: typer.Context, message: Annotated[str, typer.Argument()]) -> None:
+    """Let the reference agent store what a message gives to remember."""
     chosen: Options = context.obj
     with chosen.open(context) as strata:
-        report = strata.verify_audit()
-    chosen.show(report, render.audit)
-    refuse_if(not report.ok)
+        result = strata.agent(chosen.manager(strata)).capture(message)
+    chosen.show(result, render.agent)
+    refuse_if(result.status != "ok")
 
 
-@db_app.command("init")
-def init_database(
-    context: typer.Context,
-    url: Annotated[str, typer.Argument(help="postgresql://… of the role that owns the tables.")],
-    app_role: Annotated[str, typer.Option(help="The role that the application connects as.")],
-) -> None:
-    """Make or migrate the tables of a PostgreSQL store and give a role its rights."""
-    from simonides.opening import init_database
-
+@agent_app.command("answer")
+def agent_answer(context: typer.Context, request: Annotated[str, typer.Argument()]) -> None:
+    """Let the reference agent answer a request with what is remembered."""
     chosen: Options = context.obj
-    location, ran = init_database(url, app_role)
-    prepared = {"database": location, "role": app_role, "migrations": ran}
-    chosen.show(prepared, render.fields)
-
-
-@policy_app.command("check")
-def check_policy(context: typer.Context, file: Annotated[Path, typer.Argument()]) -> None:
-    """Check a policy file, or a directory of them."""
-    from simonides.cli.policy import problems, summary
-
-    chosen: Options = context.obj
-    found = problems(file)
-    for problem in found:
-        typer.echo(f"simonides: {problem}", err=True)
-    refuse_if(bool(found))
-    chosen.show(summary(file), render.fields)
-
-
-@policy_app.command("dry-run")
-def dry_run(
-    context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A policy file, or a directory of them.")],
-    every: Annotated[
-        bool, typer.Option("--all", help="Show the writes that would have gone as they did too.")
-    ] = False,
-) -> None:
-    """Show what another policy would have done to past writes; changes nothing."""
-    chosen: Options = context.obj
-    org = DEFAULT_ORG if chosen.org is None else chosen.org
     with chosen.open(context) as strata:
-        report = strata.admin(by="policy dry-run").dry_run(file, org=org)
-    chosen.show(report, partial(render.dry_run, every=every))
+        result = strata.agent(chosen.manager(strata)).answer(request)
+    chosen.show(result, render.agent)
+    refuse_if(result.status != "ok")
 
 
-@app.command()
-def migrate(
-    context: typer.Context,
-    source: Annotated[str, typer.Option("--from", help="Path or URL of the store to move.")],
-    target: Annotated[str, typer.Option("--to", help="Path or URL of an empty store.")],
-) -> None:
-    """Move a whole store to another; run again after an interruption, it goes on."""
-    from simonides.cli.moving import move
+COMMANDS: Mapping[str, Callable[..., None]] = {
+    "remember": remember,
+    "capture": capture,
+    "recall": recall,
+    "undo": governance.undo,
+    "promote": governance.promote,
+    "forget": erasure.forget,
+    "digest": prompts.digest,
+    "push": prompts.push,
+    "search": prompts.search,
+    "tool": prompts.tool,
+    "receipts": prompts.receipts,
+    "verify": prompts.verify,
+    "replay": prompts.replay,
+    "bench": bench.bench,
+    "reindex": maintenance.reindex,
+    "gc": maintenance.gc,
+    "hygiene": maintenance.hygiene,
+    "usage": maintenance.usage,
+    "export": transfer.export,
+    "restore": transfer.restore,
+    "backup": transfer.backup,
+    "scan": governance.scan,
+    "list": list_memories,
+    "get": get,
+    "history": history,
+    "explain": explain,
+    "correct": correct,
+    "confirm": confirm,
+    "status": status,
+    "migrate": transfer.migrate,
+    "demo": bench.demo,
+}
 
-    chosen: Options = context.obj
-    chosen.require_store(context)
-    chosen.show(move(source, target), render.migration)
+GROUPS: Mapping[str, typer.Typer] = {
+    "db": maintenance.db_app,
+    "session": sessions.session_app,
+    "audit": governance.audit_app,
+    "policy": governance.policy_app,
+    "agent": agent_app,
+    "erase": erasure.erase_app,
+    "consent": governance.consent_app,
+    "keys": maintenance.keys_app,
+    "knowledge": prompts.knowledge_app,
+    "sync": transfer.sync_app,
+    "dream": maintenance.dream_app,
+    "review": governance.review_app,
+    "held": governance.held_app,
+    "safety": records.safety_app,
+    "feedback": records.feedback_app,
+}
 
-
-@app.command()
-def demo(
-    context: typer.Context,
-    keep: Annotated[Path | None, typer.Option(help="Keep the store here.")] = None,
-) -> None:
-    """Remember in one process, apply in another: two sessions over one file."""
-    from simonides.cli.demo import run_demo
-
-    del context
-    refuse_if(not run_demo(keep))
+for _name, _command in COMMANDS.items():
+    app.command(_name)(_command)
+for _name, _group in GROUPS.items():
+    app.add_typer(_group, name=_name)
 
 
 def main() -> int:

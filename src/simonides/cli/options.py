@@ -1,10 +1,11 @@
-"""What stands before the verb, and options that several verbs take."""
+"""Options before the command, options that several commands share, and the progress bar."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -154,3 +155,26 @@ def refuse_if(refused: bool) -> None:
     """End with exit code 1 if a verb refused or a check failed."""
     if refused:
         raise typer.Exit(REFUSED)
+
+
+class ProgressBar:
+    """A progress bar on standard error."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+
+    def moved(self, done: int, of: int) -> None:
+        """Show how far the work is."""
+        self._bar.length = max(of, 1)
+        self._bar.update(done - self._bar.pos)
+
+    def labelled(self, label: str) -> None:
+        """Name the current step."""
+        self._bar.label = label
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[ProgressBar]:
+    """Draw a progress bar until the block ends."""
+    with typer.progressbar(length=1, label=label, file=sys.stderr) as bar:
+        yield ProgressBar(bar)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from simonides.digest.text import visible
 from simonides.domain.consent import RECALL_OFF
-from simonides.domain.decision import CaptureReport, Outcome
+from simonides.domain.decision import CaptureReport, Outcome, OutcomeKind
 from simonides.domain.digest import Verification
 from simonides.domain.hindsight import DryRun, Life, Rejudged
 from simonides.domain.memory import Memory
@@ -21,6 +21,7 @@ from simonides.domain.value import plain
 if TYPE_CHECKING:
     from simonides.agent import AgentResult
     from simonides.audit import AuditReport
+    from simonides.blocking import MemoryManager
     from simonides.domain.session_end import SessionEndReport
     from simonides.transfer.migrate import Migration
     from simonides.transfer.transcript import ImportedTurn
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
 NOTHING = "nothing found"
 # A line of a terminal, less what stands around the content.
 SHOWN_CHARS = 100
+
+_BESIDE: Mapping[str, str] = {
+    "held": "{} held back",
+    "derived": "{} of them derived from the others",
+    "elsewhere": "{} copies elsewhere",
+    "revived": "{} that stand again",
+    "unreadable": "{} of them unreadable",
+    "unreadable_left": "{} that cannot be read and may have been meant, left",
+}
+"""What a reason of a forgetting counts beside the memories, in words."""
 
 
 def as_json(value: Any) -> str:
@@ -39,6 +50,34 @@ def outcome(value: Outcome) -> str:
     """Return one line for a write."""
     name = "" if value.memory is None else f" {value.memory.id}"
     return f"{value.kind}{name}  ({', '.join(value.reasons)})"
+
+
+def with_displaced(value: Outcome, manager: MemoryManager) -> str:
+    """Return a line for a write; where it displaced others, one for each of them, and how to take
+    it back.
+    """
+    lines = [outcome(value)]
+    if value.kind is OutcomeKind.SUPERSEDED and value.memory is not None and value.events:
+        event = value.events[0]
+        for id in event.subjects[1:]:
+            former = manager.get(id)
+            said = "" if former is None else f": {short(former.content)}"
+            lines.append(f"  displaced {id}{said}")
+        lines.append(f"  to take it back: simonides undo {event.id}")
+    return "\n".join(lines)
+
+
+def forgotten(value: Outcome) -> str:
+    """Return what was forgotten, or would be, and what beside it."""
+    counts = _counted(value)
+    if "count" not in counts:
+        return outcome(value)
+    is_done = value.kind is OutcomeKind.FORGOTTEN
+    number = counts["count"]
+    what = f"{number} memor{'y' if number == 1 else 'ies'}, all versions counted"
+    told = [f"{'forgotten' if is_done else 'would be forgotten'}: {what}"]
+    told += [words.format(counts[name]) for name, words in _BESIDE.items() if counts.get(name)]
+    return "; ".join(told) + ("" if is_done else "; nothing was changed")
 
 
 def reviews(value: Sequence[Review]) -> str:
@@ -63,7 +102,7 @@ def capture(value: CaptureReport) -> str:
 
 
 def recall(value: Recall) -> str:
-    """Return two lines for each hit: what it is, and why; a third where care is due (ME-6)."""
+    """Return two lines for each hit: what it is, and why; a third where care is due."""
     lines = []
     for rank, hit in enumerate(value, start=1):
         why = "  ".join(f"{name} {part:+.2f}" for name, part in hit.why.items() if part)
@@ -284,3 +323,8 @@ def short(text: str) -> str:
     # A terminal obeys what is written to it: nothing that nobody sees goes there.
     line = visible(text)
     return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + "…"
+
+
+def _counted(value: Outcome) -> dict[str, int]:
+    parted = (reason.partition(":") for reason in value.reasons)
+    return {name: int(count) for name, _, count in parted if count.isdigit()}

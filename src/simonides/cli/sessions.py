@@ -1,7 +1,8 @@
-"""Sessions that are open: what was said in them, and their end."""
+"""Commands about conversations: show, add, search and end sessions; import a transcript."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,11 +13,14 @@ from simonides.cli import render
 from simonides.cli.options import Options, refuse_if
 from simonides.digest.text import visible
 from simonides.domain.decision import OutcomeKind
+from simonides.domain.errors import InvalidInput
 from simonides.domain.session import EntryKind
 
 if TYPE_CHECKING:
+    from simonides.blocking import MemoryManager
     from simonides.domain.session import LoggedEntry, OpenSession
     from simonides.domain.session_end import SessionEndReport
+    from simonides.transfer.transcript import ImportedTurn, NumberedDraft
 
 session_app = typer.Typer(help="Conversations.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -99,8 +103,6 @@ def import_session(
     ] = False,
 ) -> None:
     """Keep a transcript's turns as verbatim memories; importing twice adds nothing."""
-    from simonides.cli.importing import import_turns, read_turns
-
     chosen: Options = context.obj
     with chosen.open(context) as strata:
         manager = chosen.manager(strata)
@@ -112,6 +114,61 @@ def import_session(
     else:
         chosen.show(turns, render.imported)
     refuse_if(any(turn.outcome.kind is OutcomeKind.BLOCKED for turn in turns))
+
+
+def read_turns(manager: MemoryManager, file: Path) -> tuple[NumberedDraft, ...]:
+    """Read a file's turns, all of them or none.
+
+    Raises:
+        InvalidInput: If the file cannot be read or a line is wrong.
+    """
+    from simonides.transfer.transcript import parse_transcript
+
+    return parse_transcript(lines_of(file), manager.check)
+
+
+def import_file(manager: MemoryManager, file: Path) -> tuple[ImportedTurn, ...]:
+    """Read a file and store its turns; nothing is stored if any line is wrong.
+
+    Raises:
+        InvalidInput: If the file cannot be read or a line is wrong.
+        StoreError: As :func:`import_turns`.
+    """
+    return import_turns(manager, read_turns(manager, file))
+
+
+def import_turns(
+    manager: MemoryManager, turns: Sequence[NumberedDraft]
+) -> tuple[ImportedTurn, ...]:
+    """Store turns that were read; those of batches after the user was erased are ``blocked``.
+
+    Raises:
+        StoreError: If the store could not; earlier batches are stored, and importing again goes
+            on from there.
+    """
+    from simonides.transfer.transcript import batches, report
+
+    imported: list[ImportedTurn] = []
+    manager = manager.unless_erased()
+    with typer.progressbar(length=len(turns), label="importing", file=sys.stderr) as progress:
+        for batch in batches(turns):
+            outcomes = manager.remember_many([draft for _, draft in batch])
+            imported += report(batch, outcomes)
+            progress.update(len(batch))
+    return tuple(imported)
+
+
+def lines_of(file: Path) -> list[str]:
+    """Return the lines of a file, or of standard input for ``-``.
+
+    Raises:
+        InvalidInput: If it cannot be read.
+    """
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(str(file), f"cannot be read: {error}") from error
+    return text.split("\n")
 
 
 session_app.command("list")(list_sessions)
@@ -130,10 +187,10 @@ def _sessions(values: Sequence[OpenSession]) -> str:
 
 
 def _entries(values: Sequence[LoggedEntry]) -> str:
-    return "\n".join(map(_line, values)) or "nothing was said"
+    return "\n".join(map(_entry, values)) or "nothing was said"
 
 
-def _line(value: LoggedEntry) -> str:
+def _entry(value: LoggedEntry) -> str:
     entry = value.entry
     who = entry.speaker or entry.tool or str(entry.role)
     told = "decision" if entry.kind is EntryKind.DECISION else visible(who)
@@ -143,7 +200,7 @@ def _line(value: LoggedEntry) -> str:
 
 
 def _added(value: LoggedEntry) -> str:
-    return "\n".join([_line(value), *(f"note: {reason}" for reason in value.reasons)])
+    return "\n".join([_entry(value), *(f"note: {reason}" for reason in value.reasons)])
 
 
 def _ended(value: SessionEndReport) -> str:

@@ -15,7 +15,7 @@ SimonidesError
 ├── SessionEnded            open the session again: this handle has ended it
 ├── PolicyInvalid           fix the policy file: line, key, nearest right name
 ├── ConfigurationError      fix the settings or the installation
-│   ├── MissingExtra        install the extra that is named
+│   ├── MissingExtra        install the packages that the message names
 │   └── KeyUnavailable      give the key ring, or the key of it, that is named
 ├── CarryRefused            name another file or store, or mend the file; nothing was changed
 ├── MoveRefused             move elsewhere, or let the stores come to rest; nothing overwritten
@@ -41,6 +41,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simonides.domain.extras import install_command
 from simonides.domain.secrecy import told
 
 if TYPE_CHECKING:
@@ -224,12 +225,12 @@ class MissingExtra(ConfigurationError):
     """An optional dependency is not installed.
 
     Attributes:
-        extra: Name for ``pip install 'simonides[extra]'``.
+        extra: Its name in ``pyproject.toml``, for example ``openai``.
     """
 
     def __init__(self, extra: str, purpose: str) -> None:
         self.extra = extra
-        super().__init__(f"{purpose} needs an extra: pip install 'simonides[{extra}]'")
+        super().__init__(f"{purpose} needs more packages; run: {install_command(extra)}")
 
 
 class KeyUnavailable(ConfigurationError):

@@ -1,7 +1,7 @@
-"""Personal data in texts: what reaches a person, and numbers that stand for one (HY-1).
+"""Find personal data in texts: addresses, telephone numbers, identity and account numbers.
 
-A number counts by what it says of itself, a checksum, a known prefix, a country's length, or by the
-words around it: dates, versions, identifiers, ranges and code are full of digits and are nobody's.
+A number counts by its checksum, its known prefix, the length that its country uses, or the words
+around it. Dates, versions, ranges and code are full of digits and are not personal data.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _is_email(text: str, start: int, end: int) -> bool:
 
 
 def _is_iban(text: str, start: int, end: int) -> bool:
-    return stands_alone(text, start, end) and numbers.is_iban(text[start:end].replace(" ", ""))
+    return stands_alone(text, start, end) and numbers.is_iban(text[start:end])
 
 
 def _is_card(text: str, start: int, end: int) -> bool:
@@ -50,7 +50,7 @@ def _is_card(text: str, start: int, end: int) -> bool:
 
 def _is_called_card(text: str, start: int, end: int) -> bool:
     # One number of ten passes Luhn's sum, and not every issuer is on the list: the words tell.
-    return stands_alone(text, start, end) and numbers.luhn(digits_of(text[start:end]))
+    return stands_alone(text, start, end) and numbers.passes_luhn(digits_of(text[start:end]))
 
 
 def _is_ssn(text: str, start: int, end: int) -> bool:

@@ -1,8 +1,8 @@
-"""YAML or JSON text to plain data, with the line of every value, within strict limits (PO-3).
+"""Read YAML or JSON as plain data with the line of every value, within strict limits.
 
 A small part of YAML: mappings with text keys, lists and plain scalars, in one document. Aliases,
-tags and duplicate keys are errors, so that a file says what it seems to say and cannot blow up.
-The limits are checked on the stream of events, before anything recurses.
+tags and duplicate keys are errors, so that a file means what it seems to say. Size and depth are
+checked before anything recurses.
 """
 
 from __future__ import annotations
@@ -69,58 +69,49 @@ def parse(source: str, raw: bytes) -> Document:
         # JSON may be indented with tabs and has none inside its strings; YAML allows neither.
         text = text.replace("\t", " ")
     try:
-        _check_shape(source, text)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        document = Document({}, {(): 1})
-        return document if node is None else _Reader(source, document.lines).document(node)
+        return _Loader(source, text).document()
     except yaml.YAMLError as error:
         raise _translated(source, text, error) from error
 
 
-def _check_shape(source: str, text: str) -> None:
-    """Refuse nesting, aliases and tags before anything is built of them."""
-    loader = yaml.SafeLoader(text)
-    depth = 0
-    try:
-        while loader.check_event():
-            event = loader.get_event()  # type: ignore[no-untyped-call]
-            depth += _step(event)
-            problem = _unwanted(event, depth)
-            if problem is not None:
-                raise PolicyInvalid(source, event.start_mark.line + 1, problem)
-    except (ValueError, OverflowError) as error:
-        # The scanner lets these out for an escape beyond the last code point.
-        raise PolicyInvalid(source, loader.line + 1, "an escape names no character") from error
+class _Loader(yaml.SafeLoader):
+    """Composes nodes and turns them into data with lines.
 
+    Deep nesting, anchors, aliases and tags are refused before the composer recurses.
+    """
 
-def _step(event: yaml.Event) -> int:
-    match event:
-        case yaml.CollectionStartEvent():
-            return 1
-        case yaml.CollectionEndEvent():
-            return -1
-        case _:
-            return 0
-
-
-def _unwanted(event: yaml.Event, depth: int) -> str | None:
-    if depth > MAX_DEPTH:
-        return f"is nested deeper than {MAX_DEPTH} levels"
-    if getattr(event, "anchor", None) is not None:
-        return "anchors (&) and aliases (*) are not read"
-    return None if getattr(event, "tag", None) is None else "tags (!) are not read"
-
-
-class _Reader:
-    """Turns nodes into data, noting lines; recursion is bounded by the shape's check."""
-
-    def __init__(self, source: str, lines: dict[Path, int]) -> None:
+    def __init__(self, source: str, text: str) -> None:
+        super().__init__(text)
         self._source = source
-        self._lines = lines
-        self._loader = yaml.SafeLoader("")
+        self._depth = 0
+        self._lines: dict[Path, int] = {(): 1}
 
-    def document(self, node: yaml.Node) -> Document:
-        return Document(self._value(node, ()), self._lines)
+    def document(self) -> Document:
+        try:
+            node = self.get_single_node()
+        except (ValueError, OverflowError) as error:
+            # The scanner raises these for an escape beyond the last code point.
+            raise PolicyInvalid(
+                self._source, self.line + 1, "an escape names no character"
+            ) from error
+        return Document({} if node is None else self._value(node, ()), self._lines)
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        self._depth += 1
+        problem = self._unwanted(event)
+        if problem is not None:
+            raise PolicyInvalid(self._source, event.start_mark.line + 1, problem)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+    def _unwanted(self, event: yaml.Event) -> str | None:
+        if isinstance(event, yaml.CollectionStartEvent) and self._depth > MAX_DEPTH:
+            return f"is nested deeper than {MAX_DEPTH} levels"
+        if getattr(event, "anchor", None) is not None:
+            return "anchors (&) and aliases (*) are not read"
+        return None if getattr(event, "tag", None) is None else "tags (!) are not read"
 
     def _value(self, node: yaml.Node, path: Path) -> Any:
         self._lines.setdefault(path, node.start_mark.line + 1)
@@ -154,7 +145,7 @@ class _Reader:
             problem = f"{shown(node.value)} cannot be used here"
             raise PolicyInvalid(self._source, node.start_mark.line + 1, problem)
         try:
-            found = self._loader.construct_object(node)
+            found = self.construct_object(node)
         except (ValueError, OverflowError) as error:
             # Numbers that are too long to read, or look like numbers and are none.
             problem = f"not a usable number: {node.value[:40]!r}"

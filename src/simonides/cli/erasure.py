@@ -1,4 +1,4 @@
-"""Erasing a data subject, how that stands, and checking the receipt."""
+"""Commands that remove data: forget memories, erase a user, check the receipt of an erasure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import simonides
-from simonides.cli.options import Options, refuse_if
+from simonides.cli import render
+from simonides.cli.options import Filter, Key, Options, json_of, refuse_if
+from simonides.domain.decision import OutcomeKind
 from simonides.domain.erasure import ErasureReceipt, ErasureState, ReceiptCheck, check_alone
 from simonides.domain.errors import InvalidInput
 from simonides.domain.scope import DEFAULT_ORG, Principal
@@ -22,9 +24,42 @@ erase_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 By = Annotated[
     str | None, typer.Option("--by", help="Administrator in whose name the record is made.")
 ]
-Receipt = Annotated[
+ReceiptFile = Annotated[
     Path | None, typer.Option("--receipt", help="Write the receipt, as JSON, to this file.")
 ]
+
+
+def forget(
+    context: typer.Context,
+    id: Annotated[str | None, typer.Option(help="One memory.")] = None,
+    key: Key = None,
+    scope: Annotated[
+        str | None, typer.Option(help="Where; alone it means everything there.")
+    ] = None,
+    source: Annotated[
+        str | None, typer.Option(help="What came from one source, and all derived from it.")
+    ] = None,
+    origin: Annotated[
+        str | None,
+        typer.Option(help="What was read from one URL, document or tool, and all derived from it."),
+    ] = None,
+    filter: Filter = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
+) -> None:
+    """Delete memories with all their versions and keep them from being learned again."""
+    chosen: Options = context.obj
+    with chosen.open(context) as strata:
+        outcome = chosen.manager(strata).forget(
+            id,
+            key=key,
+            scope=scope,
+            source=source,
+            origin=origin,
+            filter=json_of("--filter", filter),
+            dry_run=dry_run,
+        )
+    chosen.show(outcome, render.forgotten)
+    refuse_if(outcome.kind is not OutcomeKind.FORGOTTEN and "dry_run" not in outcome.reasons)
 
 
 @erase_app.callback()
@@ -32,7 +67,7 @@ def erase(
     context: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     by: By = None,
-    receipt: Receipt = None,
+    receipt: ReceiptFile = None,
 ) -> None:
     """Erase everything of a user, or of a session without one, and prove it; no way back."""
     if context.invoked_subcommand is not None:
@@ -49,11 +84,11 @@ def erase(
             made = chosen.manager(strata).erase()
         else:
             made = strata.admin(by=by).erase(name, org=chosen.org or DEFAULT_ORG)
-    _tell(chosen, made, receipt)
+    _show_receipt(chosen, made, receipt)
 
 
-@erase_app.command()
-def status(context: typer.Context, by: By = None, receipt: Receipt = None) -> None:
+@erase_app.command("status")
+def erasure_status(context: typer.Context, by: By = None, receipt: ReceiptFile = None) -> None:
     """Show how the last erasure stands, after trying to complete it."""
     chosen: Options = context.obj
     name = _subject(chosen, by)
@@ -66,11 +101,11 @@ def status(context: typer.Context, by: By = None, receipt: Receipt = None) -> No
         typer.echo("simonides: there was no erasure", err=True)
         refuse_if(True)
         return
-    _tell(chosen, made, receipt)
+    _show_receipt(chosen, made, receipt)
 
 
-@erase_app.command()
-def verify(
+@erase_app.command("verify")
+def verify_receipt(
     context: typer.Context,
     file: Annotated[
         Path, typer.Argument(metavar="RECEIPT", help="The receipt's JSON; - for stdin.")
@@ -81,19 +116,19 @@ def verify(
 ) -> None:
     """Check a receipt: by itself, and beside the store if one is named."""
     chosen: Options = context.obj
-    receipt = _read(file)
+    receipt = _read_receipt(file)
     target = store or chosen.store
     if target is None:
         offline = "without --store neither the seal nor the rows can be checked"
         check = ReceiptCheck(check_alone(receipt), ("receipt",), (offline,))
     else:
         with simonides.open(target, mode="local") as strata:
-            check = _beside(strata, receipt)
+            check = _check_with_store(strata, receipt)
     chosen.show(check, _check)
     refuse_if(not check.ok)
 
 
-def _beside(strata: Strata, receipt: ErasureReceipt) -> ReceiptCheck:
+def _check_with_store(strata: Strata, receipt: ErasureReceipt) -> ReceiptCheck:
     return strata.admin(by="erase verify").check_erasure(receipt)
 
 
@@ -105,14 +140,14 @@ def _subject(chosen: Options, by: str | None) -> str:
     return str(chosen.user if chosen.user is not None else chosen.session)
 
 
-def _tell(chosen: Options, made: ErasureReceipt, file: Path | None) -> None:
+def _show_receipt(chosen: Options, made: ErasureReceipt, file: Path | None) -> None:
     if file is not None:
         file.write_text(json.dumps(made.to_dict(), indent=1) + "\n", "utf-8")
     chosen.show(made, _receipt)
     refuse_if(made.state is ErasureState.PENDING)
 
 
-def _read(file: Path) -> ErasureReceipt:
+def _read_receipt(file: Path) -> ErasureReceipt:
     try:
         text = (
             typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text("utf-8")

@@ -1,19 +1,42 @@
-"""The verbs of the digest: one for a prompt, and what its receipt is good for."""
+"""Commands that show what a model would see: digest, search, receipts, documents."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from simonides.cli import render
 from simonides.cli.options import Filter, Options, Scopes, json_of, refuse_if
 from simonides.domain.errors import InvalidInput
+from simonides.domain.knowledge import citation
 from simonides.domain.receipt import Receipt
 
-Given = Annotated[Path, typer.Argument(help="What `--json digest` or `--json recall` printed.")]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from simonides.blocking import Strata
+    from simonides.domain.knowledge import SourceReport
+    from simonides.domain.recall import Recall
+
+READ_FOLDERS_S = 600.0
+"""How long folders may take to be read, in seconds; nobody asks twice on a command line."""
+
+knowledge_app = typer.Typer(
+    help="Documents: looked up, never remembered.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Folders = Annotated[
+    list[Path] | None,
+    typer.Option("--folder", help="A folder of documents, besides SIMONIDES_KNOWLEDGE."),
+]
+
+ReceiptFile = Annotated[
+    Path, typer.Argument(help="What `--json digest` or `--json recall` printed.")
+]
 
 
 def digest(
@@ -101,21 +124,21 @@ def receipts(
 
 def verify(
     context: typer.Context,
-    file: Given,
+    file: ReceiptFile,
     answer: Annotated[str, typer.Argument(help="A text that cites memories by their ids.")],
 ) -> None:
     """Check that what an answer cites was really shown, and shows in it."""
     chosen: Options = context.obj
     with chosen.open(context) as strata:
-        found = chosen.manager(strata).verify(answer, _receipt(file))
+        found = chosen.manager(strata).verify(answer, _read_receipt(file))
     chosen.show(found, render.verification)
     refuse_if(not found.ok)
 
 
-def replay(context: typer.Context, file: Given) -> None:
+def replay(context: typer.Context, file: ReceiptFile) -> None:
     """Show again the digest or recall that a receipt is of, byte for byte."""
     chosen: Options = context.obj
-    receipt = _receipt(file)
+    receipt = _read_receipt(file)
     recalled = receipt.page is None
     with chosen.open(context) as strata:
         manager = chosen.manager(strata)
@@ -124,7 +147,74 @@ def replay(context: typer.Context, file: Given) -> None:
     typer.echo(f"simonides: {found.made}", err=True)
 
 
-def _receipt(file: Path) -> Receipt:
+@knowledge_app.command("list")
+def list_sources(context: typer.Context, folder: Folders = None) -> None:
+    """Show the sources of documents, and what of them cannot be read; ends with 1 if one fails."""
+    chosen: Options = context.obj
+    with _open_with(context, folder) as strata:
+        found = chosen.manager(strata).knowledge(within_s=READ_FOLDERS_S)
+    chosen.show(found, _sources)
+    refuse_if(any(source.problem for source in found))
+
+
+@knowledge_app.command("search")
+def search_knowledge(
+    context: typer.Context,
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    folder: Folders = None,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="At most this many.")] = 5,
+) -> None:
+    """Show the passages that serve a query, each with where it stands."""
+    chosen: Options = context.obj
+    with _open_with(context, folder) as strata:
+        manager = chosen.manager(strata)
+        manager.knowledge(within_s=READ_FOLDERS_S)
+        found = manager.recall(query, layer="l3", limit=top_k)
+    chosen.show(found, _passages)
+
+
+def _open_with(
+    context: typer.Context, folders: Sequence[Path] | None
+) -> AbstractContextManager[Strata]:
+    chosen: Options = context.obj
+    from simonides.settings import Settings
+
+    settings = Settings()
+    named = (*settings.knowledge, *(folders or ()))
+    settings = settings.model_copy(update={"knowledge": named})
+    return chosen.open(context, settings)
+
+
+def _sources(values: Sequence[SourceReport]) -> str:
+    lines = []
+    for value in values:
+        counted = f"{value.documents} documents, {value.passages} passages"
+        if value.documents is None:
+            counted = "asked anew each time"
+        lines.append(f"{value.name}  {value.scope}  {value.problem or counted}")
+        lines += [
+            f"  skipped {each.location}: {each.reason}{f' ({each.advice})' if each.advice else ''}"
+            for each in value.skipped
+        ]
+    return "\n".join(lines) or "no source of documents; name one with --folder"
+
+
+def _passages(value: Recall) -> str:
+    lines = []
+    for rank, hit in enumerate(value, start=1):
+        heading = str(hit.memory.metadata.get("heading", ""))
+        text = " ".join(hit.memory.content.split())
+        lines += [
+            f"{rank:>2}. {hit.score:.3f}  {citation(hit.memory)}{f'  ({heading})' * bool(heading)}",
+            f"      {text[:300]}{'…' * (len(text) > 300)}",
+            f"      careful: {', '.join(hit.warnings)}  {hit.memory.id}",
+        ]
+    if value.degraded:
+        lines.append(f"without: {', '.join(value.degraded)}")
+    return "\n".join(lines) or render.NOTHING
+
+
+def _read_receipt(file: Path) -> Receipt:
     try:
         raw: Any = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

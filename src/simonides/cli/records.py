@@ -34,12 +34,6 @@ Everything = Annotated[bool, typer.Option("--all", help="All, however new.")]
 Yes = Annotated[str | None, typer.Option("--yes", help=f"The word {WORD}, instead of typing it.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verbs to the command line."""
-    app.add_typer(safety_app, name="safety")
-    app.add_typer(feedback_app, name="feedback")
-
-
 @safety_app.command("list")
 def list_safety(
     context: typer.Context,

@@ -1,0 +1,33 @@
+"""How to install the packages of an extra, from the metadata of the installed distribution."""
+
+from __future__ import annotations
+
+
+def install_command(extra: str, *options: str) -> str:
+    """Return the command that installs the packages of an extra.
+
+    The packages themselves are named, because simonides is not on a package registry.
+
+    Args:
+        extra: Its name in ``pyproject.toml``, for example ``openai``.
+        options: Options of ``pip install``.
+    """
+    words = ["pip install", *options]
+    packages = requirements(extra)
+    if packages:
+        return " ".join([*words, *(f"'{package}'" for package in packages)])
+    return " ".join([*words, f"'.[{extra}]' in the simonides checkout"])
+
+
+def requirements(extra: str) -> tuple[str, ...]:
+    """Return the requirements of an extra; empty if simonides runs without being installed."""
+    # An error message needs this, nothing else: the import would cost every process 20 ms.
+    from importlib import metadata
+
+    try:
+        lines = metadata.requires("simonides") or []
+    except metadata.PackageNotFoundError:
+        return ()
+    parted = (line.partition(";") for line in lines)
+    wanted = f"extra == '{extra}'"
+    return tuple(name.strip() for name, _, marker in parted if wanted in marker.replace('"', "'"))
