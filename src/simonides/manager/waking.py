@@ -106,7 +106,7 @@ def _dream_of(event: Mapping[str, Any], *, is_undone: bool) -> Dream:
         owner=event["scope"],
         at=datetime.fromisoformat(event["at"]),
         items=tuple(map(DreamItem.of, details["items"])),
-        reflected=bool(details.get("reflected")),
+        reflected=details["reflected"],
     )
 
 
