@@ -37,7 +37,8 @@ CREATE TABLE simonides.migrations (
 );
 
 -- Where each owner stands. Half of each page is left free: every commit writes its owner's row
--- anew, and beside the old one it needs no new index entry. `rows`, `bytes` and `set_sum` are NULL until quotas and sync count them.
+-- anew, and beside the old one it needs no new index entry. `rows` and `bytes` are NULL until quotas
+-- count them. `set_sum` is NULL without a key ring; with one it covers the set of the owner's memories.
 CREATE TABLE simonides.owners (
     owner text COLLATE "C" NOT NULL PRIMARY KEY,
     incarnation bytea NOT NULL,

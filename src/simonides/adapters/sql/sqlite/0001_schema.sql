@@ -23,9 +23,10 @@ CREATE TABLE migrations (
     checksum BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Where each owner stands. `rows`, `bytes` and `set_sum` are NULL until quotas and sync count them.
--- `live` counts the owner's live memories. A damaged key takes its row out of every answer; a count
--- that differs from `live` shows that. It is NULL until the owner is counted.
+-- Where each owner stands. `rows` and `bytes` are NULL until quotas count them. `set_sum` is NULL
+-- without a key ring; with one it covers the set of the owner's memories. `live` counts the live
+-- memories of an owner without one, and is NULL otherwise: a damaged key takes its row out of every
+-- answer, and a count that differs shows that.
 CREATE TABLE owners (
     owner BLOB NOT NULL PRIMARY KEY,
     incarnation BLOB NOT NULL,
