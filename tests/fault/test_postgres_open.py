@@ -1,5 +1,7 @@
 """Opening a database that is not ours, not there, or not safe: an error that says what to do."""
 
+import shutil
+
 import pytest
 from typer.testing import CliRunner
 
@@ -14,7 +16,7 @@ server_of_tests = pytest.importorskip(
 
 APP, OWNER, GUARDED = "simonides_app", "simonides_owner", "simonides_guarded"
 PASSWORD = server_of_tests.PASSWORD
-MIGRATIONS = 3
+MIGRATIONS = 1
 
 
 def refused(url, kind, *words):
@@ -195,6 +197,30 @@ class TestInit:
         assert self.init(postgres, bare).exit_code == 0
         with simonides.open(postgres.url(APP, bare)) as strata:
             assert strata.manager(user="ana").list()[0].content == "A fact"
+
+    def test_a_later_migration_runs_once_and_keeps_what_is_stored(
+        self, postgres, bare, tmp_path, monkeypatch
+    ):
+        from simonides.adapters import postgres_schema
+
+        assert self.init(postgres, bare).exit_code == 0
+        with simonides.open(postgres.url(APP, bare)) as strata:
+            strata.manager(user="ana").remember("A fact")
+        schema = shutil.copytree(postgres_schema.SQL_DIRECTORY, tmp_path / "sql")
+        monkeypatch.setattr(postgres_schema, "SQL_DIRECTORY", schema)
+        later = schema / "0002_colours.sql"
+
+        later.write_text("CREATE TABLE simonides.colours (); SELECT nothing FROM nowhere;")
+        assert self.init(postgres, bare).exit_code != 0
+        later.write_text("CREATE TABLE simonides.colours (name text);")
+        refused(postgres.url(APP, bare), ConfigurationError, "format 1", "needs 2", "db init")
+        for ran in (1, 0):
+            done = self.init(postgres, bare)
+            assert (done.exit_code, done.output.split()[-1]) == (0, str(ran)), done.output
+        with simonides.open(postgres.url(APP, bare)) as strata:
+            assert strata.manager(user="ana").list()[0].content == "A fact"
+        later.write_text("CREATE TABLE simonides.colours (name text, code text);")
+        refused(postgres.url(APP, bare), StoreCorrupt, "not those of this program")
 
     def test_two_at_once_do_no_harm(self, postgres, bare):
         from simonides.opening import init_database

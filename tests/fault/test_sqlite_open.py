@@ -1,5 +1,6 @@
 """Files that are no store, places that cannot be written, disks that are full: typed, unharmed."""
 
+import hashlib
 import os
 import shutil
 import signal
@@ -12,14 +13,7 @@ from racing import Writer, check_store
 
 import simonides
 from simonides.adapters import sqlite_schema
-from simonides.adapters.sql import load_migrations
-from simonides.adapters.sqlite_opening import Opening
-from simonides.adapters.sqlite_schema import (
-    APPLICATION_ID,
-    PAGE_BYTES,
-    open_writer,
-    prepare_file,
-)
+from simonides.adapters.sqlite_schema import APPLICATION_ID, PAGE_BYTES, SQL_DIRECTORY
 from simonides.adapters.store_sqlite import SqliteStore
 from simonides.domain.change import TurnRequest
 from simonides.domain.errors import (
@@ -63,11 +57,11 @@ def public_directory():
 
 
 def raw(database, *statements):
-    """Run statements as any other program would."""
+    """Run statements as any other program would; return the rows of the last."""
     connection = apsw.Connection(str(database))
-    for statement in statements:
-        connection.execute(statement).fetchall()
+    found = [connection.execute(statement).fetchall() for statement in statements][-1]
     connection.close()
+    return found
 
 
 def files_in(directory):
@@ -137,36 +131,72 @@ def test_a_store_of_a_newer_format_is_refused_and_left_alone(database):
     raw(database, "PRAGMA user_version=7")
     before = database.read_bytes()
 
-    with pytest.raises(StoreCorrupt, match="format 7 is newer than 3"):
+    with pytest.raises(StoreCorrupt, match="format 7 is newer than 1"):
         SqliteStore.open(database)
 
     assert database.read_bytes() == before
 
 
-def test_a_store_of_the_first_format_keeps_everything(database, store, monkeypatch):
-    kept, gone = contract.make.memory("kept"), contract.make.memory("gone")
-    for memory in (kept, gone):
-        contract.add(store, memory)
-    contract.write(store, contract.make.change(forgotten=(gone.id,)))
-    old = database.with_name("old.db")
-    prepare_file(old)
-    with monkeypatch.context() as then:
-        then.setattr(sqlite_schema, "load_migrations", lambda place: load_migrations(place)[:1])
-        connection = open_writer(old, Opening().connect, synchronous="normal", busy_timeout_s=1)
-    connection.execute("ATTACH ? AS new", (str(database),))
-    tables = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name <> 'migrations'"
-    for (table,) in connection.execute(tables).fetchall():
-        columns = ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
-        copy = f"REPLACE INTO main.{table} ({columns}) SELECT {columns} FROM new.{table}"
-        connection.execute(copy)
-    connection.close()
+def test_a_payload_without_its_event_does_not_arrive(database):
+    drive(store := SqliteStore.open(database), store.close())
 
-    reopened = SqliteStore.open(old)
-    assert contract.shown(reopened) == contract.shown(store)
-    assert [link.payload is None for link in drive(store, store.links(ALICE))].count(True) == 1
-    drive(reopened, reopened.close())
     with pytest.raises(apsw.ConstraintError, match="no event waits"):
-        raw(old, "INSERT INTO event_payloads VALUES (x'00', 1, x'00', x'00')")
+        raw(database, "INSERT INTO event_payloads VALUES (x'00', 1, x'00', x'00')")
+
+
+@pytest.fixture
+def schema(tmp_path, monkeypatch):
+    """A directory of migrations that a test may add to; stores are opened with it."""
+    directory = tmp_path / "sql"
+    directory.mkdir()
+    for file in SQL_DIRECTORY.glob("[0-9]*.sql"):
+        shutil.copy(file, directory)
+    monkeypatch.setattr(sqlite_schema, "SQL_DIRECTORY", directory)
+    return directory
+
+
+def test_a_later_migration_runs_once_and_keeps_what_is_stored(database, schema):
+    drive(store := SqliteStore.open(database), store.close())
+    contract.add(store := SqliteStore.open(database), contract.make.memory("kept"))
+    before = contract.shown(store)
+    drive(store, store.close())
+    later = schema / "0002_colours.sql"
+    later.write_text("CREATE TABLE colours (name TEXT) STRICT; INSERT INTO colours VALUES ('red');")
+
+    for _ in range(2):
+        store = SqliteStore.open(database)
+        assert contract.shown(store) == before
+        drive(store, store.close())
+
+    checksum = hashlib.sha256(later.read_bytes()).digest()
+    assert raw(database, "SELECT name FROM colours") == [("red",)]
+    recorded = raw(database, "SELECT number, name, checksum FROM migrations WHERE number > 1")
+    assert recorded == [(2, "colours", checksum)]
+    assert raw(database, "PRAGMA user_version") == [(2,)]
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(database, schema):
+    drive(store := SqliteStore.open(database), store.close())
+    later = schema / "0002_colours.sql"
+    later.write_text("CREATE TABLE colours (name TEXT) STRICT; INSERT INTO nowhere VALUES (1);")
+
+    with pytest.raises(StoreError):
+        SqliteStore.open(database)
+
+    assert raw(database, "SELECT name FROM sqlite_schema WHERE name = 'colours'") == []
+    assert raw(database, "PRAGMA user_version") == [(1,)]
+    later.unlink()
+    drive(store := SqliteStore.open(database), store.close())
+
+
+def test_a_migration_that_was_changed_after_it_ran_is_refused(database, schema):
+    later = schema / "0002_colours.sql"
+    later.write_text("CREATE TABLE colours (name TEXT) STRICT;")
+    drive(store := SqliteStore.open(database), store.close())
+    later.write_text("CREATE TABLE colours (name TEXT, code TEXT) STRICT;")
+
+    with pytest.raises(StoreCorrupt, match="not those of this program"):
+        SqliteStore.open(database)
 
 
 def test_a_store_of_other_migrations_is_refused(database):

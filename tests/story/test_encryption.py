@@ -192,19 +192,6 @@ def test_a_store_that_nobody_used_yet_knows_its_vault(tmp_path: Path) -> None:
         assert strata.manager(user="ana").remember("Ana likes tea.").kind == "created"
 
 
-def test_a_vault_from_before_stores_made_themselves_known_still_serves(store: Path) -> None:
-    nobody = "FROM data_keys WHERE owner = zeroblob(16)"
-    with apsw.Connection(f"{store}.vault") as connection:
-        connection.execute(f"DELETE {nobody}")
-        assert connection.changes() == 1
-
-    with opened(store) as strata:
-        assert contents(strata.manager(user=f"{CANARY}-ana"))
-
-    with apsw.Connection(f"{store}.vault") as connection:
-        assert connection.execute(f"SELECT count(*) {nobody}").get == 1
-
-
 def test_a_store_in_plain_is_not_taken_for_an_encrypted_one(tmp_path: Path) -> None:
     with simonides.open(tmp_path / "m.db") as strata:
         strata.manager(user="ana").remember("Ana likes tea.")

@@ -513,21 +513,6 @@ def where_of(item: Any) -> str:
     return str(item.memory.metadata["path"])
 
 
-def test_receipts_of_before_there_were_layers_are_still_read(ana: MemoryManager) -> None:
-    ana.remember("I take my tea without sugar")
-    digest = ana.digest("tea", floor=0)
-    old = digest.receipt.to_dict()
-    del old["cue"]["layers"]
-    del old["page"]["rules"]["documents"], old["page"]["rules"]["passage_chars"]
-
-    receipt = Receipt.from_dict(old)
-
-    assert receipt == digest.receipt
-    assert ana.replay(receipt).text == digest.text
-    with pytest.raises(InvalidInput, match="limit: is missing"):
-        Receipt.from_dict({**old, "cue": {k: v for k, v in old["cue"].items() if k != "limit"}})
-
-
 def test_a_search_over_http_is_given_again_from_what_was_shown(
     strata: Strata, ana: MemoryManager
 ) -> None:

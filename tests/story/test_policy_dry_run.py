@@ -161,17 +161,6 @@ def test_what_was_forgotten_is_counted_and_not_told(world: World, policy: Any) -
     assert (found.writes, found.erased) == ((), 1)
 
 
-def test_an_event_that_does_not_say_who_proposed_is_not_judged_again(
-    world: World, policy: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("simonides.manager.turn.how_proposed", lambda candidate: {})
-    world.strata.manager(user="ana").remember("blue", category="preference")
-
-    found = only(tried(world, policy("categories:\n  preference: {admit: false}\n")))
-
-    assert (found.now, found.reasons) == (None, ("proposer_not_recorded",))
-
-
 def test_a_weaker_newcomer_is_judged_by_its_own_words(world: World, policy: Any) -> None:
     ana = world.strata.manager(user="ana")
     ana.remember("short", key="style")

@@ -12,7 +12,7 @@ from simonides.domain.metrics import (
     ratio,
     thresholds_with,
 )
-from simonides.manager.windows import Window
+from simonides.manager.counting import Window
 
 HAPPENED = st.lists(st.tuples(st.floats(0, 500), st.integers(0, 5)), max_size=30)
 

@@ -10,8 +10,8 @@ from simonides.adapters.side_file import SideFile, SideKind
 from simonides.domain.errors import ConfigurationError
 from simonides.ports import Anchored
 
-# "mstA": neither a store nor another program's file is taken for an anchor.
-_APPLICATION_ID = 0x6D737441
+# "simA": neither a store nor another program's file is taken for an anchor.
+_APPLICATION_ID = 0x73696D41
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS anchors (

@@ -12,10 +12,10 @@ from simonides.domain.errors import (
     StoreUnavailable,
 )
 
-REFUSED = "MS001"
+REFUSED = "SI001"
 """SQLSTATE of ``simonides.require``: the caller's change does not fit what is stored."""
 
-UNFORESEEN = "MS003"
+UNFORESEEN = "SI003"
 """SQLSTATE of ``simonides.take_turn_as_foreseen``: see :class:`Unforeseen`."""
 
 NOT_FORESEEN = "the owner is not sealed as was foreseen"

@@ -34,8 +34,8 @@ OPERATOR_SUFFIX = "_operator"
 MAX_ROLE_BYTES = 63 - len(OPERATOR_SUFFIX)
 """PostgreSQL cuts names at 63 bytes."""
 
-# Whoever changes the schema holds this advisory lock: "memstrat" in ASCII.
-_SCHEMA_LOCK = 0x6D656D7374726174
+# A change of the schema holds this advisory lock: "simonide" in ASCII.
+_SCHEMA_LOCK = 0x73696D6F6E696465
 
 HALF_FILLED = (
     "another store is being moved here and not all of it has arrived; run the same "

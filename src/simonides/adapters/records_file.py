@@ -20,8 +20,8 @@ from simonides.ports import After
 if TYPE_CHECKING:
     from simonides.adapters.records_sealing import RecordSeal
 
-# "mstS": neither a store nor another program's file is taken for records.
-_APPLICATION_ID = 0x6D737453
+# "simS": neither a store nor another program's file is taken for records.
+_APPLICATION_ID = 0x73696D53
 
 _STATEMENTS = Path(__file__).with_name("sql") / "sqlite" / "records.sql"
 _SQL = load_queries(_STATEMENTS.read_text("utf-8"))

@@ -196,12 +196,7 @@ _DROP = tuple(
     for part in PARTS
     if part.name not in STAYS
 )
-# Of a backup of an older schema too, where payloads have a table of their own.
-_TOLD = """
-    SELECT events.seq, events.commitment FROM events
-    JOIN event_payloads ON event_payloads.owner = events.owner AND event_payloads.seq = events.seq
-    WHERE events.owner = :owner
-"""
+_TOLD = "SELECT seq, commitment FROM events WHERE owner = :owner AND payload IS NOT NULL"
 _COUNTS = " UNION ALL ".join(
     f"SELECT '{part.name}', count(*) FROM {part.name} WHERE owner = :owner"  # noqa: S608 - from PARTS
     for part in PARTS

@@ -26,8 +26,8 @@ Connect = Callable[[str, int], apsw.Connection]
 
 SQL_DIRECTORY = Path(__file__).with_name("sql") / "sqlite"
 
-# "mstr" in the header of every store, so that another program's database is never taken for one.
-APPLICATION_ID = 0x6D737472
+# "simo" in the header of every store, so that another program's database is never taken for one.
+APPLICATION_ID = 0x73696D6F
 
 # A write touches a page of eight tables, and logs each whole: 16 KiB took a tenth longer to commit.
 # An owner's rows are read as fast as at 16 KiB; at 4 KiB, where many need a second page, a half

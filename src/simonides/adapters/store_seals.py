@@ -158,8 +158,6 @@ class Seals:
                 f"{self.location}: this is not the key vault of this store; name the right one by "
                 "the setting key_vault (docs/encryption.md)"
             )
-        # One that has keys of it, from before stores made themselves known, is the right one.
-        self.claim()
 
     def refresh(self) -> None:
         """Forget what others may have changed; call it when a write begins."""

@@ -9,8 +9,8 @@ from typing import Any
 from simonides.adapters.side_file import LateSideFile, SideKind
 from simonides.ports import DataKey
 
-# "mstK": neither a store nor another program's file is taken for a vault.
-_APPLICATION_ID = 0x6D73744B
+# "simK": neither a store nor another program's file is taken for a vault.
+_APPLICATION_ID = 0x73696D4B
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS data_keys (

@@ -19,8 +19,8 @@ from simonides.ports import DataKey
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
 
-# Whoever makes the tables holds this advisory lock: "mstrkeys" in ASCII.
-_LOCK = 0x6D7374726B657973
+# The making of the tables holds this advisory lock: "simokeys" in ASCII.
+_LOCK = 0x73696D6F6B657973
 
 _IS_STORE = "SELECT to_regnamespace('simonides') IS NOT NULL"
 _IS_THERE = "SELECT to_regclass('simonides_keys.changes') IS NOT NULL"

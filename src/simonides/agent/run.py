@@ -17,14 +17,13 @@ from simonides.agent.answer import (
     cited_as,
     draft_answer,
 )
-from simonides.agent.reasons import stop_reason
 from simonides.agent.result import AgentResult, AppliedMemory, MemoryState, TraceStep, TurnNote
 from simonides.capture.intent import model_intent, rule_intent
 from simonides.digest.applying import Effect
 from simonides.digest.text import visible
 from simonides.domain.canonical import canonical_json
 from simonides.domain.decision import Candidate, Outcome, OutcomeKind, Usage
-from simonides.domain.errors import CeilingReached, ModelError
+from simonides.domain.errors import CeilingReached, ModelError, ModelGarbled, ModelTimeout
 from simonides.domain.memory import Memory
 from simonides.domain.proposal import Intent, Violation
 from simonides.domain.recall import Hit
@@ -366,7 +365,7 @@ class _Run:
     def _fail(self, error: ModelError, unusable: str, phase: str, **facts: Any) -> Never:
         """Stop because the model did; what it cost until then counts."""
         self._usage += error.usage or Usage()
-        self._stop(stop_reason(error, unusable), phase, **facts)
+        self._stop(_stop_reason(error, unusable), phase, **facts)
 
     def _note(self, action: str, **fields: Any) -> None:
         session = self._manager.principal.session
@@ -444,3 +443,21 @@ def _applied(hit: Hit) -> AppliedMemory:
 def _scope_name(memory: Memory) -> str:
     level = memory.scope.level
     return "workspace" if level is ScopeLevel.ORG else level.value
+
+
+def _stop_reason(error: ModelError, unusable: str) -> str:
+    """Return the stop reason for the failure of a model.
+
+    Args:
+        error: The failure.
+        unusable: What an answer that cannot be used is called in the phase.
+    """
+    if isinstance(error, ModelTimeout):
+        return "llm_timeout"
+    if not isinstance(error, ModelGarbled):
+        return "llm_unavailable"
+    if error.reason == "empty":
+        return "llm_empty"
+    if error.reason == "invalid_schema" and unusable.startswith("llm_"):
+        return "llm_invalid_schema"
+    return unusable

@@ -25,7 +25,7 @@ from simonides.domain.trust import Trust
 from simonides.language.visible import folded, is_hidden
 from simonides.language.visible import visible as visible
 
-FORMAT = "digest 3"
+FORMAT = "digest 1"
 """Version of the rendering; raised with any change of a byte, receipts name it."""
 
 EMPTY = f"{TITLE}\n(empty: nothing that is remembered bears on this)"

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from simonides.domain.memory import Kind
 from simonides.domain.trust import Sensitivity
-from simonides.domain.value import MAY_BE_MISSING, Value
+from simonides.domain.value import Value
 
 MIN_CHARS = 240
 MIN_TOKENS = 100
@@ -91,8 +91,8 @@ class DigestRules(Value):
     episodic: Budget = field(default_factory=lambda: Budget(2, 800))
     turns: Budget = field(default_factory=lambda: Budget(6, 1_200))
     # Chosen: a passage is a paragraph or two, and of no use without its end.
-    documents: Budget = field(default_factory=lambda: Budget(3, 1_600), metadata=MAY_BE_MISSING)
-    passage_chars: int = field(default=800, metadata=MAY_BE_MISSING)
+    documents: Budget = field(default_factory=lambda: Budget(3, 1_600))
+    passage_chars: int = 800
 
     def budget(self, section: Section) -> Budget:
         """Return the budget of a section."""

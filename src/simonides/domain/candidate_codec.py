@@ -31,7 +31,9 @@ _PLAIN = (
     "idempotency_key",
     "explicit",
     "replaces",
+    "replaces_root",
     "retracts",
+    "timeless",
 )
 
 
@@ -39,12 +41,6 @@ def encode_candidate(candidate: Candidate) -> bytes:
     """Write a candidate as canonical JSON."""
     fields = candidate.to_dict()
     del fields["findings"]  # whoever lets it go looks again
-    # Written only where there is one: a write made before these fields keeps its hash.
-    for name in ("replaces_root", "timeless"):
-        if not fields[name]:
-            del fields[name]
-    if fields["origin"]["name"] is None:
-        del fields["origin"]["name"]
     return canonical_json(fields)
 
 
@@ -55,30 +51,32 @@ def encode_held(
     support: Sequence[Support] = (),
 ) -> bytes:
     """Write a candidate that is held back, with why, who brought it, and what bears it out."""
-    told: dict[str, Any] = {"reasons": list(reasons), "proposed_by": proposed_by}
-    if support:
-        told["support"] = {each.session: list(each.turns) for each in support}
+    told = {
+        "reasons": list(reasons),
+        "proposed_by": proposed_by,
+        "support": {each.session: list(each.turns) for each in support},
+    }
     return canonical_json(json.loads(encode_candidate(candidate)) | {"held": told})
 
 
 def decode_held(row: HeldCandidate) -> Held:
-    """Read a held candidate; one of an earlier version names neither reasons nor who brought it.
+    """Read a held candidate.
 
     Raises:
         StoreCorrupt: If the row is not what :func:`encode_held` wrote.
     """
     candidate = decode_candidate(row.body)
-    told = json.loads(row.body).get("held", {})
     try:
+        told = json.loads(row.body)["held"]
         return Held(
             id=row.id,
             candidate=candidate,
-            reasons=tuple(told.get("reasons", ())),
+            reasons=tuple(told["reasons"]),
             held_at=from_us(row.held_at),
-            proposed_by=told.get("proposed_by", ""),
-            support=_support(told.get("support", {})),
+            proposed_by=told["proposed_by"],
+            support=_support(told["support"]),
         )
-    except (AttributeError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         raise StoreCorrupt("candidate", f"cannot be read: {error}") from error
 
 
@@ -92,8 +90,6 @@ def decode_candidate(body: bytes) -> Candidate:
         fields = json.loads(body)
         return Candidate(
             **{name: fields[name] for name in _PLAIN},
-            replaces_root=fields.get("replaces_root"),
-            timeless=fields.get("timeless", False),
             scope=Scope.parse(fields["scope"]),
             source=Source(fields["source"]),
             proposer=Proposer(fields["proposer"]),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from simonides.domain.filters import Filter
 from simonides.domain.layer import MEMORY, Layer
 from simonides.domain.memory import Kind
 from simonides.domain.scope import Scope
-from simonides.domain.value import MAY_BE_MISSING, Value
+from simonides.domain.value import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +44,4 @@ class Cue(Value):
     valid_at: datetime | None = None
     agent: str | None = None
     purpose: str | None = None
-    layers: tuple[Layer, ...] = field(default=MEMORY, metadata=MAY_BE_MISSING)
+    layers: tuple[Layer, ...] = MEMORY

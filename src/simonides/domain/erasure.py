@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any
 
 from simonides.domain.canonical import canonical_json
@@ -260,7 +259,3 @@ def _says_the_same(receipt: ErasureReceipt) -> bool:
         } == details
     except (ValueError, TypeError, KeyError):
         return False
-
-
-NOTHING: Mapping[str, int] = MappingProxyType({})
-"""Counts of an owner that had no rows."""

@@ -61,7 +61,7 @@ class Rejudged(Value):
         write: The write.
         now: What would become of it; None where that cannot be told.
         reasons: Why, or why it cannot be told: ``content_not_kept`` of what was refused or has
-            gone since, ``proposer_not_recorded`` of events that do not say who proposed.
+            gone since.
         life_then: What the policy in force gives a stored statement; None where nothing is stored.
         life_now: What the other policy would give it.
         changed: Whether fate or life differ.
@@ -120,15 +120,13 @@ def how_proposed(candidate: Candidate) -> dict[str, Any]:
     return said
 
 
-def proposed_again(memory: Memory, details: Mapping[str, Any]) -> Candidate | None:
-    """Return the candidate behind a stored statement; None if its event names no proposer.
+def proposed_again(memory: Memory, details: Mapping[str, Any]) -> Candidate:
+    """Return the candidate behind a stored statement.
 
     Args:
         memory: What it became, or what already stood for it.
         details: Of the event that tells of it.
     """
-    if "proposer" not in details:
-        return None
     source = Source(details["source"])
     # What stood already has a label of its own; the repetition came with its source's.
     trust = memory.trust if memory.source is source else source.trust

@@ -15,7 +15,7 @@ from simonides.domain.errors import InvalidInput
 from simonides.domain.filters import MAX_DEPTH, OneOf, parse_filter
 from simonides.domain.given import enum_member, moment
 from simonides.domain.scope import Scope
-from simonides.domain.value import MAY_BE_MISSING, Value, shown
+from simonides.domain.value import Value, shown
 
 # What a filter leaves unsaid is written out: each level may have become two or three.
 _FILTER_DEPTH = 4 * MAX_DEPTH
@@ -42,18 +42,10 @@ def read_value(kind: type, at: str, raw: object) -> Any:
     strange = [name for name in raw if name not in hints]
     if strange:
         raise InvalidInput(at, f"has no field {shown(strange[0])}")
-    missing = [name for name in hints if name not in raw and name not in _newer(kind)]
+    missing = [name for name in hints if name not in raw]
     if missing:
         raise InvalidInput(f"{at}.{missing[0]}", "is missing")
-    told = {name: hint for name, hint in hints.items() if name in raw}
-    return kind(**{name: _read(hint, f"{at}.{name}", raw[name]) for name, hint in told.items()})
-
-
-@lru_cache(maxsize=64)
-def _newer(kind: type) -> frozenset[str]:
-    """Return the fields that data of an earlier version does not have."""
-    given = dataclasses.fields(kind)
-    return frozenset(field.name for field in given if field.metadata == MAY_BE_MISSING)
+    return kind(**{name: _read(hint, f"{at}.{name}", raw[name]) for name, hint in hints.items()})
 
 
 @lru_cache(maxsize=64)

@@ -109,7 +109,6 @@ def decode_review(record: ReviewRecord) -> Review:
         b=body["b"],
         kept=kept,
         decided_at=None if kept is None else from_us(record.at),
-        # Records of an earlier version name neither.
-        proposed_by=body.get("proposed_by", ""),
-        expired_at=None if body.get("expired_at") is None else from_us(body["expired_at"]),
+        proposed_by=body["proposed_by"],
+        expired_at=None if body["expired_at"] is None else from_us(body["expired_at"]),
     )

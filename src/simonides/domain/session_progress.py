@@ -76,7 +76,8 @@ class Progress(Value):
         return SessionStep(self.session, self.step.value, at, canonical_json(told))
 
 
-_APART = ("session", "step")
+_APART = {"session", "step"}
+_TOLD = {each.name for each in fields(Progress)} - _APART
 
 
 def progress_of(step: SessionStep, location: str) -> Progress:
@@ -87,8 +88,9 @@ def progress_of(step: SessionStep, location: str) -> Progress:
     """
     try:
         told: dict[str, Any] = json.loads(step.body)
-        known = {each.name for each in fields(Progress)}
-        read = {name: _tuples(value) for name, value in told.items() if name in known}
+        if told.keys() != _TOLD:
+            raise ValueError(f"its fields are {sorted(told)}")
+        read = {name: _tuples(value) for name, value in told.items()}
         return Progress(session=step.session, step=EndStep(step.step), **read)
     except (ValueError, TypeError, AttributeError) as error:
         raise StoreCorrupt(location, f"the step of a session cannot be read: {error}") from error

@@ -11,13 +11,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from simonides.domain.secrecy import told
-
-MAY_BE_MISSING: Mapping[str, Any] = MappingProxyType({"may_be_missing": True})
-"""Metadata of a field that plain data of an earlier version does not have: its default is meant."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -323,16 +323,16 @@ class _Merge:
 
     def _met_by(self, memory: Memory) -> Iterable[Memory]:
         """Return what stands here and may not stand beside a memory."""
-        index, place, now = self._of.index, memory.place, self._scribe.moment.now
-        if memory.key is not None and (standing := index.by_key(place, memory.key)):
+        view, place = self._of.index.at(self._scribe.moment.now), memory.place
+        if memory.key is not None and (standing := view.by_key(place, memory.key)):
             yield standing
         if memory.key is None:
-            yield from index.by_hash(place, memory.content_hash, now)
+            yield from view.by_hash(place, memory.content_hash)
         if memory.triple is not None:
-            yield from index.by_slot(place, memory.triple, now)
+            yield from view.by_slot(place, memory.triple)
         origin = memory.origin
         if origin.session is not None and origin.turn is not None:
-            turn = index.by_turn(place, origin.session, origin.turn, now)
+            turn = view.by_turn(place, origin.session, origin.turn)
             if turn is not None:
                 yield turn
 

@@ -113,7 +113,7 @@ class FindingsTurn:
 
     def _apply(self, found: Found, scribe: Scribe) -> None:
         now = scribe.moment.now
-        sides = [self.index.by_id(id, now) for id in (found.older, found.newer)]
+        sides = [self.index.at(now).by_id(id) for id in (found.older, found.newer)]
         older, newer = sides
         # What this very turn has changed is looked at by the next cycle.
         met = {found.older, found.newer} & (self.states.keys() | self.taken)

@@ -17,6 +17,7 @@ from typing import TypeAlias
 from simonides.domain.decision import Candidate, Drop, Judgement
 from simonides.domain.memory import Memory
 from simonides.domain.scope import Principal, Scope
+from simonides.domain.value import from_us
 from simonides.longterm.derivation import BORROWING
 from simonides.manager.services import Services
 from simonides.manager.sights import owners_of
@@ -41,7 +42,9 @@ async def with_origins(
     if not any(map(_passes_on, judgements)):
         return list(judgements)
     others = [each for each in owners_of(principal.home.lineage) if each != owner]
-    known: list[Known] = [index.from_outside for index in await _current(services, others)]
+    now = from_us(services.clock.now_us())
+    indexes = await _current(services, others)
+    known: list[Known] = [index.at(now).from_outside for index in indexes]
     known.append(partial(services.library.said, principal.home.owner))
     return [_traced(each, known) if _passes_on(each) else each for each in judgements]
 

@@ -112,7 +112,7 @@ class _Confirmation:
     def decide(self, snapshot: Snapshot) -> Change | None:
         self.index.refresh(snapshot)
         scribe = Scribe(self.services, self.principal, snapshot)
-        standing = self.index.by_id(self.id, scribe.moment.now)
+        standing = self.index.at(scribe.moment.now).by_id(self.id)
         if standing is None:
             return None
         policy = self.services.policies.policy_for(self.principal.home.org)

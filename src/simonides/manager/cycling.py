@@ -40,7 +40,6 @@ from simonides.manager.screening import findings_of
 from simonides.manager.services import Services
 from simonides.policy.rules import Policy
 from simonides.ports import LanguageModel
-from simonides.retrieval.index_view import IndexView
 from simonides.retrieval.nearness import shape_in
 from simonides.retrieval.owner_index import OwnerIndex
 
@@ -286,7 +285,7 @@ def looked(
     found: list[Found] = []
     pairs: list[Pair] = []
     marked = Counter[str]()
-    view = IndexView(index, now)
+    view = index.at(now)
     for row in rows:
         memory = decode(row)
         refused = index.refusals.against(memory)

@@ -89,8 +89,6 @@ class Digester:
         cue: Cue,
         rules: DigestRules,
         trigger: Trigger = Trigger.ASKED,
-        *,
-        in_session: bool = False,
     ) -> Digest:
         """Return the digest of what a cue reads, and leave its receipt for the journal (ME-7).
 
@@ -98,7 +96,6 @@ class Digester:
             cue: What is asked; its floor and limit are those of the rules.
             rules: What is shown.
             trigger: What for.
-            in_session: Of the log of the principal's session instead of what is stored.
         """
         counters = self._services.counters
         began = counters.now()

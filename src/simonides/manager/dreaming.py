@@ -210,7 +210,7 @@ class _Dreaming:
     def _archive(self, scribe: Scribe, taken: Collection[str]) -> None:
         """Archive the rules beyond the cap; nothing is deleted (CO-7)."""
         for planned in self.plan.surplus:
-            rule = self.index.by_id(planned.id, scribe.moment.now)
+            rule = self.index.at(scribe.moment.now).by_id(planned.id)
             if rule is None or rule.id in self._states or rule.id in taken:
                 continue
             self._know([rule.id])
@@ -222,7 +222,7 @@ class _Dreaming:
     def _withdraw(self, scribe: Scribe, taken: Collection[str]) -> None:
         """Withdraw the insights that fall, and those that fall by this very dream."""
         moment, least = scribe.moment, self.policy.reflection.evidence
-        found = [self.index.by_id(each.id, moment.now) for each in self.plan.standing]
+        found = [self.index.at(moment.now).by_id(each.id) for each in self.plan.standing]
         standing = [each for each in found if is_standing(each, moment.now)]
         ending = [id for id, state in self._states.items() if state.status is not Status.ACTIVE]
         free = [m for m in standing if m is not None and m.id not in {*self._states, *taken}]
@@ -271,7 +271,7 @@ class _Dreaming:
 
     def _rests(self, judgement: Judgement, now: datetime) -> bool:
         parents = judgement.candidate.parents
-        return all(is_standing(self.index.by_id(id, now), now) for id in parents)
+        return all(is_standing(self.index.at(now).by_id(id), now) for id in parents)
 
     def _now(self, snapshot: Snapshot) -> datetime:
         return Scribe(self.services, self.principal, snapshot).moment.now

@@ -114,7 +114,7 @@ def fallen_among(
     now, refusals = moment.now, index.refusals
 
     def parent(id: str) -> Memory | None:
-        found = None if id in but else index.by_id(id, now)
+        found = None if id in but else index.at(now).by_id(id)
         return None if found is None or refusals.against(found) else found
 
     return [

@@ -159,7 +159,7 @@ class Forgetter:
         index = self._services.indexes.of(self._principal.home.owner)
         home = self._principal.home
         index.refresh(await self._services.store.snapshot(home.owner, since=index.head))
-        alike = index.by_hash(Place(home), content_hash(what), self._reader.now)
+        alike = index.at(self._reader.now).by_hash(Place(home), content_hash(what))
         if not alike:
             return NOT_FOUND
         return await self.forget(id=alike[0].id, key=None, scope=None, wanted=None)

@@ -114,13 +114,11 @@ class _Look:
             then_reasons=tuple(event["reasons"]),
         )
         if subject is not None and subject in held:
-            candidate: Candidate | None = decode_candidate(held[subject])
+            candidate = decode_candidate(held[subject])
         elif subject is not None and subject in known:
             candidate = proposed_again(known[subject], details)
         else:
             return Rejudged(write=write, now=None, reasons=("content_not_kept",))
-        if candidate is None:
-            return Rejudged(write=write, now=None, reasons=("proposer_not_recorded",))
         before, after = (_judged(candidate, policy) for policy in (self._in_force, self._policy))
         return rejudged(write, (before, self._in_force), (after, self._policy))
 

@@ -17,8 +17,8 @@ from simonides.domain.errors import ModelError
 from simonides.domain.scope import Principal
 from simonides.domain.turn import Turn
 from simonides.manager.capturing import EARLIER_TURNS, Proposed, failure_of
-from simonides.manager.masking import masked
 from simonides.manager.metering import account_of
+from simonides.manager.screening import masked
 from simonides.manager.services import Services
 from simonides.policy.boundary import check_lane
 from simonides.policy.rules import Policy

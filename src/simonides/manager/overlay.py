@@ -218,7 +218,6 @@ class Overlay:
         return sight._replace(
             owners=[*columns],
             frozen=[*columns.values()],
-            in_session=frozenset(memory.id for memory in shown),
             overridden=tuple(sorted(gone)),
         )
 

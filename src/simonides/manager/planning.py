@@ -155,7 +155,7 @@ class Planner:
                 if link.payload is None or b'"dreamed"' not in link.payload:
                     continue
                 event = json.loads(link.payload)
-                if event["type"] == EventType.DREAMED and event["details"].get("reflected"):
+                if event["type"] == EventType.DREAMED and event["details"]["reflected"]:
                     return datetime.fromisoformat(event["at"])
             last = first
         return None

@@ -62,7 +62,7 @@ class Reviewer:
 
     def _with_sides(self, review: Review, index: OwnerIndex) -> Review:
         now = self._reader.now
-        found = [index.by_root(root, now) for root in (review.a, review.b)]
+        found = [index.at(now).by_root(root) for root in (review.a, review.b)]
         sides = (None if side is None else seen_at(side, now) for side in found)
         return replace(review, sides=tuple(sides))
 
@@ -145,7 +145,7 @@ class _Decision:
         self.index.refresh(snapshot)
         scribe = Scribe(self.services, self.principal, snapshot)
         moment, review = scribe.moment, self.review
-        a, b = (self.index.by_root(root, moment.now) for root in (review.a, review.b))
+        a, b = (self.index.at(moment.now).by_root(root) for root in (review.a, review.b))
         policy = self.services.policies.policy_for(self.principal.home.org)
         states = decided(
             a, b, self.keep, review.opened_at, moment, lambda name: policy.ttl_for(name)[0]

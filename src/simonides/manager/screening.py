@@ -14,6 +14,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from simonides.capture.pasted import without_digests
 from simonides.domain.decision import Candidate
 from simonides.domain.event import Event, EventType
 from simonides.domain.findings import Concern, Finding, Severity
@@ -371,3 +372,18 @@ class _Striker:
                 return value if text == str(value) else text
             case _:
                 return value
+
+
+def masked(text: str, policy: Policy) -> str:
+    """Return a text as a model is shown it: pasted digests blank, and what policy blocks or
+    redacts struck out.
+
+    Everything else keeps its place and its characters, so that a quote of it can be found.
+    """
+    plain = without_digests(text)
+    found = (
+        each
+        for each in look(plain)
+        if policy.hygiene.action_on(each) in (Action.BLOCK, Action.REDACT)
+    )
+    return strike(plain, found)

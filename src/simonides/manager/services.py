@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from simonides.domain.collecting import GcRules
 from simonides.domain.metrics import THRESHOLDS, Threshold
-from simonides.domain.scope import Scope
+from simonides.domain.scope import Principal, Scope
 from simonides.domain.session import SessionRules
 from simonides.domain.working import WorkingRules
 from simonides.language.tokens import TokenEstimate
 from simonides.manager.background import Background
 from simonides.manager.backing_up import Backups
 from simonides.manager.counting import Counters
-from simonides.manager.departing import Departing
 from simonides.manager.following import Following
 from simonides.manager.housekeeping import Housekeeping
 from simonides.manager.journal import ReadJournal
@@ -44,6 +44,30 @@ from simonides.session import HotSessions
 
 if TYPE_CHECKING:
     from simonides.manager.replica import Replica
+
+
+class Departing:
+    """Sessions that end with the process that opened them; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sessions: dict[tuple[str, str], tuple[Principal, str]] = {}
+
+    def add(self, principal: Principal, session: str) -> None:
+        """Have a session ended when simonides is closed."""
+        with self._lock:
+            self._sessions[principal.home.owner.path, session] = principal, session
+
+    def discard(self, principal: Principal, session: str) -> None:
+        """Leave a session alone: it has ended, or is to outlive this process."""
+        with self._lock:
+            self._sessions.pop((principal.home.owner.path, session), None)
+
+    def taken(self) -> tuple[tuple[Principal, str], ...]:
+        """Return them, for whoever ends them now."""
+        with self._lock:
+            left, self._sessions = tuple(self._sessions.values()), {}
+        return left
 
 
 class ModelHealth(Protocol):

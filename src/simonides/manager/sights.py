@@ -54,7 +54,6 @@ class Sight(NamedTuple):
         degraded: Names of what could not be reached.
         documents: Columns of the passages that are read beside memories.
         off: Those of the owners who have switched recall off (MO-2).
-        in_session: Ids of what was stated in the reader's session and is not stored (RE-9).
         overridden: Ids of what is stored and gives way to that, or was asked to be forgotten.
     """
 
@@ -65,7 +64,6 @@ class Sight(NamedTuple):
     degraded: tuple[str, ...]
     documents: Sequence[Frozen] = ()
     off: frozenset[Scope] = frozenset()
-    in_session: frozenset[str] = frozenset()
     overridden: tuple[str, ...] = ()
 
     @property

@@ -14,9 +14,8 @@ from simonides.domain.trust import Trust
 from simonides.domain.turn import Turn
 from simonides.language.extract import extract
 from simonides.manager.capturing import failure_of
-from simonides.manager.masking import masked
 from simonides.manager.metering import account_of
-from simonides.manager.screening import look
+from simonides.manager.screening import look, masked
 from simonides.manager.services import Services
 from simonides.policy.rules import Policy
 from simonides.ports import LanguageModel

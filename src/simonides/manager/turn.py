@@ -68,7 +68,6 @@ from simonides.policy.guards import (
 from simonides.policy.judge import is_blocked
 from simonides.policy.rules import Policy
 from simonides.retrieval.entry import Indexed, index_text
-from simonides.retrieval.index_view import IndexView
 from simonides.retrieval.nearness import NearTexts, shape_of
 from simonides.retrieval.owner_index import OwnerIndex
 
@@ -174,7 +173,7 @@ class WriteTurn:
             return None
         scribe = Scribe(self.services, self.principal, snapshot)
         own_texts = NearTexts() if len(self.judgements) > 1 else None
-        pending = Pending(IndexView(self.index, scribe.moment.now), own_texts)
+        pending = Pending(self.index.at(scribe.moment.now), own_texts)
         self._room = Room(self.index, self.policy.quotas, scribe)
         self._unsaid = self.spoken.refused(self.index.refusals, self.told)
         self._waiting = {held_as(decode_candidate(row.body), row.reason) for row in self.kept}

@@ -26,7 +26,6 @@ from simonides.manager.room import Room
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.manager.turn import indexed_version
-from simonides.retrieval.index_view import IndexView
 from simonides.retrieval.owner_index import OwnerIndex
 
 PAGE = 1_000
@@ -140,7 +139,7 @@ class _Undoing:
         scribe, deed = Scribe(self.services, self.principal, snapshot), self.deed
         states = taken_back(deed, scribe.moment)
         policy = self.services.policies.policy_for(self.principal.home.org)
-        view = IndexView(self.index, scribe.moment.now)
+        view = self.index.at(scribe.moment.now)
         check_room(deed, states, view, policy.long_term.slots.functional)
         event = scribe.record(
             EventType.UNDONE,

@@ -22,7 +22,6 @@ from simonides.manager.applying import REVIEW
 from simonides.manager.evidence import withdraw
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
-from simonides.retrieval.index_view import IndexView
 from simonides.retrieval.owner_index import OwnerIndex
 
 PAGE = 1_000
@@ -106,7 +105,7 @@ def _dream_of(event: Mapping[str, Any], *, is_undone: bool) -> Dream:
         owner=event["scope"],
         at=datetime.fromisoformat(event["at"]),
         items=tuple(map(DreamItem.of, details["items"])),
-        reflected=bool(details.get("reflected")),
+        reflected=details["reflected"],
     )
 
 
@@ -179,7 +178,7 @@ class _Waking:
             self.stories,
             self.at,
             scribe.moment,
-            IndexView(self.index, scribe.moment.now),
+            self.index.at(scribe.moment.now),
             policy.long_term.slots.functional,
         )
 

@@ -28,8 +28,7 @@ from simonides.domain.budgets import (
     PushRules,
 )
 from simonides.domain.ceilings import Ceilings, Limits
-from simonides.domain.consolidating import LaneRules, ReflectionRules
-from simonides.domain.consolidation import ConsolidationRules
+from simonides.domain.consolidation import ConsolidationRules, LaneRules, ReflectionRules
 from simonides.domain.errors import PolicyInvalid
 from simonides.domain.floors import FeedbackRules
 from simonides.domain.gates import GateRules

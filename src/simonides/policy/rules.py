@@ -17,8 +17,7 @@ from typing import Any
 from simonides.domain.budgets import DigestRules, PullRules, PushRules
 from simonides.domain.canonical import canonical_json
 from simonides.domain.ceilings import Ceilings
-from simonides.domain.consolidating import LaneRules, ReflectionRules
-from simonides.domain.consolidation import ConsolidationRules
+from simonides.domain.consolidation import ConsolidationRules, LaneRules, ReflectionRules
 from simonides.domain.floors import FeedbackRules
 from simonides.domain.gates import GateRules, LongTermRules, SlotRules
 from simonides.domain.hygiene import HygieneRules

@@ -34,7 +34,7 @@ from simonides.language.normalise import normalise
 from simonides.language.questions import marks
 
 NO_TURN = -1
-_LAYOUT = "entry 6"
+_LAYOUT = "entry 1"
 """Part of the recipe, raised with :data:`ENTRY`: entries of another layout are made anew."""
 MAX_COUNT = 2**16 - 1
 VERBATIM = 128

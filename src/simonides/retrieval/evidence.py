@@ -202,4 +202,4 @@ def weighed(found: dict[str, Floats], weights: Weights) -> dict[str, Floats]:
 
 
 NAMES = tuple(field.name for field in fields(Weights))
-"""Of the pieces of evidence, in order."""
+"""Names of the pieces of evidence, in order."""

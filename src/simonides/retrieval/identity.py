@@ -12,7 +12,7 @@ from simonides.domain.value import plain
 from simonides.retrieval.fusion import Fusion
 from simonides.retrieval.indexer import Indexer
 
-RANKER = "ranker 8"
+RANKER = "ranker 1"
 """Version of the ranking; raised when the same rows and settings may rank otherwise. A replay
 compares what it finds with what was shown besides, so that a forgotten raise does no harm."""
 

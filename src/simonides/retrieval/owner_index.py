@@ -28,8 +28,7 @@ from simonides.retrieval.entry import is_telling, scope_tag, slot_of
 from simonides.retrieval.filing import Filing
 from simonides.retrieval.nearness import NearTexts
 from simonides.retrieval.outside import OutsideTexts
-from simonides.retrieval.refusing import admitted
-from simonides.retrieval.segment import Frozen, Segment
+from simonides.retrieval.segment import Frozen, Segment, admitted
 
 # A small owner is built anew whenever it changed: 0.5 ms at 512 rows, a second segment would cost a
 # few queries as much. A larger one's tail is merged when it has outgrown its share: a merge of n
@@ -303,105 +302,15 @@ class OwnerIndex:
             self._main_places = {row.id: place for place, row in enumerate(main.rows)}
         return self._main_places
 
-    def by_key(self, place: Place, key: str) -> Memory | None:
-        """Return the standing memory of a key in exactly this place, though it be expired."""
-        with self._lock:
-            memory = self._open(self._filed.by_key(place, key), None)
-        return memory if memory and (memory.place, memory.key) == (place, key) else None
-
-    def by_hash(self, place: Place, content_hash: str, now: datetime) -> tuple[Memory, ...]:
-        """Return the standing unkeyed memories of equal normalised text, by id."""
-        with self._lock:
-            found = [self._open(id, now) for id in self._filed.by_hash(place, content_hash)]
-        return tuple(m for m in found if m and (m.place, m.content_hash) == (place, content_hash))
-
-    def by_turn(self, place: Place, session: str, turn: int, now: datetime) -> Memory | None:
-        """Return the verbatim turn with this number in a session."""
-        with self._lock:
-            memory = self._open(self._filed.by_turn(place, session, turn), now)
-        same = memory is not None and (memory.place, memory.origin.session) == (place, session)
-        return memory if same else None
-
-    def by_id(self, id: str, now: datetime) -> Memory | None:
-        """Return a standing memory."""
-        with self._lock:
-            return self._open(id, now)
-
-    def by_root(self, root: str, now: datetime) -> Memory | None:
-        """Return the standing version of a chain."""
-        with self._lock:
-            id = root if root in self._rows else self._filed.by_root(root)
-            memory = self._open(id, now)
-        return memory if memory and memory.root == root else None
-
-    def by_slot(self, place: Place, slot: Triple, now: datetime) -> tuple[Memory, ...]:
-        """Return the standing memories with a triple's subject and predicate, by id."""
-        names = slot_of(slot)
-        with self._lock:
-            found = [self._open(id, now) for id in self._filed.by_slot(place, *names)]
-        return tuple(
-            m for m in found if m and m.place == place and m.triple and slot_of(m.triple) == names
-        )
-
-    def near_text(
-        self, place: Place, kind: Kind, shape: Shape, now: datetime
-    ) -> tuple[Memory, ...]:
-        """See :meth:`simonides.ports.OwnerView.near_text`."""
-        with self._lock:
-            near = self._shelved.near_text(shape)
-            return self._texts_of(near, place, kind, now) if near else ()
-
-    def containing(
-        self, place: Place, kind: Kind, shape: Shape, now: datetime
-    ) -> tuple[Memory, ...]:
-        """See :meth:`simonides.ports.OwnerView.containing`."""
-        with self._lock:
-            return self._texts_of(self._shelved.containing(shape), place, kind, now)
-
-    def _texts_of(
-        self, ids: Iterable[str], place: Place, kind: Kind, now: datetime
-    ) -> tuple[Memory, ...]:
-        found = (self._open(id, now) for id in ids)
-        return tuple(m for m in found if m and (m.place, m.kind) == (place, kind))
-
-    def about(
-        self, place: Place, kind: Kind, shape: Shape, needs: Sequence[Need], now: datetime
-    ) -> tuple[Memory, ...]:
-        """See :meth:`simonides.ports.OwnerView.about`."""
-        with self._lock:
-            found = [self._open(id, now) for id in self._shelved.about(kind, shape, needs)]
-        return tuple(m for m in found if m and m.place == place and not self.refusals.against(m))
+    def at(self, now: datetime) -> IndexView:
+        """Return what gates and hygiene may ask of the index at a moment."""
+        return IndexView(self, now)
 
     def expect(self, shapes: Mapping[str, Shape]) -> None:
         """Note by what rows that are about to be written are near to others."""
         with self._lock:
             if self._texts is not None:
                 self._texts.expect(shapes)
-
-    def nearest(
-        self, place: Place, kind: Kind, shape: Shape, above: float, now: datetime
-    ) -> tuple[tuple[Memory, float], ...]:
-        """See :meth:`simonides.ports.OwnerView.nearest`."""
-        with self._lock:
-            near = self._shelved.nearest(shape, above)
-            found = [(self._open(id, now), cosine) for id, cosine in near]
-        same = ((m, cosine) for m, cosine in found if m and (m.place, m.kind) == (place, kind))
-        return tuple(same)
-
-    @property
-    def _shelved(self) -> NearTexts:
-        if self._texts is None:
-            self._texts = NearTexts(self._rows.values())
-            self._following.append(self._texts)
-        return self._texts
-
-    def from_outside(self, text: str) -> Memory | None:
-        """See :meth:`simonides.ports.OwnerView.from_outside`."""
-        with self._lock:
-            if self._outside is None:
-                self._outside = OutsideTexts(self._rows)
-                self._following.append(self._outside)
-            return self._open(self._outside.find(text), None)
 
     def holds(self, id: str) -> bool:
         """Whether a memory stands, expired or refused though it be."""
@@ -442,9 +351,115 @@ class OwnerIndex:
             self._filing = Filing(self._rows.values())
         return self._filing
 
+    @property
+    def _shelved(self) -> NearTexts:
+        if self._texts is None:
+            self._texts = NearTexts(self._rows.values())
+            self._following.append(self._texts)
+        return self._texts
+
+    @property
+    def _from_outside(self) -> OutsideTexts:
+        if self._outside is None:
+            self._outside = OutsideTexts(self._rows)
+            self._following.append(self._outside)
+        return self._outside
+
     def _open(self, id: str | None, now: datetime | None) -> Memory | None:
         row = None if id is None else self._rows.get(id)
         if row is None:
             return None
         memory = decode(row)
         return memory if now is None or not memory.is_expired(now) else None
+
+
+class IndexView:
+    """An index at one moment, as the :class:`~simonides.ports.OwnerView` that gates ask.
+
+    Tags of different names may be equal, so what is found by tag is compared with its memory.
+    """
+
+    def __init__(self, index: OwnerIndex, now: datetime) -> None:
+        self._index = index
+        self._now = now
+        self._lock = index._lock
+
+    def by_key(self, place: Place, key: str) -> Memory | None:
+        """See :class:`~simonides.ports.OwnerView`."""
+        with self._lock:
+            memory = self._index._open(self._index._filed.by_key(place, key), None)
+        return memory if memory and (memory.place, memory.key) == (place, key) else None
+
+    def by_hash(self, place: Place, content_hash: str) -> tuple[Memory, ...]:
+        """See :class:`~simonides.ports.OwnerView`."""
+        with self._lock:
+            found = self._opened(self._index._filed.by_hash(place, content_hash))
+        return tuple(m for m in found if (m.place, m.content_hash) == (place, content_hash))
+
+    def by_turn(self, place: Place, session: str, turn: int) -> Memory | None:
+        """See :class:`~simonides.ports.OwnerView`."""
+        with self._lock:
+            memory = self._index._open(self._index._filed.by_turn(place, session, turn), self._now)
+        same = memory is not None and (memory.place, memory.origin.session) == (place, session)
+        return memory if same else None
+
+    def by_id(self, id: str) -> Memory | None:
+        """See :class:`~simonides.ports.OwnerView`."""
+        with self._lock:
+            return self._index._open(id, self._now)
+
+    def by_root(self, root: str) -> Memory | None:
+        """See :class:`~simonides.ports.OwnerView`."""
+        with self._lock:
+            id = root if self._index.holds(root) else self._index._filed.by_root(root)
+            memory = self._index._open(id, self._now)
+        return memory if memory and memory.root == root else None
+
+    def by_slot(self, place: Place, slot: Triple) -> tuple[Memory, ...]:
+        """See :class:`~simonides.ports.OwnerView`."""
+        names = slot_of(slot)
+        with self._lock:
+            found = self._opened(self._index._filed.by_slot(place, *names))
+        return tuple(
+            m for m in found if m.place == place and m.triple and slot_of(m.triple) == names
+        )
+
+    def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+        """See :class:`~simonides.ports.OwnerView`."""
+        with self._lock:
+            found = self._opened(self._index._shelved.near_text(shape))
+        return tuple(m for m in found if (m.place, m.kind) == (place, kind))
+
+    def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
+        """See :class:`~simonides.ports.OwnerView`."""
+        with self._lock:
+            found = self._opened(self._index._shelved.containing(shape))
+        return tuple(m for m in found if (m.place, m.kind) == (place, kind))
+
+    def about(
+        self, place: Place, kind: Kind, shape: Shape, needs: Sequence[Need]
+    ) -> tuple[Memory, ...]:
+        """See :class:`~simonides.ports.OwnerView`."""
+        with self._lock:
+            found = self._opened(self._index._shelved.about(kind, shape, needs))
+            refusals = self._index.refusals
+        return tuple(m for m in found if m.place == place and not refusals.against(m))
+
+    def nearest(
+        self, place: Place, kind: Kind, shape: Shape, above: float
+    ) -> tuple[tuple[Memory, float], ...]:
+        """See :class:`~simonides.ports.OwnerView`."""
+        with self._lock:
+            near = self._index._shelved.nearest(shape, above)
+            found = [(self._index._open(id, self._now), cosine) for id, cosine in near]
+        same = ((m, cosine) for m, cosine in found if m and (m.place, m.kind) == (place, kind))
+        return tuple(same)
+
+    def from_outside(self, text: str) -> Memory | None:
+        """See :class:`~simonides.ports.OwnerView`."""
+        with self._lock:
+            return self._index._open(self._index._from_outside.find(text), None)
+
+    def _opened(self, ids: Iterable[str]) -> list[Memory]:
+        found = (self._index._open(id, self._now) for id in ids)
+        return [memory for memory in found if memory is not None]

@@ -5,7 +5,7 @@ A segment is never changed after it is built; rows that die are masked out by it
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from simonides.domain.change import StoredRow
 from simonides.domain.checks import CHECK_BYTES
 from simonides.domain.codec import IMPORTANCE_CODES, NEVER, STATE, STATUS_CODES, code_of, decode
+from simonides.domain.consent import Refusals
 from simonides.domain.errors import StoreCorrupt
 from simonides.domain.memory import Memory, Status
 from simonides.domain.trust import Audience
 from simonides.language.names import LEAST_NAME_ID
 from simonides.retrieval import ageing
 from simonides.retrieval.ageing import LATEST
-from simonides.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, VERBATIM
+from simonides.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, VERBATIM, tag
 
 RECALLED = np.array([status.is_live for status in STATUS_CODES])
 """By status code, whether recall may return it; a look-up in a table is the cheapest test."""
@@ -277,3 +278,24 @@ class Frozen(NamedTuple):
 def _earliest(times: NDArray[np.int64]) -> int:
     set_times = times[times != NEVER]
     return int(set_times.min()) if len(set_times) else LATEST
+
+
+def admitted(segment: Segment, refusals: Refusals) -> NDArray[np.bool_] | None:
+    """Return which rows an owner has not refused, by what :meth:`Refusals.against` says of
+    memories; None for all of them.
+
+    Names by tags alone: of a name that is another's by chance, once in 2^64, a memory too many is
+    hidden.
+    """
+    if not refusals:
+        return None
+    keys, categories = segment.entry["key"], segment.entry["category"]
+    told = np.isin(categories, _tags(refusals.categories)) & ~np.isin(keys, _tags(refusals.spared))
+    told |= np.isin(keys, _tags(refusals.keys))
+    if refusals.tellings:
+        told |= np.array([row.id in refusals.tellings for row in segment.rows], np.bool_)
+    return ~told if told.any() else None
+
+
+def _tags(names: Iterable[str]) -> NDArray[np.uint64]:
+    return np.array([tag(name) for name in names], "<u8")

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
-from simonides.language.common import common_terms
+from simonides.language.analyser import analyse, term_id
 from simonides.retrieval.evidence import DENSE_PRIOR, LEXICAL_PRIOR, Weights
 from simonides.retrieval.naming import named
 from simonides.retrieval.pool import Floats, Ints, Pool
@@ -27,6 +28,22 @@ OTHERS = 10
 """How far the best row is ahead is told by the tenth; of few rows by one as far down among them."""
 BELIEVED_FROM = 10
 """Rows of an owner that count as much as all that is known of others; chosen."""
+_COMMON_WORDS = """
+    can could will would shall should may might must ought
+    ask be bring come find get give go going gonna got have help keep know let look make made
+    mean please put recommend remember remind say see should show suggest take tell think try
+    about after again always any anything because before been being best better both either else
+    ever every everything first get good great here im ive just last least less lot lots many more
+    most much never new next now ok okay once one only other own really right same so some someone
+    something soon still than thanks thing things time today too two usually very way well yes yet
+    kind sort type
+"""
+"""English words that a request may hold whatever it is about. In a large store their frequency
+shows that "should" says less than "aisle"; in a small store only a list does. They are no stop
+words: in a text they may be names or facts. The words for likes, uses, wants and needs are left
+out.
+"""
+
 COMMON_SHARE = 0.8
 """Share of typical rows that count as holding a common word; chosen. With .5 more foreign questions
 were emptied than with .2 or 0, for as many answerable ones kept."""
@@ -48,7 +65,7 @@ def rarities(pool: Pool, signals: Signals) -> Sequence[float]:
     if rows >= TYPICAL_ROWS:
         return signals.matches.idf
     more = (TYPICAL_ROWS - rows) / (rows + BELIEVED_FROM)
-    common, of_common = common_terms(), COMMON_SHARE * (TYPICAL_ROWS - rows)
+    common, of_common = _common_terms(), COMMON_SHARE * (TYPICAL_ROWS - rows)
     found = []
     for held, term in zip(df, signals.terms, strict=True):
         others = more * (held - 1) if held > 1 else 0.0
@@ -106,3 +123,9 @@ def standing(pool: Pool, signals: Signals, rarity: Sequence[float]) -> Floats:
 
 def _idf(rows: float, held: float) -> float:
     return math.log1p((rows - held + 0.5) / (held + 0.5))
+
+
+@cache
+def _common_terms() -> frozenset[int]:
+    """Return the numbers of the terms of these words."""
+    return frozenset(map(term_id, analyse(_COMMON_WORDS)))

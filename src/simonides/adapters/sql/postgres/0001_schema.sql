@@ -37,7 +37,8 @@ CREATE TABLE simonides.migrations (
 );
 
 -- Where each owner stands. Half of each page is left free: every commit writes its owner's row
--- anew, and beside the old one it needs no new index entry. `rows`, `bytes` and `set_sum` are NULL until quotas and sync count them.
+-- anew, and beside the old one it needs no new index entry. `rows` and `bytes` are NULL until quotas
+-- count them. `set_sum` is NULL without a key ring; with one it covers the set of the owner's memories.
 CREATE TABLE simonides.owners (
     owner text COLLATE "C" NOT NULL PRIMARY KEY,
     incarnation bytea NOT NULL,
@@ -335,7 +336,7 @@ CREATE FUNCTION simonides.require(holds boolean, problem text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
     IF holds IS NOT TRUE THEN
-        RAISE EXCEPTION USING ERRCODE = 'MS001', MESSAGE = problem;
+        RAISE EXCEPTION USING ERRCODE = 'SI001', MESSAGE = problem;
     END IF;
     RETURN true;
 END
@@ -348,7 +349,7 @@ CREATE FUNCTION simonides.check_opening(known text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
     IF (SELECT token FROM simonides.opening) IS DISTINCT FROM known THEN
-        RAISE EXCEPTION USING ERRCODE = 'MS002',
+        RAISE EXCEPTION USING ERRCODE = 'SI002',
             MESSAGE = 'a move to this store has begun since it was opened; open it again';
     END IF;
     RETURN true;
@@ -357,6 +358,8 @@ $$;
 
 -- The keys of the digests may change as long as nothing is digested with them. Run with the rights of
 -- who asks: an operator sees whose rows there are, others see none that they do not name and fail.
+-- In an encrypted store the key of the tags is kept wrapped under a master key, and may be wrapped
+-- anew at any time. That is another text of the same key.
 CREATE FUNCTION simonides.keep_keys() RETURNS trigger
 LANGUAGE plpgsql SET search_path = '' AS $$
 DECLARE
@@ -372,7 +375,7 @@ BEGIN
         EXECUTE pg_catalog.format('SELECT EXISTS (SELECT owner FROM simonides.%I)', table_name)
         INTO is_used;
         IF is_used THEN
-            RAISE EXCEPTION USING ERRCODE = 'MS001',
+            RAISE EXCEPTION USING ERRCODE = 'SI001',
                 MESSAGE = 'the keys of a store that has rows stay as they are';
         END IF;
     END LOOP;
@@ -380,6 +383,8 @@ BEGIN
 END
 $$;
 CREATE TRIGGER keep_keys AFTER UPDATE ON simonides.meta
+FOR EACH ROW WHEN (NEW.name <> OLD.name OR OLD.name <> 'tag_key'
+    OR length(OLD.value) <= 32 OR length(NEW.value) <= 32)
 EXECUTE FUNCTION simonides.keep_keys();
 
 -- What every recall and every write asks for, as functions: a session keeps their plans, where a
@@ -442,7 +447,7 @@ BEGIN
     IF NOT FOUND OR cardinality(marks) > 0 AND EXISTS (
             SELECT FROM simonides.tombstones AS t
             WHERE t.owner = for_owner AND t.tag = ANY (marks)) THEN
-        RAISE EXCEPTION USING ERRCODE = 'MS003', MESSAGE = 'the owner is not as was foreseen';
+        RAISE EXCEPTION USING ERRCODE = 'SI003', MESSAGE = 'the owner is not as was foreseen';
     END IF;
 END
 $$;
@@ -567,3 +572,20 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- Safety records and feedback, in a schema of their own. No statement of the store names it, so no
+-- recall reads it. Subjects are keyed digests; bodies are sealed where the store is. The policies of
+-- owners do not apply: an administrator of the store reads the records of all.
+CREATE SCHEMA simonides_records;
+REVOKE ALL ON SCHEMA simonides_records FROM PUBLIC;
+
+CREATE TABLE simonides_records.records (
+    shelf text COLLATE "C" NOT NULL,
+    at bigint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    subject bytea NOT NULL,
+    key_id text COLLATE "C",
+    body bytea NOT NULL,
+    PRIMARY KEY (shelf, at, id)
+);
+CREATE INDEX records_of_subjects ON simonides_records.records (subject);

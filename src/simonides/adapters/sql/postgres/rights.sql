@@ -15,7 +15,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     simonides.usage, simonides.leases, simonides.owner_keys
 TO {app};
 
--- Safety records and feedback, which are of no owner that policies know; see 0003_records.sql.
+-- Safety records and feedback, which belong to no owner that policies know.
 GRANT USAGE ON SCHEMA simonides_records TO {app};
 GRANT SELECT, INSERT, DELETE, UPDATE (key_id, body) ON simonides_records.records TO {app};
 
@@ -29,7 +29,7 @@ GRANT SELECT (session_tag, turn_no) ON simonides.turns TO {operator};
 GRANT SELECT ON simonides.opening TO {operator};
 GRANT SELECT (name), UPDATE (value) ON simonides.meta TO {operator};
 
--- From version 17 on the application may vacuum what it has erased; before that the tables' owner does.
+-- On PostgreSQL 17 and newer the application may vacuum what it erased. On 16 the tables' owner does.
 DO $$
 BEGIN
     IF current_setting('server_version_num')::int >= 170000 THEN

@@ -23,7 +23,10 @@ CREATE TABLE migrations (
     checksum BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Where each owner stands. `rows`, `bytes` and `set_sum` are NULL until quotas and sync count them.
+-- Where each owner stands. `rows` and `bytes` are NULL until quotas count them. `set_sum` is NULL
+-- without a key ring; with one it covers the set of the owner's memories. `live` counts the live
+-- memories of an owner without one, and is NULL otherwise: a damaged key takes its row out of every
+-- answer, and a count that differs shows that.
 CREATE TABLE owners (
     owner BLOB NOT NULL PRIMARY KEY,
     incarnation BLOB NOT NULL,
@@ -39,7 +42,8 @@ CREATE TABLE owners (
     embedder TEXT,
     analyser TEXT,
     erased_at INTEGER,
-    name TEXT NOT NULL
+    name TEXT NOT NULL,
+    live INTEGER
 ) STRICT, WITHOUT ROWID;
 
 -- Content versions, each with the state in force repeated from `states`, so that an index is built
@@ -103,24 +107,34 @@ CREATE TABLE index_rows (
     PRIMARY KEY (owner, id)
 ) STRICT, WITHOUT ROWID;
 
--- The audit chain. Rows are only ever appended.
+-- The audit chain. Rows are only ever appended. The chain covers the commitment to salt and payload;
+-- these are NULL once erased, and the chain still verifies. They lie in the event's own row because
+-- a write logs every page that it touches whole: a second table is a second page for each event.
 CREATE TABLE events (
     owner BLOB NOT NULL,
     seq INTEGER NOT NULL,
     key_id TEXT,
     commitment BLOB NOT NULL,
     mac BLOB NOT NULL,
+    salt BLOB,
+    payload BLOB CHECK ((payload IS NULL) = (salt IS NULL)),
     PRIMARY KEY (owner, seq)
 ) STRICT, WITHOUT ROWID;
 
--- What the chain commits to; erasable, and the chain still verifies.
-CREATE TABLE event_payloads (
-    owner BLOB NOT NULL,
-    seq INTEGER NOT NULL,
-    salt BLOB NOT NULL,
-    payload BLOB NOT NULL,
-    PRIMARY KEY (owner, seq)
-) STRICT, WITHOUT ROWID;
+-- Payloads as a part of an owner of their own, as a move to another store reads and writes them.
+CREATE VIEW event_payloads AS
+SELECT owner, seq, salt, payload FROM events WHERE payload IS NOT NULL;
+
+CREATE TRIGGER event_payloads_arrive INSTEAD OF INSERT ON event_payloads
+BEGIN
+    SELECT RAISE(ABORT, 'no event waits for this payload')
+    WHERE NOT EXISTS (
+        SELECT 1 FROM events
+        WHERE owner = NEW.owner AND seq = NEW.seq AND payload IS NULL
+    );
+    UPDATE events SET salt = NEW.salt, payload = NEW.payload
+    WHERE owner = NEW.owner AND seq = NEW.seq;
+END;
 
 -- What was derived from a memory of this owner, possibly by another owner.
 CREATE TABLE derivations (

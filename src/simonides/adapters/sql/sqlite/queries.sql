@@ -47,7 +47,7 @@ SET name = :name, epoch = :epoch, revision = :revision, last_known_at = :known_a
 WHERE owner = :owner;
 
 -- name: live
--- How many memories of three statuses there are; NULL where nobody has counted.
+-- How many memories of three statuses there are; NULL where codes cover the set of memories.
 SELECT live FROM owners WHERE owner = :owner;
 
 -- name: count_live

@@ -1,1 +1,0 @@
-"""REST and MCP servers: thin faces of the manager (UX-1). Empty so far."""

@@ -1,1 +1,0 @@
-"""L1, session memory: the append-only record of one conversation (SE). Empty so far."""
