@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 DEMO := $(VENV)/.demo$(if $(OPENAI_API_KEY),-openai)
 EXTRA := $(if $(OPENAI_API_KEY),[openai])
 
-.PHONY: demo test check format clean
+.PHONY: demo test check format generate clean
 
 demo: $(DEMO)
 	$(BIN)/simonides demo
@@ -18,6 +18,7 @@ test: $(STAMP)
 check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python scripts/generate_sync.py --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/docs
@@ -25,6 +26,10 @@ check: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The blocking API is written from the async classes; run this after a change of theirs.
+generate: $(STAMP)
+	$(BIN)/python scripts/generate_sync.py
 
 clean:
 	rm -rf $(VENV)

@@ -31,6 +31,7 @@ from simonides.manager.promotion import deliver
 from simonides.manager.replica import Replica
 from simonides.manager.reverting import revert
 from simonides.manager.services import Services
+from simonides.manager.sync_markers import waits_for_model
 from simonides.ports import KnowledgeSource
 
 MAX_KEPT = 100_000
@@ -240,6 +241,7 @@ class AsyncStrata:
         collector = Collector(self._services, SYSTEM)
         return await collector.of_scopes(scopes, dry_run=dry_run, tell=progress)
 
+    @waits_for_model
     async def end_due_sessions(self) -> tuple[SessionEndReport, ...]:
         """End every session that nobody has gone on with for ``session_idle_minutes`` (SE-4).
 
@@ -338,6 +340,7 @@ class AsyncStrata:
         """
         return await sweep(self._services)
 
+    @waits_for_model
     async def close(self) -> None:
         """End the sessions that are to end with this process, write down what readers did, close
         the store and the models; twice does no harm, and of several tasks that close one does.

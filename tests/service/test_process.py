@@ -9,18 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 import simonides
-from simonides import blocking, manager, ports, testing
-from simonides.agent import AsyncAgent
-from simonides.manager.changing_verbs import AsyncChangingVerbs
-from simonides.manager.consent_verbs import AsyncConsentVerbs
-from simonides.manager.echo_verbs import AsyncEchoVerbs
-from simonides.manager.prompt_verbs import AsyncPromptVerbs
-from simonides.manager.task_verbs import AsyncTaskVerbs
+from simonides import blocking, ports, testing
+from simonides.blocking.contexts import StrataContext
 from simonides.strata import AsyncStrata
 
 HEAVY = (
@@ -225,45 +220,29 @@ def test_what_is_not_there_is_an_attribute_error() -> None:
         simonides.MemoryManger  # noqa: B018
 
 
-PAIRS = [
-    (blocking.Strata, AsyncStrata),
-    (blocking.MemoryManager, manager.AsyncMemoryManager),
-    (blocking.PromptVerbs, AsyncPromptVerbs),
-    (blocking.ChangingVerbs, AsyncChangingVerbs),
-    (blocking.ConsentVerbs, AsyncConsentVerbs),
-    (blocking.EchoVerbs, AsyncEchoVerbs),
-    (blocking.Triggers, manager.AsyncTriggers),
-    (blocking.TaskVerbs, AsyncTaskVerbs),
-    (blocking.Task, manager.AsyncTask),
-    (blocking.Session, manager.AsyncSession),
-    (blocking.Admin, manager.AsyncAdmin),
-    (blocking.Agent, AsyncAgent),
-]
+def test_each_async_class_has_its_blocking_one() -> None:
+    blocking_names = {n.removeprefix("Async") for n in simonides.__all__ if n.startswith("Async")}
 
-OF_ITS_FACE = {"manager", "admin", "agent", "triggers", "task", "unless_erased"}
-"""What returns something of the face that it stands on."""
+    assert blocking_names <= set(simonides.__all__)
+    assert {"Agent", *blocking_names} <= set(blocking.__all__)
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair[0].__name__)
-def test_the_blocking_face_is_the_async_one_without_await(pair: tuple[type, type]) -> None:
-    here, there = ({n: v for n, v in vars(c).items() if not n.startswith("_")} for c in pair)
+def test_what_is_written_by_hand_takes_what_the_async_class_takes() -> None:
+    here = {n: v for n, v in vars(StrataContext).items() if not n.startswith("_")}
 
-    assert set(here) == set(there)
-    for name in there:
-        if isinstance(there[name], property):
-            assert isinstance(here[name], property), name
-            continue
-        ours, theirs = inspect.signature(here[name]), inspect.signature(there[name])
-        # An agent takes the manager of its own face.
-        own = {"manager"} if name == "agent" else set()
-        mine, his = (
-            [p for p in s.parameters.values() if p.name not in own] for s in (ours, theirs)
-        )
-        assert mine == his, name
-        if name not in OF_ITS_FACE:
-            assert ours.return_annotation == theirs.return_annotation, name
-    assert {"__enter__", "__exit__"} <= set(vars(blocking.Strata))
+    for name, method in here.items():
+        assert inspect.signature(method) == inspect.signature(getattr(AsyncStrata, name)), name
+    assert {"__enter__", "__exit__"} <= set(vars(StrataContext))
     assert {"__aenter__", "__aexit__"} <= set(vars(AsyncStrata))
+
+
+def test_the_types_of_the_blocking_face_are_there() -> None:
+    for name in blocking.__all__:
+        members = vars(getattr(blocking, name)) if inspect.isclass(getattr(blocking, name)) else {}
+        for member in members.values():
+            function = member.fget if isinstance(member, property) else member
+            if inspect.isfunction(function):
+                assert "return" in get_type_hints(function)
 
 
 def test_open_and_aopen_take_the_same() -> None:

@@ -179,7 +179,7 @@ def test_who_begins_anew_after_it_died_has_its_minute_again(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sessions, times = world.strata.services.sessions, [0]
-    append, theirs = sessions.append, within(ana, "two")._tasks
+    append, theirs = sessions.append, within(ana, "two")._manager
 
     async def dies_once(*given: Any, **named: Any) -> int:
         times[0] += 1
@@ -315,7 +315,7 @@ def test_of_two_sessions_that_begin_a_name_at_once_one_gets_it(
     world: World, ana: MemoryManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, first = world.strata.services.store, [True]
-    commit, theirs = store.commit, within(ana, "two")._tasks
+    commit, theirs = store.commit, within(ana, "two")._manager
 
     async def late(*given: Any, **named: Any) -> Any:
         if first and first.pop():
@@ -337,7 +337,7 @@ def test_an_end_looks_whose_the_scope_is_under_the_turn(
     one = within(ana, "one").task("Upgrade", name="up")
     one.start()
     store, first = world.strata.services.store, [True]
-    held, theirs = store.held, within(ana, "two")._tasks
+    held, theirs = store.held, within(ana, "two")._manager
 
     async def meanwhile(*given: Any, **named: Any) -> Any:
         row = await store.session_steps(one_home, session=" task/up")

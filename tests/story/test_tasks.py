@@ -709,7 +709,7 @@ def test_of_two_that_begin_a_name_at_once_one_is_told(
     async def late(*given: Any, **named: Any) -> int:
         if not begun:
             begun.append("first")
-            await ana._tasks.task("Mine", name="up").start()
+            await ana._manager.task("Mine", name="up").start()
         return await append(*given, **named)
 
     monkeypatch.setattr(sessions, "append", late)

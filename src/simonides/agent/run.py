@@ -44,6 +44,7 @@ from simonides.manager.floors import Floors
 from simonides.manager.metering import account_of
 from simonides.manager.reading import Reader
 from simonides.manager.services import Services
+from simonides.manager.sync_markers import waits_for_model
 from simonides.policy.boundary import check_intent
 from simonides.policy.execution import allowed_scopes, paths, resolve_scopes
 from simonides.policy.rules import OnViolation, Policy
@@ -85,14 +86,17 @@ class AsyncAgent:
         self._checks = {**DEFAULT_CHECKS, **(checks or {})}
         self._said: deque[str] = deque(maxlen=EARLIER_TURNS)
 
+    @waits_for_model
     async def capture(self, message: str) -> AgentResult:
         """Store what a message gives to remember; the phases ``capture`` and ``store``."""
         return await self._heard(message, _Run.capture, message)
 
+    @waits_for_model
     async def answer(self, request: str) -> AgentResult:
         """Answer a request with what is remembered: plan, retrieve, apply."""
         return await self._run(_Run.answer, request)
 
+    @waits_for_model
     async def run(self, message: str, request: str) -> AgentResult:
         """Both, in one run and under one budget."""
         return await self._heard(message, _Run.both, message, request)

@@ -1,32 +1,30 @@
-"""The same verbs without an event loop (DESIGN D6).
+"""The API for callers without an event loop.
 
-No logic lives here: each method builds the coroutine of its async namesake and drives it
-(:mod:`simonides.blocking.driver`). A test compares the signatures.
+``scripts/generate_sync.py`` writes the classes from the async ones. Each method drives the
+coroutine of the async method of the same name (:mod:`simonides.blocking.driver`). Only opening and
+closing are written by hand (:mod:`simonides.blocking.contexts`).
 """
 
-from simonides.blocking.changing import ChangingVerbs
-from simonides.blocking.consents import ConsentVerbs
+from simonides.blocking.contexts import flush_on_close
 from simonides.blocking.driver import Driver
-from simonides.blocking.echoes import EchoVerbs
-from simonides.blocking.manager import MemoryManager
-from simonides.blocking.prompt import PromptVerbs, Triggers
-from simonides.blocking.session import Session, SessionVerbs
-from simonides.blocking.strata import Admin, Agent, Strata
-from simonides.blocking.task import Task, TaskVerbs
+from simonides.blocking.generated import (
+    Admin,
+    Agent,
+    MemoryManager,
+    Session,
+    Strata,
+    Task,
+    Triggers,
+)
 
 __all__ = [
     "Admin",
     "Agent",
-    "ChangingVerbs",
-    "ConsentVerbs",
     "Driver",
-    "EchoVerbs",
     "MemoryManager",
-    "PromptVerbs",
     "Session",
-    "SessionVerbs",
     "Strata",
     "Task",
-    "TaskVerbs",
     "Triggers",
+    "flush_on_close",
 ]

@@ -1,7 +1,7 @@
-"""Runs coroutines for callers without an event loop (DESIGN D6).
+"""Runs coroutines for callers without an event loop.
 
-Over adapters that never suspend a coroutine runs on the caller's own thread; where an adapter needs
-the network it runs on an event loop of its own (:mod:`simonides.driving`).
+Embedded adapters never suspend, so over them a coroutine runs on the caller's own thread. An
+adapter that needs the network runs on an event loop of the driver (:mod:`simonides.driving`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
 from concurrent.futures import CancelledError
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
@@ -23,29 +23,29 @@ T = TypeVar("T")
 
 
 class Flushable(Protocol):
-    """What works beside its callers, and has to come to an end before the store does."""
+    """A background worker that must finish its work before the store closes."""
 
     def flush(self, timeout_s: float | None = None) -> bool:
-        """Wait until what was begun is done; returns whether it is."""
+        """Wait until the worker has finished the work it has; returns whether it has."""
 
 
 class Driver:
     """Runs coroutines to their end for callers without an event loop.
 
-    A forked child has a loop of its own: whoever turned its parent's is not there, and what wakes
-    that one is shared with the parent.
+    A forked child gets a loop of its own. The thread that runs the parent's loop does not exist in
+    the child, and the file descriptor that wakes that loop is shared with the parent.
 
     Attributes:
-        closing: Held by who closes what is driven; others who want to wait for him.
-        is_closing: Whether somebody does.
-        flushed: What works beside callers, for as long as anybody holds it.
+        closing: The lock of the thread that closes the store.
+        is_closing: Whether a thread is closing the store.
+        flushed: The background workers to flush before the store closes.
     """
 
     def __init__(self, services: Services) -> None:
         model, replica = services.model, services.replica
-        # An erasure goes on at the remote of a replica, so any verb may have to wait for that.
+        # An erasure also reaches the remote of a replica, so any method may wait for the network.
         waits = replica is not None and not replica.is_inline
-        # Whatever writes may ask who looks twice.
+        # Any write may ask for a second opinion on its text.
         by_model = model if services.second_look is not None else None
         looks_twice = services.classifier or by_model
         waits |= looks_twice is not None and Capability.INLINE not in looks_twice.capabilities
@@ -64,29 +64,48 @@ class Driver:
         self._loop: SharedLoop | None = None
 
     def begin_in_child(self) -> None:
-        """Leave to the parent what is the parent's; called in a forked child, before all else."""
+        """Replace what belongs to the parent; runs first in a forked child."""
         if self._loop is not None:
             _INHERITED.append(self._loop)
         self._begin()
 
     def flush(self) -> None:
-        """Wait until what was begun beside callers is done."""
+        """Wait for the background workers."""
         for worker in list(self.flushed):
             worker.flush()
 
     def run(self, work: Coroutine[Any, Any, T], *, asks_model: bool = False) -> T:
-        """Return the coroutine's result; ``asks_model`` tells that it may wait for a model."""
+        """Return the result of a coroutine.
+
+        Args:
+            work: The coroutine.
+            asks_model: Whether it may wait for a language model.
+        """
         if self._store_inline and (self._model_inline or not asks_model):
             return _step(work)
         loop = self._shared_loop()
         try:
             if loop is not None:
                 return loop.run(work)
-            # Whoever says that the store is closed may need a loop for that all the same.
+            # A closed store refuses the call, and its adapter may need a loop even for that.
             with contextlib.closing(SharedLoop()) as last:
                 return last.run(work)
         except CancelledError as error:
             raise StoreUnavailable(self._location, "closed while the call was waiting") from error
+
+    def iterate(self, items: AsyncIterator[T], *, asks_model: bool = False) -> Iterator[T]:
+        """Yield what an async iterator yields; each step is a call of its own.
+
+        Args:
+            items: The iterator. It is closed when the caller stops early.
+            asks_model: Whether a step may wait for a language model.
+        """
+        try:
+            while (item := self.run(_next(items), asks_model=asks_model)) is not None:
+                yield item[0]
+        finally:
+            if isinstance(items, AsyncGenerator):
+                self.run(_close(items), asks_model=asks_model)
 
     def stop(self) -> None:
         """Close the loop, if there is one; calls that wait for it end with an error."""
@@ -104,11 +123,11 @@ class Driver:
 
 
 _DRIVERS: WeakSet[Driver] = WeakSet()
-"""Of this process."""
+"""The drivers of this process."""
 
 _INHERITED: list[SharedLoop] = []
-"""Loops of a parent, kept for as long as the child lives: their calls are not the child's to end,
-and who drops them would hear of each as destroyed."""
+"""Loops of the parent, kept while the child lives. Only the parent may end their calls, and asyncio
+reports each pending call of a loop that is garbage-collected."""
 
 
 def _begin_in_child() -> None:
@@ -118,6 +137,16 @@ def _begin_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_in_child)
+
+
+async def _next(items: AsyncIterator[T]) -> tuple[T] | None:
+    async for item in items:
+        return (item,)
+    return None
+
+
+async def _close(items: AsyncGenerator[T, None]) -> None:
+    await items.aclose()
 
 
 def _step(work: Coroutine[Any, Any, T]) -> T:

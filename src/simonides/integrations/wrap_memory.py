@@ -17,8 +17,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from simonides.blocking import MemoryManager, Strata
-from simonides.blocking.strata import flush_on_close
+from simonides.blocking import MemoryManager, Strata, flush_on_close
 from simonides.domain.decision import NO_USAGE, CaptureReport, Usage
 from simonides.integrations.wrap_speech import Api, Place, Speech, Utterance, with_digest
 from simonides.integrations.wrap_worker import CREW, Worker

@@ -25,6 +25,7 @@ from simonides.manager.hygiene_verbs import AsyncAdminHygiene
 from simonides.manager.recording_verbs import AsyncAdminRecords
 from simonides.manager.room import fitting
 from simonides.manager.services import Services
+from simonides.manager.sync_markers import waits_for_background_work
 from simonides.manager.writing import Writer
 from simonides.policy.book import PolicyBook
 
@@ -92,6 +93,7 @@ class AsyncAdmin(AsyncAdminCarrying, AsyncAdminHygiene, AsyncAdminRecords):
         collector = Collector(self._services, self._principal)
         return await collector.of_scopes(scopes, dry_run=dry_run, tell=progress)
 
+    @waits_for_background_work
     async def erase(self, user: str, *, org: str = DEFAULT_ORG) -> ErasureReceipt:
         """Erase a user of an org in the user's place; the record names this administrator.
 

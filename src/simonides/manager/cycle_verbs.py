@@ -6,6 +6,7 @@ from simonides.domain.cycle import HygieneReport
 from simonides.domain.scope import Principal
 from simonides.manager.cycling import Cycle
 from simonides.manager.services import Services
+from simonides.manager.sync_markers import waits_for_model
 
 
 class AsyncCycleVerbs:
@@ -16,6 +17,7 @@ class AsyncCycleVerbs:
     _services: Services
     _principal: Principal
 
+    @waits_for_model
     async def hygiene(self, *, dry_run: bool = False) -> HygieneReport:
         """Look through this principal's memories, its tasks' too, for what writes did not find.
 

@@ -7,6 +7,7 @@ from simonides.domain.scope import Principal
 from simonides.manager.asking import between
 from simonides.manager.dreaming import Dreamer
 from simonides.manager.services import Services
+from simonides.manager.sync_markers import waits_for_model
 from simonides.manager.waking import Waker
 
 MAX_DREAMS = 1_000
@@ -20,6 +21,7 @@ class AsyncDreamVerbs:
     _services: Services
     _principal: Principal
 
+    @waits_for_model
     async def dream(self, *, dry_run: bool = False) -> Dream:
         """Consolidate this principal's memories, in one transaction that can be taken back.
 

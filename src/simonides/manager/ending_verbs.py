@@ -19,6 +19,7 @@ from simonides.manager.services import Services
 from simonides.manager.session_log import cleaned
 from simonides.manager.session_turns import SessionTurns
 from simonides.manager.sessions import within
+from simonides.manager.sync_markers import waits_for_model
 
 PAGE = 500
 """Turns that are logged in one transaction."""
@@ -32,6 +33,7 @@ class AsyncEndingVerbs:
     _services: Services
     _principal: Principal
 
+    @waits_for_model
     async def end_transcript(self, turns: Sequence[Draft]) -> tuple[SessionEndReport, ...]:
         """Take the turns of imported sessions through the end that every session has: extraction,
         summary, promotion (SE-4).

@@ -16,6 +16,7 @@ from simonides.manager.erasing import Eraser
 from simonides.manager.extracting import Extractor
 from simonides.manager.forgetting import Forgetter
 from simonides.manager.services import Services
+from simonides.manager.sync_markers import waits_for_background_work
 
 
 class AsyncErasingVerbs:
@@ -100,6 +101,7 @@ class AsyncErasingVerbs:
             principal = replace(self._principal, home=owner, session=one.id)
             await Extractor(services, principal).catch_up(one.id, rules_only=True)
 
+    @waits_for_background_work
     async def erase(self, user: str | None = None) -> ErasureReceipt:
         """Erase a data subject over every layer, and prove it (FX-3); there is no way back.
 

@@ -40,6 +40,7 @@ from simonides.manager.room import fitting
 from simonides.manager.services import Services
 from simonides.manager.session_rows import NOT_STORED
 from simonides.manager.session_verbs import AsyncSessionVerbs
+from simonides.manager.sync_markers import waits_for_model
 from simonides.manager.task_verbs import AsyncTaskVerbs
 from simonides.manager.usage_verbs import AsyncUsageVerbs
 from simonides.manager.writing import Writer
@@ -177,6 +178,7 @@ class AsyncMemoryManager(
         """
         self._writer.candidate(draft)
 
+    @waits_for_model
     async def capture(
         self,
         text: str,

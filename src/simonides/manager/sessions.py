@@ -24,6 +24,7 @@ from simonides.manager.ending import SessionEnder
 from simonides.manager.extracting import Extractor
 from simonides.manager.services import Services
 from simonides.manager.session_log import SessionLog
+from simonides.manager.sync_markers import waits_for_model
 
 if TYPE_CHECKING:
     from simonides.manager.memory_manager import AsyncMemoryManager
@@ -216,6 +217,7 @@ class AsyncSession:
         """
         return await self._memory.recall(query, limit=limit, layer="l1")
 
+    @waits_for_model
     async def checkpoint(self) -> SessionEndReport:
         """Promote what has found support by now; the session goes on (SE-5).
 
@@ -226,6 +228,7 @@ class AsyncSession:
         self._check_open()
         return await self._ender.checkpoint(self._name)
 
+    @waits_for_model
     async def end(self) -> SessionEndReport:
         """End the session: what it leaves is stored, its log is dropped (SE-4). Twice does no harm.
 
@@ -242,6 +245,7 @@ class AsyncSession:
     async def __aenter__(self) -> Self:
         return self
 
+    @waits_for_model
     async def __aexit__(
         self,
         kind: type[BaseException] | None,

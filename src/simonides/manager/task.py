@@ -22,6 +22,7 @@ from simonides.domain.working import Constraint, Talk
 from simonides.language.normalise import check_text
 from simonides.manager.prompt_verbs import AsyncPromptVerbs
 from simonides.manager.services import Services
+from simonides.manager.sync_markers import waits_for_model
 from simonides.manager.task_finishing import TaskFinisher
 from simonides.manager.task_hold import TaskHold
 from simonides.manager.task_log import TaskLog, text_of
@@ -324,6 +325,7 @@ class AsyncTask:
         await self._decide(TaskEvent.CONSTRAINED, said, weight=weight.value)
         return self.left_out
 
+    @waits_for_model
     async def add(self, role: str, text: str, *, speaker: str | None = None) -> Talk:
         """Add a turn of the talk; past the token budget its older half is summarised (WM-6).
 
