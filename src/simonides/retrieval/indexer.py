@@ -1,4 +1,4 @@
-"""From texts to index entries and queries: analyser and embedder together, as one recipe."""
+"""Makes index entries and queries from texts, with one analyser and one embedder (the recipe)."""
 
 from __future__ import annotations
 
@@ -18,29 +18,28 @@ from simonides.ports import TYPICAL_UNRELATED, Capability, Embedder
 from simonides.retrieval.entry import Indexed, index_text, pack, quantise, recipe, widened
 from simonides.retrieval.ranker import Query
 
-# Beyond this many characters a query's tail adds cost and no meaning; chosen, eight times the
-# longest query that a model may ask (SPEC PO-1).
+# The rest of a longer query adds cost and no meaning; chosen, eight times the longest query that
+# a model may ask.
 MAX_QUERY_CHARS = 2_000
 
 TEXTS_AT_ONCE = 256
-"""Texts that are given to the embedder together where many are; chosen: some 10 ms of work for the
-embedded model, what others of a process wait for anyhow, and one request for most over a network.
-"""
+"""Batch size for the embedder; chosen. A batch takes the embedded model some 10 ms, a pause that
+other threads accept, and is one request for most network embedders."""
 
 FAILURES = ModelError, OSError
-"""What an embedder raises that cannot do its work now."""
+"""Errors of an embedder that is temporarily unavailable."""
 
-# What an embedder means that leaves a declaration out.
+# Defaults for an embedder without these declarations.
 _NOTHING: frozenset[Capability] = frozenset()
 _UNKNOWN: Mapping[str, float] = {}
 
 
 class Prepared(NamedTuple):
-    """Texts as the index sees them, with vectors or without.
+    """Analysed texts, with or without vectors.
 
     Attributes:
         entries: In the order of the texts.
-        lost: Why their vectors are missing against the wish; None where they are there.
+        lost: The error of the embedder if vectors are missing, else None.
     """
 
     entries: list[Indexed]
@@ -48,21 +47,21 @@ class Prepared(NamedTuple):
 
 
 class Indexer:
-    """Makes entries and queries by one analyser and one embedder.
+    """Makes entries and queries with one analyser and one embedder.
 
     Args:
         embedder: Model, or None for keywords only.
 
     Attributes:
-        recipe: Tag that entries carry; entries of another recipe are made anew when read.
-        bare_recipe: Tag of entries that wait for their vectors; that of ``recipe`` itself where
-            there is no embedder.
+        recipe: Tag of current entries; entries of another recipe are rebuilt when read.
+        bare_recipe: Tag of entries that wait for their vectors; equals ``recipe`` without an
+            embedder.
         dimensions: Length of the vectors, 0 without an embedder.
         embedder: Model id, empty without an embedder.
         analyser: Version of the analyser.
-        is_slow: Whether the embedder may take its time. It is then asked neither on an event loop
-            nor under an owner's turn, and an entry may have to wait for its vector.
-        is_charged: Whether texts that are embedded leave the process and may cost something.
+        is_slow: Whether the embedder may block. It is then never called on an event loop or during
+            an owner's write turn, and an entry may have to wait for its vector.
+        is_charged: Whether embedded texts leave the process and may cost money.
     """
 
     def __init__(self, embedder: Embedder | None) -> None:
@@ -100,14 +99,16 @@ class Indexer:
         ]
 
     def bare(self, texts: Sequence[str]) -> list[Indexed]:
-        """Analyse texts, in their order, without vectors: as where there is no embedder, which is
-        what entries are that wait for theirs (LT-11).
+        """Analyse texts without embedding them, in their order.
+
+        Entries that wait for their vectors are made this way.
         """
         return [Indexed(analyse(text), b"", 0.0, self.analyser, "") for text in texts]
 
     def prepare_anyway(self, texts: Sequence[str]) -> Prepared:
-        """Analyse and embed texts, or only analyse them where the embedder fails: what was said is
-        not lost with its vector.
+        """Analyse and embed texts; if the embedder fails, only analyse them.
+
+        A text is thus stored even if its vector cannot be computed.
         """
         try:
             return Prepared(self.prepare(texts), None)
@@ -119,7 +120,7 @@ class Indexer:
         return entry.startswith(self._prefix)
 
     def renewed(self, rows: Sequence[StoredRow]) -> list[Renewed]:
-        """Return the entries of rows, made anew by this recipe, in their order.
+        """Return the entries of rows, rebuilt by this recipe, in their order.
 
         Raises:
             ModelError: If the embedder fails; or ``OSError``.
@@ -133,8 +134,9 @@ class Indexer:
         ]
 
     def readable(self, memories: Sequence[Memory]) -> list[bytes]:
-        """Return entries of memories that columns of this recipe can hold, in their order; without
-        vectors where these take time, or the embedder fails.
+        """Return entries that columns of this recipe can hold, in the order of the memories.
+
+        They have no vectors if the embedder is slow or fails.
         """
         entries = []
         make = self.bare if self.is_slow else lambda texts: self.prepare_anyway(texts).entries
@@ -145,7 +147,7 @@ class Indexer:
         return entries
 
     def finished(self, memories: Sequence[Memory]) -> list[bytes]:
-        """Return entries as :meth:`readable` does; an embedder that takes its time is asked too."""
+        """Return entries like :meth:`readable`, but call a slow embedder too."""
         indexed = self.prepare_anyway([index_text(memory) for memory in memories]).entries
         return [self._held(self.entry(*pair)) for pair in zip(memories, indexed, strict=True)]
 
@@ -153,7 +155,7 @@ class Indexer:
         return entry if self.made(entry) else widened(entry, self.dimensions)
 
     def entry(self, memory: Memory, indexed: Indexed) -> bytes:
-        """Return the packed entry of a memory whose text was prepared before."""
+        """Return the packed entry of a memory from its prepared text."""
         return pack(memory, indexed, [term_id(term) for term in indexed.terms])
 
     def lexical_query(self, text: str) -> Query:
@@ -164,7 +166,7 @@ class Indexer:
         return Query(terms, ids, None, read_question(cut), others=others(cut, terms))
 
     def query(self, text: str) -> Query:
-        """Return a query with terms and, where the embedder knows the script, a vector.
+        """Return a query with terms and, if the embedder supports its script, a vector.
 
         Raises:
             ModelError: If the embedder fails.

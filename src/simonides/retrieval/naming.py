@@ -1,9 +1,9 @@
-"""The same thing under several names, over the rows of a pool (RE-3).
+"""Matches aliases and names of things over the rows of a pool.
 
-Where a query says ``k8s``, rows about ``kubernetes`` hold its term too; where it calls a memory
-by its key or one of its tags, that memory is meant; and what the best of those so named calls by
-name in turn is one step away. What rows may be called otherwise lies in their index entries, see
-:mod:`simonides.language.names`; only rows that state an alias, and the best one, are opened.
+A query for ``k8s`` also finds rows about ``kubernetes``. A query that contains a memory's key or
+one of its tags means that memory. Things that the best such memory names in turn are found too, one
+step away. Aliases of rows are in their index entries, see :mod:`simonides.language.names`; only
+rows that state an alias, and the best row, are decoded.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _MOST_OPENED = 256
 
 
 class Called(NamedTuple):
-    """Where terms stand, whatever they are called there.
+    """Postings of terms, including those of their aliases.
 
     Attributes:
-        found: Where they stand.
-        by_other: Of each place found, whether only another name stands there; None for none.
+        found: The postings.
+        by_other: Per posting, whether the row holds only an alias of the term; None for none.
     """
 
     found: Postings
@@ -43,12 +43,12 @@ class Called(NamedTuple):
 
 
 def look_up(pool: Pool, terms: Sequence[int], others: Sequence[Other]) -> Called:
-    """Return where terms or what they are called otherwise stand.
+    """Return the postings of terms, including those of their aliases.
 
     Args:
         pool: Visible rows.
         terms: Ids of the query's distinct terms.
-        others: What these are called otherwise, told by the query.
+        others: Aliases of these terms, derived from the query.
     """
     others = [*others, *_stated_for(pool, terms)]
     theirs = [id for other in others for id in other.ids]
@@ -68,10 +68,10 @@ def look_up(pool: Pool, terms: Sequence[int], others: Sequence[Other]) -> Called
 
 
 def named(pool: Pool, terms: Sequence[int]) -> Floats | None:
-    """Return how much rows are what a query calls by name, 0 to 1; None where none is.
+    """Return how much the query names each row, 0 to 1; None if it names none.
 
-    A name is a memory's key or one of its tags, as a whole. It counts by how few have it: one
-    that every other memory has is a label.
+    A name is a memory's whole key or one whole tag. It counts by its rarity: a tag of every other
+    memory is only a label.
 
     Args:
         pool: Visible rows.
@@ -81,17 +81,17 @@ def named(pool: Pool, terms: Sequence[int]) -> Floats | None:
 
 
 def asked(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Floats | None:
-    """Return 1 for rows under a key that a question asks for, -1 for those under one that it asks
-    for of somebody else, else 0; None where there are neither.
+    """Return 1 for rows under a key that a question asks for, else 0; None for none.
 
-    What is asked of oneself only one's own memories answer, and one's tasks', none of a friend's
-    that are read beside them; and those answer nothing that is asked of others, unless they name
-    anybody.
+    Rows under a key asked for of another person get -1. A question about the user is answered only
+    by the user's own memories and tasks, not by those of other users that are read with them. A
+    question about another person is not answered by the user's own memories, unless they mention a
+    person.
 
     Args:
         pool: Visible rows.
-        keys: What the question asks for, as :mod:`simonides.language.asked` reads it.
-        of_others: What it asks of somebody else.
+        keys: Keys that the question asks for; see :mod:`simonides.language.asked`.
+        of_others: Keys that it asks for of another person.
     """
     if not (keys.own or keys.replies or of_others.keys):
         return None
@@ -121,13 +121,13 @@ def _is_asker(pool: Pool, slot: int) -> bool:
 
 
 def _knows(pool: Pool, name: str) -> bool:
-    """Whether a row says what somebody of a name is to the user."""
+    """Whether a row says how a person of this name is related to the user."""
     slots = pool.postings(tuple(map(term_id, analyse(name)))).slots[:_MOST_OPENED].tolist()
     return any(is_somebody(words_of(pool.memory(slot).content), name) for slot in slots)
 
 
 def _is_of_user(memory: Memory, who: frozenset[str]) -> bool:
-    """Whether what stands under a key is about its user, as far as it says."""
+    """Whether the value of a key is about its user, as far as its text says."""
     if not memory.scope.user:
         return False
     said = words_of(" ".join((memory.content, *memory.tags)))
@@ -135,7 +135,7 @@ def _is_of_user(memory: Memory, who: frozenset[str]) -> bool:
 
 
 def _held(tags: NDArray[np.uint64], slots: Ints, keys: tuple[str, ...]) -> list[int]:
-    """Return where the rows stand that have one of some keys."""
+    """Return the slots of the rows that have one of some keys."""
     if not keys:
         return []
     wanted = _tags_of(keys)
@@ -149,13 +149,15 @@ def _held(tags: NDArray[np.uint64], slots: Ints, keys: tuple[str, ...]) -> list[
 
 @lru_cache(maxsize=1024)
 def _tags_of(keys: tuple[str, ...]) -> NDArray[np.uint64]:
-    """The tags of keys, as some write them: ``shoe_size``, ``shoe-size``, ``user_shoe_size``."""
+    """Return the tags of keys in their usual spellings: ``shoe_size``, ``shoe-size``,
+    ``user_shoe_size``.
+    """
     written = [form for key in keys for form in (key, key.replace("_", "-"), f"user_{key}")]
     return np.array(list(map(tag, dict.fromkeys(written))), "<u8")
 
 
 def _keyed(pool: Pool) -> tuple[NDArray[np.uint64], Ints]:
-    """The tags of keys in order, and where each stands."""
+    """Return the sorted tags of keys, and the slot of each."""
     if not len(pool):
         return np.zeros(0, "<u8"), np.zeros(0, np.int64)
     slots = pool.entry["key"].nonzero()[0]
@@ -165,16 +167,16 @@ def _keyed(pool: Pool) -> tuple[NDArray[np.uint64], Ints]:
 
 
 def linked(pool: Pool, total: Floats, by_name: Floats) -> Floats | None:
-    """Return how much rows are what the best row calls by name, 0 to 1; None where none is.
+    """Return how much the best row names each row, 0 to 1; None if it names none.
 
-    One step, and only from a row that was itself called by name: "what does the auth service
-    depend on?" finds what the memory named ``auth`` names in its text. What the query names itself
-    is none of these.
+    This is one step, and only from a row that the query itself names. "What does the auth service
+    depend on?" finds the things that the memory named ``auth`` names in its text. Rows that the
+    query itself names are excluded.
 
     Args:
         pool: Visible rows.
-        total: What orders the rows, in log-odds.
-        by_name: What :func:`named` returned.
+        total: The score of each row, in log-odds.
+        by_name: The result of :func:`named`.
     """
     best = np.flatnonzero((total == np.maximum.reduce(total)) & (by_name > 0.0)).tolist()
     if not best or len(best) > 1:
@@ -183,13 +185,13 @@ def linked(pool: Pool, total: Floats, by_name: Floats) -> Floats | None:
     found = _called(pool, list(terms))
     if found is None:
         return None
-    # What goes by the same name as the best row is called by the query itself.
+    # Rows with the same name as the best row are named by the query itself.
     found[by_name > 0.0] = 0.0
     return found if found.any() else None
 
 
 def _called(pool: Pool, terms: Sequence[int]) -> Floats | None:
-    """Return how much rows are called by a name that stands in some terms."""
+    """Return how much the given terms name each row, by the rarity of the name."""
     sets = pool.once(_names)
     if not sets:
         return None
@@ -199,7 +201,7 @@ def _called(pool: Pool, terms: Sequence[int]) -> Floats | None:
         return None
     slots, _, df = pool.postings(list(here))
     if not len(slots):
-        # Only rows beside the visible ones have it: nothing may tell of those (SC-4).
+        # Only rows that are not visible have it; the result must not reveal them.
         return None
     rows = len(pool)
     rarest = math.log1p((rows + 0.5) / 0.5)
@@ -210,7 +212,7 @@ def _called(pool: Pool, terms: Sequence[int]) -> Floats | None:
 
 
 def _names(pool: Pool) -> Sequence[frozenset[int]]:
-    """The ids of names that rows have, or rows beside them that are not visible."""
+    """Return the ids of names of all rows, including rows that are not visible."""
     return [names for part in pool.parts if (names := part.segment.names())]
 
 
@@ -228,7 +230,7 @@ def _stated_for(pool: Pool, terms: Sequence[int]) -> list[Other]:
 
 
 def _stated(pool: Pool) -> Mapping[Ids, Sequence[Ids]]:
-    """What rows say is the same, by either name, in an order of its own."""
+    """Return the aliases that rows state, by either name, in a deterministic order."""
     slots = sorted(pool.postings((STATES,)).slots.tolist(), key=lambda slot: pool.row(slot).id)
     said: dict[Ids, set[Ids]] = {}
     for slot in slots[:_MOST_OPENED]:
@@ -240,7 +242,7 @@ def _stated(pool: Pool) -> Mapping[Ids, Sequence[Ids]]:
 
 
 def _in_all(runs: Sequence[Ints]) -> Ints:
-    """Return what lies in each of several runs of places."""
+    """Return the intersection of several runs of slots."""
     common = runs[0]
     for run in runs[1:]:
         common = np.intersect1d(common, run)
@@ -248,7 +250,7 @@ def _in_all(runs: Sequence[Ints]) -> Ints:
 
 
 def _together(own: Postings, added: Sequence[tuple[int, Ints]], rows: int) -> Called:
-    """Add places at which terms stand under other names, each counted once."""
+    """Add slots at which terms occur under other names, each counted once."""
     number = np.arange(len(own.df)).repeat(own.df)
     keys = number * rows + own.slots
     more = np.unique(np.concatenate([place * rows + slots for place, slots in added]))

@@ -1,13 +1,12 @@
-"""Which standing texts may say the same as a new one: what the near gates look through (LT-2).
+"""Finds an owner's near-duplicate texts of a new text, for the near gates.
 
-Texts that may be one statement have the same *firm* terms: all but those of idle words and of words
-with a synonym (:mod:`simonides.language.sameness`). So they are filed under one number each, the
-mixture of their firm terms with their place and kind, and a new text finds them in one step; their
-vectors are looked at only then. Verbatim turns and keyed facts have gates of their own and are not
-among them.
+Texts that may be the same statement have the same *firm* terms. Those are all terms except idle
+words and words with a synonym (:mod:`simonides.language.sameness`). Texts are indexed by a hash of
+firm terms, place and kind, so that one look-up finds them; vectors are compared only then. Verbatim
+turns and keyed facts have gates of their own and are not indexed here.
 
-Who asks for texts that *contain* another pays for more: sets of texts by term, made when it is
-first asked and kept from then on.
+Queries for texts that *contain* another need sets of texts by term. These are built at the first
+such query and kept.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ from simonides.language.sameness import idle_terms, loose_terms
 from simonides.retrieval.entry import ENTRY, ENTRY_COLUMNS, place_tag, tag
 
 MOST = 4
-"""Texts that are returned; chosen: each is opened and read, some 40 µs, and those of the same firm
-terms that all say something else are few."""
+"""Texts returned; chosen: each is decoded and compared, some 40 µs. Texts of the same firm terms
+with another meaning are few."""
 
 MOST_ABOUT = 5
-"""Texts that are judged against a new one (HY-3)."""
+"""Texts that are judged against a new one."""
 
 MOST_OF_A_NEED = 32
-"""Of those that meet one need; chosen: their vectors are compared in 20 µs."""
+"""Texts that meet one need; chosen: their vectors are compared in 20 µs."""
 
 MOST_VISITED = 400
 """Ids that counting may visit; chosen: some 30 µs."""
@@ -58,10 +57,10 @@ _PLACE, _KIND, _HASH, _SPEAKER, _TERMS = (  # columns of an entry's fixed part
 
 
 def shape_of(place: Place, kind: Kind, terms: Iterable[str], vector: bytes) -> Shape:
-    """Return what a text is compared by.
+    """Return the features by which a text is compared.
 
     Args:
-        place: Where it is to lie.
+        place: Where the memory will be stored.
         kind: Of the memory.
         terms: Its analysed terms.
         vector: Its int8 vector, empty for none.
@@ -71,8 +70,9 @@ def shape_of(place: Place, kind: Kind, terms: Iterable[str], vector: bytes) -> S
 
 
 def shape_in(row: StoredRow) -> Shape | None:
-    """Return what the free text of a row is compared by, of its entry; None where it has a key or
-    is a verbatim turn.
+    """Return the features of a row's free text, from its entry.
+
+    None if the row has a key or is a verbatim turn.
     """
     fixed = ENTRY.unpack_from(row.entry)
     if not fixed[_HASH]:
@@ -82,8 +82,9 @@ def shape_in(row: StoredRow) -> Shape | None:
 
 
 class _Filed(NamedTuple):
-    """By what a text is filed: where it lies, its firm terms, its vector; its terms are read out of
-    what it was filed from when they are wanted.
+    """The index record of a text: hash of place and kind, hash of firm terms, vector.
+
+    The terms themselves are read from ``text`` when needed.
     """
 
     spot: int
@@ -96,7 +97,7 @@ class NearTexts:
     """The free texts of one owner; see :class:`simonides.ports.NearTexts`."""
 
     def __init__(self, rows: Collection[StoredRow] = ()) -> None:
-        """File rows whose entries are all of one recipe."""
+        """Index rows whose entries all have the current recipe."""
         self._alike: dict[int, dict[str, bytes]] = {}
         self._filed: dict[str, _Filed] = {}
         self._expected: dict[str, Shape] = {}
@@ -114,8 +115,10 @@ class NearTexts:
             self._file_plain(plain, columns[places])
 
     def _file_plain(self, rows: Sequence[StoredRow], columns: NDArray[Any]) -> None:
-        """File what an owner has, mostly, at once: rows that have terms, all of them in their
-        entries. An owner's first write waits for it; row by row it took twice as long (measured).
+        """Index rows whose entries hold all their terms, in one pass.
+
+        Most rows are of this kind, and an owner's first write waits for them. One by one they took
+        twice as long (measured).
         """
         counts = columns["terms"].astype(np.intp)
         ends = [
@@ -135,12 +138,12 @@ class NearTexts:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, roughly, in bytes; measured."""
+        """Approximate memory use in bytes; measured."""
         terms = sum(map(len, self._having.values())) if self._having is not None else 0
         return 700 * len(self._filed) + 100 * terms
 
     def file(self, row: StoredRow) -> None:
-        """File a row, if it is free text."""
+        """Index a row, if it is free text."""
         shape = self._expected.pop(row.id, None)
         if shape is not None:
             self._file(row.id, _Filed(shape.spot, shape.firm, shape.vector, row), shape.terms)
@@ -151,14 +154,15 @@ class NearTexts:
             self._file(row.id, filed, known.terms)
 
     def expect(self, shapes: Mapping[str, Shape]) -> None:
-        """Note what rows will be filed by that are about to be written: they need not be read then.
+        """Set the features of rows that are about to be written, so that :meth:`file` need not read
+        them.
 
-        Rows that were expected before, and have not come by now, never came to be.
+        This discards earlier expectations: their rows were never written.
         """
         self._expected = dict(shapes)
 
     def remove(self, row: StoredRow) -> None:
-        """Take a row out, if it is here."""
+        """Remove a row, if it is indexed."""
         filed = self._filed.pop(row.id, None)
         if filed is None:
             return
@@ -216,7 +220,7 @@ class NearTexts:
         return nlargest(MOST_ABOUT, found, key=lambda name: (near.get(name, -1.0), name))
 
     def _near(self, shape: Shape, ids: Sequence[str]) -> dict[str, float]:
-        """Return the cosines of some texts that have vectors."""
+        """Return the cosines of those of some texts that have vectors."""
         size = len(shape.vector)
         alike = [id for id in ids if size and len(self._filed[id].vector) == size]
         if not alike:
@@ -225,7 +229,7 @@ class NearTexts:
         return dict(zip(alike, _cosines(shape.vector, vectors), strict=True))
 
     def _like(self, shape: Shape) -> dict[str, bytes]:
-        # Texts without a firm term would all lie together, whatever they say.
+        # Texts without a firm term would all share one hash, whatever their meaning.
         if not shape.firm:
             return _NOBODY
         return self._alike.get(shape.spot ^ shape.firm, _NOBODY)
@@ -253,15 +257,14 @@ class NearTexts:
 
 
 def meeting(by_term: Mapping[int, set[str]], need: Need) -> list[str]:
-    """Return ids that meet a need, the newest first if they are many.
+    """Return ids that meet a need; if they are many, the newest, newest first.
 
     Args:
-        by_term: Ids by the number of a term that they have.
-        need: What they must have. Of its terms the rarest are looked at, as far as
-            :data:`MOST_VISITED` ids allow.
+        by_term: Ids by term number.
+        need: The required terms. The rarest are counted first, up to :data:`MOST_VISITED` ids.
     """
     if not need.terms:
-        # Each of these words is enough, so that the commonest of them must not hide the others.
+        # Each of these words suffices; the limit per word keeps a common one from hiding the rest.
         either = (nlargest(MOST_OF_A_NEED, by_term.get(term, ())) for term in need.one_of)
         return nlargest(MOST_OF_A_NEED, {id for ids in either for id in ids})
     lists = sorted((by_term.get(term, _NOBODYS) for term in need.terms), key=len)
@@ -288,9 +291,9 @@ def _terms_of(text: StoredRow | Shape) -> frozenset[int]:
 
 
 def _contents(row: StoredRow, fixed: tuple[Any, ...]) -> tuple[frozenset[int], bytes]:
-    """Return the terms of a row's text, with ids of names among them, and its vector."""
-    # Told by its length: an entry that waits for its vector has a zero one in its place
-    # (``entry.widened``) and says that it has none.
+    """Return the terms of a row's text, including name ids, and its vector."""
+    # The vector's size follows from the length: an entry that waits for its vector contains a zero
+    # vector (``entry.widened``) although it declares none.
     count = fixed[_TERMS]
     end = len(row.entry) - CHECK_BYTES - 10 * count
     vector = row.entry[ENTRY.size : end]
@@ -300,19 +303,20 @@ def _contents(row: StoredRow, fixed: tuple[Any, ...]) -> tuple[frozenset[int], b
 
 
 def _says_more(row: StoredRow, speaker: int) -> bool:
-    """Whether a row's entry has terms of its speaker and tags too, which are not said again with
-    it.
+    """Whether the entry also has terms of the row's speaker or tags.
+
+    A repetition of the text does not repeat these.
     """
     return bool(speaker) or len(row.state) > STATE.size + CHECK_BYTES
 
 
 def _mixed(ids: frozenset[int]) -> int:
-    """Return the number that texts of the same firm terms have in common; 0 where there is none."""
+    """Return a hash of the firm terms; 0 without any."""
     return reduce(xor, filter(LEAST_NAME_ID.__gt__, ids - _passed_over()), 0)
 
 
 def _are_firm(ids: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return which of some terms :func:`_mixed` mixes."""
+    """Return which of some terms :func:`_mixed` includes."""
     passed = _passed_in_order()
     are_passed: NDArray[np.bool_] = passed.take(passed.searchsorted(ids), mode="clip") == ids
     are_terms: NDArray[np.bool_] = ids < LEAST_NAME_ID
@@ -330,7 +334,7 @@ def _passed_in_order() -> NDArray[np.uint64]:
 
 
 def _spot(place: int, kind: int) -> int:
-    """Return what tells one place and kind from another, to be mixed with the terms."""
+    """Return a hash of place and kind, to be combined with that of the terms."""
     return place ^ _KINDS[kind]
 
 
@@ -339,7 +343,7 @@ _KIND_TAGS = np.array(_KINDS, "<u8")
 
 
 def _cosines(asked: bytes, vectors: Sequence[bytes]) -> list[float]:
-    """Return the cosines of an int8 vector to others of its length; 0 where one is zero."""
+    """Return the cosines of an int8 vector with others of its length; 0 for zero vectors."""
     flat = np.frombuffer(b"".join((asked, *vectors)), np.int8).astype(np.float64)
     rows = flat.reshape(len(vectors) + 1, len(asked))
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))

@@ -1,4 +1,4 @@
-"""Which rows of columns an owner does not want remembered (PO-4)."""
+"""Selects the rows that an owner's refusals do not cover."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from simonides.retrieval.segment import Segment
 
 
 def admitted(segment: Segment, refusals: Refusals) -> NDArray[np.bool_] | None:
-    """Return which rows an owner has not refused, by what :meth:`Refusals.against` says of
-    memories; None for all of them.
+    """Return which rows an owner has not refused, like :meth:`Refusals.against`; None for all.
 
-    Names by tags alone: of a name that is another's by chance, once in 2^64, a memory too many is
-    hidden.
+    Names are compared by tag alone. A collision, one in 2^64, hides one memory too many.
     """
     if not refusals:
         return None
