@@ -1,9 +1,9 @@
-"""English words that a request may hold whatever it is about.
+"""English words that occur in requests on any subject.
 
-In a store of many texts frequency tells that "should" says less than "aisle"; where there are few,
-nothing does but a list. They are no stop words, because in a text they may be names or facts (see
-:mod:`simonides.language.analyser`): they are found like any other, and only count as ones that many
-texts would hold. What somebody likes, uses, wants or needs is not among them.
+In a store of many texts their frequency shows that "should" says less than "aisle". A small store
+needs this list. The words are not stop words, because in a text they may be names or facts (see
+:mod:`simonides.language.analyser`). They are indexed and found like any other, but weighed as if
+many texts held them. Words for likes, uses, wishes and needs are not in the list.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ _WORDS = """
 
 @cache
 def common_terms() -> frozenset[int]:
-    """Return the numbers of the terms of these words."""
+    """Return the term ids of these words."""
     return frozenset(map(term_id, analyse(_WORDS)))

@@ -1,13 +1,13 @@
-"""What is left of a statement when it is pasted, cut, reordered or lightly reworded.
+"""Fingerprints that recognise a statement when it is pasted, cut, reordered or lightly reworded.
 
-The fingerprint of a text is a set of numbers for each of its clauses: of the stems of its words,
-with one for words of one meaning, of its numbers by their values, and each in the reach of a
-negation another than without. Case, order, punctuation, stop words and words that only introduce
-("as I said", "remember that", "the user") leave no trace. Numbers have 32 bits: two words are taken
-for each other once in four thousand million pairs.
+The fingerprint of a text is a set of numbers for each of its clauses. They stand for word stems,
+with one number for words of one meaning, and for number values. A negated word has another number
+than a plain one. Case, order, punctuation, stop words and introductory words ("as I said",
+"remember that", "the user") have no effect. Numbers have 32 bits: two words collide once in four
+thousand million pairs.
 
-One statement *repeats* another if nearly all of it is in the other and no number, name or negation
-of it is missing there.
+One statement *repeats* another if nearly all of it is in the other, and the other lacks none of its
+numbers, names or negations.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from simonides.language.sameness import ONE_MEANING
 from simonides.language.tokens import is_cjk
 
 MIN_TERMS = 2
-"""Fewest words by which a clause is recognised; chosen: one word alone is in too many texts."""
+"""Fewest words by which a clause is recognised; chosen: a single word occurs in too many texts."""
 
 ENOUGH = 0.85
-"""Part of a clause that must be in the other text; chosen by measurement (docs/hygiene.md)."""
+"""Share of a clause that the other text must hold; chosen by measurement (docs/hygiene.md)."""
 
 MAX_FOR_FEW = {2: 4, 3: 9}
-"""Most words of a text in which two or three are enough; chosen by measurement, likewise."""
+"""Longest text, in words, in which two or three words suffice; chosen by measurement
+(docs/hygiene.md)."""
 
 _BITS = (1 << 32) - 1
 
@@ -39,7 +40,7 @@ class Print(NamedTuple):
 
     Attributes:
         terms: Numbers of all its words.
-        telling: Those of numbers, names, and of what is denied: none of them may be missing.
+        telling: Numbers of its numerals, names and negated words: all are required for a match.
     """
 
     terms: frozenset[int]
@@ -49,7 +50,7 @@ class Print(NamedTuple):
 Prints: TypeAlias = tuple[Print, ...]
 
 
-# The same memories are shown again and again, and the same text is asked about in several ways.
+# Cached: the same memories are shown repeatedly, and one text is compared in several ways.
 @lru_cache(maxsize=4096)
 def fingerprint(text: str) -> Prints:
     """Return the fingerprint of each clause of a text that has any; linear in the text."""
@@ -58,7 +59,7 @@ def fingerprint(text: str) -> Prints:
 
 
 MAX_CHARS = 8_000
-"""How much of a text leaves a fingerprint; chosen: more than a digest shows of one memory."""
+"""Prefix of a text that is fingerprinted; chosen: more than a digest shows of one memory."""
 
 
 def terms_of(prints: Iterable[Print]) -> frozenset[int]:
@@ -67,10 +68,10 @@ def terms_of(prints: Iterable[Print]) -> frozenset[int]:
 
 
 def repeats(said: Prints, known: Sequence[frozenset[int]], ignored: frozenset[int]) -> bool:
-    """Whether all that is said repeats what is known.
+    """Whether the clauses of a statement, together or one by one, repeat known statements.
 
     Args:
-        said: Of the statement in question.
+        said: Fingerprint of the statement in question.
         known: Numbers of each statement that it may repeat.
         ignored: Numbers that do not count, such as those of the speaker's own name.
     """
@@ -83,8 +84,9 @@ def repeats(said: Prints, known: Sequence[frozenset[int]], ignored: frozenset[in
 
 
 def whole(text: str) -> int | None:
-    """Return the number of a text as a whole, by which it is recognised however few words it has:
-    all its words in any order, but for those that introduce; None where there are no others.
+    """Return a number for the whole text, which also recognises texts of a single word.
+
+    It hashes the set of all words except introductory ones; None if there are no others.
     """
     words = {token.low for token in tokens(text[:MAX_CHARS]) if token.text[0].isalnum()}
     told = sorted(words - _INTRODUCING)
@@ -92,7 +94,9 @@ def whole(text: str) -> int | None:
 
 
 def shares(said: Prints, other: frozenset[int], ignored: frozenset[int]) -> bool:
-    """Whether a clause of what is said, or all of it, is in a text, as :func:`repeats` sees it."""
+    """Whether a clause of a statement, or all of it, is in a text; the rule is that of
+    :func:`repeats`.
+    """
     clauses = [Print(each.terms - ignored, each.telling - ignored) for each in said]
     return any(_is_in(each, other) for each in (*clauses, _joined(clauses)))
 
@@ -105,7 +109,7 @@ def _is_in(said: Print, other: frozenset[int]) -> bool:
     size = len(said.terms)
     if size < MIN_TERMS or not said.telling <= other:
         return False
-    # A few words are found in many a long text that says something else.
+    # Many long texts on another subject hold a few given words.
     if len(other) > MAX_FOR_FEW.get(size, len(other)):
         return False
     return len(said.terms & other) >= ENOUGH * size
@@ -123,7 +127,9 @@ def _print_of(part: Part) -> Print:
 
 
 def _said(part: Part) -> Iterator[tuple[str, bool, bool]]:
-    """Yield what each word of a clause comes to, whether it is denied, and whether it tells."""
+    """Yield the normal form of each word of a clause, whether it is negated, and whether it is
+    required.
+    """
     numbers = {one.start: one for one in quantities(part.words, strict=True)}
     until = 0
     for place, word in enumerate(part.words):
@@ -146,7 +152,7 @@ def _said(part: Part) -> Iterator[tuple[str, bool, bool]]:
 
 
 def _run(words: Sequence[Token], place: int) -> Sequence[Token]:
-    """Return a word, or the characters of a script without spaces up to the next that is none."""
+    """Return a word; for a script without spaces, the run of characters up to the next idle one."""
     end = place + 1
     if is_cjk(words[place].text[0]):
         while end < len(words) and words[end].start == words[end - 1].end:
@@ -156,8 +162,8 @@ def _run(words: Sequence[Token], place: int) -> Sequence[Token]:
     return words[place:end]
 
 
-# Stems of one meaning, beside the words that are one word to the near gates: what models and people
-# put for each other when they say again what they read.
+# Stems of one meaning, in addition to the synonyms of the near gates: models and people exchange
+# them when they repeat what they read.
 _MEANT = {
     stem: group.split()[0]
     for group in (
