@@ -1,9 +1,9 @@
 """Extractive summary: selects the most informative sentences of a text.
 
-A sentence scores high if its words recur, if it is the first or last of its text, and if it has a
-name or number. A question scores lower than an answer. Sentences are taken best first, each by what
-it adds to those already taken, to avoid repetition. Words are the terms of the analyser: stems, and
-pairs of characters in scripts without spaces.
+A sentence scores high if its words recur, if it is first or last, or if it has a name or number. A
+question scores lower than an answer. Sentences are taken best first, each by what it adds to those
+already taken, to avoid repetition. Words are the terms of the analyser: stems, and pairs of
+characters in scripts without spaces.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MOST = 1_000
 KiB to some tens of milliseconds."""
 
 NEAR = 0.6
-"""Share of a sentence's words in a taken one from which it is a repetition, unless it has another
-number or the opposite polarity; chosen."""
+"""Share of a sentence's words in a taken one, from which it is a repetition. Another number or the
+opposite polarity is an exception; chosen."""
 
 HALF = 0.5
 """Repeated share that such an exception counts with."""
@@ -55,7 +55,7 @@ class _Sentence:
 
     def differs_from(self, other: _Sentence) -> bool:
         """Whether it has a number that ``other`` lacks, or the opposite polarity."""
-        if _denies(self.text) != _denies(other.text):
+        if _is_negated(self.text) != _is_negated(other.text):
             return True
         return any(any(map(str.isdecimal, term)) for term in self.terms - other.terms)
 
@@ -84,7 +84,6 @@ def extract(texts: Sequence[str], *, max_chars: int) -> str:
 
 
 def _weighed(said: Sequence[Sequence[str]]) -> list[_Sentence]:
-    """Return every sentence with its own score, in order."""
     terms = [[frozenset(analyse(sentence)) for sentence in each] for each in said]
     known = Counter(term for each in terms for found in each for term in found)
     made: list[_Sentence] = []
@@ -119,38 +118,38 @@ def _names_something(sentence: str) -> bool:
 
 
 def _taken(weighed: Sequence[_Sentence], max_chars: int) -> list[_Sentence]:
-    """Take sentences that fit, best first, each by what it adds to those taken already."""
     taken: list[_Sentence] = []
-    left = [(each, 0.0) for each in weighed]
+    candidates = [(each, 0.0) for each in weighed]
     least = LEAST * weighed[0].score if weighed else 0.0
-    room = max_chars
-    while left := [(each, heard) for each, heard in left if len(each.text) + bool(taken) <= room]:
-        best, heard = max(left, key=_added)
-        if taken and _added((best, heard))[0] < least:
+    budget = max_chars
+    while candidates := [
+        (each, repeated) for each, repeated in candidates if len(each.text) + bool(taken) <= budget
+    ]:
+        best, repeated = max(candidates, key=_added)
+        if taken and _added((best, repeated))[0] < least:
             break
-        room -= len(best.text) + bool(taken)
+        budget -= len(best.text) + bool(taken)
         taken.append(best)
-        left = _without_repeats(left, best)
+        candidates = _without_repeats(candidates, best)
     return taken
 
 
 def _added(weighed: tuple[_Sentence, float]) -> tuple[float, int]:
     """Return the score that a sentence adds, less the repeated share; ties go to the earlier."""
-    each, heard = weighed
-    return each.score * (1 - heard), -each.place
+    each, repeated = weighed
+    return each.score * (1 - repeated), -each.place
 
 
 def _without_repeats(
-    left: Iterable[tuple[_Sentence, float]], taken: _Sentence
+    candidates: Iterable[tuple[_Sentence, float]], taken: _Sentence
 ) -> list[tuple[_Sentence, float]]:
-    """Return the sentences that are not repetitions, each with its repeated share."""
     kept: list[tuple[_Sentence, float]] = []
-    for each, heard in left:
+    for each, repeated in candidates:
         share = _share(each, taken)
         if share > HALF and each.differs_from(taken):
             share = HALF
         if each is not taken and share < NEAR:
-            kept.append((each, max(heard, share)))
+            kept.append((each, max(repeated, share)))
     return kept
 
 
@@ -160,7 +159,7 @@ def _share(each: _Sentence, taken: _Sentence) -> float:
     return len(each.terms & taken.terms) / len(each.terms)
 
 
-def _denies(text: str) -> bool:
+def _is_negated(text: str) -> bool:
     return sum(map(is_negation, text.lower().split())) % 2 == 1
 
 

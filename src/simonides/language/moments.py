@@ -70,8 +70,6 @@ def supports(claim: Mention, evidence: Sequence[Mention]) -> bool:
     )
 
 
-# Written dates ----------------------------------------------------------------------------------
-
 _MONTHS = {
     name: number
     for number, names in enumerate(
@@ -111,7 +109,6 @@ _HAN = r"(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号])?|(\d{4})年"
 
 
 def _written(text: str, said_on: date | None) -> Iterator[Mention]:
-    """Yield dates in figures; 5/7/2023 has both readings."""
     until = 0
     for match in patterns.compile(f"{_ISO}|{_SHORT}|{_HAN}").finditer(text):
         start, end = match.span()
@@ -164,8 +161,6 @@ def _span(year: int, month: int | None, day: int | None) -> Days | None:
     except ValueError:
         return None
 
-
-# Dates in words ---------------------------------------------------------------------------------
 
 _FIXED = {
     "today": 0, "tonight": 0, "heute": 0, "hoy": 0, "oggi": 0, "hoje": 0, "vandaag": 0,

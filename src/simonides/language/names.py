@@ -30,7 +30,7 @@ versions."""
 MOST_INITIALS = 5
 MOST_NAME_TERMS = 4
 """Most terms of a name that is looked up as a whole; a longer one is a sentence."""
-MOST_POSTED = 256
+MOST_ALIAS_IDS = 256
 """Alias ids for one memory; chosen, so that a text of capitals only does not inflate an index."""
 
 _SHORT_BETWEEN = LEAST_LETTERS - 2
@@ -40,11 +40,11 @@ _BRACKETS = "\"'()[]{}<>*_\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATIO
 _BREAKS = ".,;:!?" + _BRACKETS
 
 # Seeds hold a control character, which no term does.
-STATES = term_id("\x00states")
+STATES_ALIAS = term_id("\x00states")
 """Id on every memory that states an alias."""
 _NAME_SEED = term_id("\x00name")
 LEAST_NAME_ID = 0xFFFFF << 44
-"""Least id of a name. Only one term in a million has an id from here up, so an index can tell name
+"""Least id of a name. Only one term in a million has an id from here up. So an index can tell name
 ids from term ids. The remaining 44 bits distinguish 100,000 names."""
 
 _STATED = (
@@ -64,7 +64,7 @@ _KEPT_CHUNKS = 16_384
 _WINDOW = _MAX_SAID_WORDS * (_MAX_CHUNK_CHARS + 1)
 
 
-class Other(NamedTuple):
+class Alias(NamedTuple):
     """An alias of some terms of a query.
 
     Attributes:
@@ -79,7 +79,7 @@ class Other(NamedTuple):
     is_guess: bool = False
 
 
-def posted(content: str, names: Sequence[str]) -> list[int]:
+def alias_ids(content: str, names: Sequence[str]) -> list[int]:
     """Return the alias ids of a memory, each once.
 
     Args:
@@ -88,9 +88,9 @@ def posted(content: str, names: Sequence[str]) -> list[int]:
     """
     found = dict.fromkeys(_names(names))
     if states_alias(content):
-        found[STATES] = None
+        found[STATES_ALIAS] = None
     for form in _short_forms(content):
-        if len(found) >= MOST_POSTED:
+        if len(found) >= MOST_ALIAS_IDS:
             break
         found[_form_id(form)] = None
     return list(found)
@@ -119,7 +119,7 @@ def name_ids(terms: Sequence[int]) -> list[int]:
     return found
 
 
-def others(text: str, terms: Sequence[str]) -> tuple[Other, ...]:
+def aliases(text: str, terms: Sequence[str]) -> tuple[Alias, ...]:
     """Return aliases of a query's words, derived from the words alone.
 
     Args:
@@ -129,30 +129,30 @@ def others(text: str, terms: Sequence[str]) -> tuple[Other, ...]:
     kinds = [_kind(chunk) for chunk in text.split() if len(chunk) <= _MAX_CHUNK_CHARS]
     if _ASKS not in kinds and kinds.count(_CAPITAL) < 2:
         return ()
-    return () if text.isupper() else _others(_chunks(text.split()), terms)
+    return () if text.isupper() else _aliases(_chunks(text.split()), terms)
 
 
-def _others(chunks: Sequence[_Chunk], terms: Sequence[str]) -> tuple[Other, ...]:
+def _aliases(chunks: Sequence[_Chunk], terms: Sequence[str]) -> tuple[Alias, ...]:
     place = {term: number for number, term in enumerate(terms)}
-    found: dict[Other, None] = {}
+    found: dict[Alias, None] = {}
     for chunk in chunks:
         for term, id, is_guess in chunk.asks:
             if term in place:
-                found[Other((place[term],), (id,), is_guess)] = None
+                found[Alias((place[term],), (id,), is_guess)] = None
     for words in itertools.chain.from_iterable(map(_parts, _runs(chunks))):
         places = tuple(dict.fromkeys(place[t] for w in words for t in analyse(w) if t in place))
         if places:
-            found[Other(places, (term_id(_initials(words)),), is_guess=len(words) == 2)] = None
+            found[Alias(places, (term_id(_initials(words)),), is_guess=len(words) == 2)] = None
     return tuple(found)
 
 
 def states_alias(text: str) -> bool:
     """Return whether a text states an alias."""
     lower = text.lower()
-    return any(hint in lower for hint in _HINTS) and bool(stated(text))
+    return any(hint in lower for hint in _HINTS) and bool(stated_aliases(text))
 
 
-def stated(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+def stated_aliases(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Return the pairs of names, as terms, that a text states to be the same.
 
     A name is quoted text, or adjacent capitalised words. Otherwise it is the words back to the last
@@ -313,7 +313,6 @@ def _names(names: Sequence[str]) -> Iterator[int]:
 
 
 def _name_before(chunks: Sequence[_Chunk]) -> list[str]:
-    """Return the words of the name that ends a text."""
     taken: list[_Chunk] = []
     for chunk in reversed(chunks):
         ends = bool(taken) and (chunk.closes or (taken[0].has_capital and not chunk.has_capital))
@@ -326,7 +325,6 @@ def _name_before(chunks: Sequence[_Chunk]) -> list[str]:
 
 
 def _name_after(chunks: Sequence[_Chunk]) -> list[str]:
-    """Return the words of the name that begins a text."""
     taken: list[str] = []
     whole = bool(chunks) and (chunks[0].opens or chunks[0].has_capital)
     for place, chunk in enumerate(chunks):

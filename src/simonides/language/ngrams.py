@@ -1,8 +1,8 @@
 """Hashed n-grams of words and characters, and a linear model over them.
 
-The features of a text are its words, pairs and triples of words, and all its runs of 3 to 5
-characters, each hashed to one of :data:`BUCKETS` numbers. There is no vocabulary, so any language
-and spelling has features. A linear model is then one weight a number.
+The features of a text are its words, pairs and triples of words, and all runs of 3 to 5 characters.
+Each is hashed to one of :data:`BUCKETS` numbers. There is no vocabulary, so any language and
+spelling has features. A linear model is then one weight a number.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 BUCKET_BITS = 19
 BUCKETS = 1 << BUCKET_BITS
-"""Chosen: two features of a training set of 25,000 texts then seldom collide, and a model of one
-byte a number is half a megabyte."""
+"""Chosen: features of a training set of 25,000 texts then seldom collide. A model of one byte a
+number is half a megabyte."""
 
 CHARACTER_RUNS = (3, 4, 5)
 WORD_RUNS = (1, 2, 3)

@@ -1,7 +1,7 @@
 """Finds numbers in text: digits, words of eight languages, Chinese numerals, units, times of day.
 
 Reading is asymmetric on purpose. A *claim* has only the numbers that are certain. *Evidence* has
-every possible reading (``1.500`` is 1.5 and 1500), so that a claim is never refused for the way its
+every possible reading (``1.500`` is 1.5 and 1500). So a claim is never refused for the way its
 evidence is written. Units are compared by name, never converted.
 
 Words are known in English, German, French, Spanish, Italian, Portuguese, Dutch and Russian up to

@@ -1,7 +1,7 @@
 """Splits a text into clauses, and decides what each of them affirms or negates.
 
 A clause ends at strong punctuation and before *but*, *although* and similar words. It ends at a
-comma or *and* only if a new subject follows, so that "I don't like tea, coffee or milk" negates all
+comma or *and* only if a new subject follows. So "I don't like tea, coffee or milk" negates all
 three. A clause with an odd number of negations is negated. Words that end or reject a fact without
 *not* are negations too: *stopped*, *quit*, *avoid*, *hate*, *used to*, *no longer*. Phrases with a
 negation that negate nothing (*can't wait*, *not only*, *no doubt*) are not.
@@ -19,21 +19,21 @@ from simonides.language.numerals import Token, tokens
 from simonides.language.sameness import NEGATING_CHARACTERS, NEGATIONS
 
 
-class Part(NamedTuple):
+class Clause(NamedTuple):
     """One clause.
 
     Attributes:
         words: Its words and numbers in order.
-        denied: Places of words in the scope of an odd number of negations.
-        is_denied: Whether the clause as a whole has an odd number of negations.
+        negated: Places of words in the scope of an odd number of negations.
+        is_negated: Whether the clause as a whole has an odd number of negations.
     """
 
     words: tuple[Token, ...]
-    denied: frozenset[int]
-    is_denied: bool
+    negated: frozenset[int]
+    is_negated: bool
 
 
-def parts(text: str) -> list[Part]:
+def clauses(text: str) -> list[Clause]:
     """Return the clauses of a text that have words, in order."""
     return [_read(piece) for piece in _pieces(tokens(text)) if piece]
 
@@ -91,7 +91,7 @@ _IDLE_PHRASES = _by_first(
     ("vivo", "no"), ("vive", "no"),
     ("sans", "gluten"), ("sans", "lactose"), ("senza", "glutine"), ("senza", "lattosio"),
 )  # fmt: skip
-_DENYING_PHRASES = _by_first(
+_NEGATING_PHRASES = _by_first(
     ("used", "to"), ("no", "longer"), ("not", "anymore"), ("any", "longer")
 )
 _HAN_COMPOUNDS = frozenset(
@@ -146,8 +146,8 @@ def _is_interjection(piece: Sequence[Token]) -> bool:
     )
 
 
-def _read(piece: Sequence[Token]) -> Part:
-    denied: set[int] = set()
+def _read(piece: Sequence[Token]) -> Clause:
+    negated: set[int] = set()
     negations, place = 0, 0
     lows = [token.low for token in piece]
     is_english = not _ENGLISH.isdisjoint(lows)
@@ -159,9 +159,9 @@ def _read(piece: Sequence[Token]) -> Part:
         if negates:
             negations += 1
         elif negations % 2:
-            denied.update(range(place, place + step))
+            negated.update(range(place, place + step))
         place += step
-    return Part(tuple(piece), frozenset(denied), negations % 2 == 1)
+    return Clause(tuple(piece), frozenset(negated), negations % 2 == 1)
 
 
 _ENGLISH = frozenset(
@@ -174,7 +174,7 @@ def _step(lows: Sequence[str], place: int, idle: frozenset[str]) -> tuple[int, b
     for phrase in _IDLE_PHRASES.get(lows[place], ()):
         if tuple(lows[place : place + len(phrase)]) == phrase:
             return len(phrase), False
-    for phrase in _DENYING_PHRASES.get(lows[place], ()):
+    for phrase in _NEGATING_PHRASES.get(lows[place], ()):
         if tuple(lows[place : place + len(phrase)]) == phrase:
             after = lows[place + len(phrase)] if place + len(phrase) < len(lows) else ""
             # "I am used to it", "it is used to cut": these do not describe a past state.

@@ -2,24 +2,23 @@
 
 It avoids errors rather than missing nothing, because a supposed repetition is not stored. Two texts
 are the same statement if they have the same *telling* words in the same order. Every word tells by
-default, in any language and script. So texts that differ in a number, a date, a name, a unit, a
-tense, a negation or one of two antonyms are never the same, and no knowledge of these is needed.
-Only a short list does not tell:
+default, in any language and script. So texts with another number, date, name, unit, tense, negation
+or antonym are never the same. No knowledge of these is needed. Only a short list does not tell:
 
 * the punctuation at the end of words, and brackets. It does tell where it divides a sentence and
   the text has a negation ("no, tea is fine"). It also tells in texts that are not plain ASCII,
   whose languages are less known here. Question marks, quotation marks, signs and symbols always
   tell;
 * English articles, unless they may be letters or belong to *a few*, and *that* before a subject;
-* words of emphasis and politeness, unless there is a negation ("not definitely"), or they are
-  capitalised within the sentence and may be a name; interjections at either end.
+* words of emphasis and politeness, and interjections at either end. The former tell next to a
+  negation ("not definitely"), or if they may be a name: capitalised within the sentence.
 
 Contractions with one reading are written out. Words are compared as they are, not by their stems:
 "I lived there" is not "I live there".
 
 :func:`mean_the_same` allows two more differences. It is only for texts whose embeddings are nearly
-equal too. The differences are words of a closed table (:data:`ONE_MEANING`), and an English phrase
-moved from the front of a sentence to its end.
+equal too. The differences are synonyms in a closed table (:data:`ONE_MEANING`), and an English
+phrase moved from front to end.
 """
 
 from __future__ import annotations
@@ -213,21 +212,20 @@ def mean_the_same(one: Statement, other: Statement) -> bool:
     return not fixed and sorted(mine) == sorted(theirs) and _has_moved(mine, theirs)
 
 
-def adds_nothing(newcomer: Statement, standing: Statement) -> bool:
+def adds_nothing(newcomer: Statement, existing: Statement) -> bool:
     """Whether another text holds all telling words of a newcomer, in this order, and confirms them.
 
     It does not confirm them if it adds a negation, a condition or another person's opinion.
     """
-    if newcomer.is_negated != standing.is_negated or not newcomer.telling:
+    if newcomer.is_negated != existing.is_negated or not newcomer.telling:
         return False
-    rest = iter(standing.telling)
+    rest = iter(existing.telling)
     if not all(word in rest for word in newcomer.telling):
         return False
-    return _DISTANCING.isdisjoint(standing.words - newcomer.words)
+    return _DISTANCING.isdisjoint(existing.words - newcomer.words)
 
 
 def _words(chunk: str) -> Iterator[_Word]:
-    """Yield the words of the text between two spaces."""
     is_capital = chunk.lstrip(_OPENING)[:1].isupper()
     folded = chunk.lower() if chunk.isascii() else normalise(chunk)
     bare = _bare(folded.replace("\u2019", "'").replace("\u2018", "'"))
@@ -298,7 +296,6 @@ def _telling(
 
 
 def _without_interjections(texts: Sequence[str]) -> tuple[int, int]:
-    """Return where a text begins and ends without its interjections."""
     first, last = 0, len(texts)
     while first < last - 1 and texts[first] in _AT_THE_START:
         first += 1

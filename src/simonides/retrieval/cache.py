@@ -79,13 +79,13 @@ class IndexCache:
             index = self._warm[owner] = self._new()
             return index
 
-    def apart(self) -> OwnerIndex:
+    def uncached(self) -> OwnerIndex:
         """Return an empty index that is not cached, for rows outside the store. The budget ignores
         it.
         """
         return self._new()
 
-    def frozen_at(self, rows: Sequence[StoredRow]) -> Frozen:
+    def snapshot_of(self, rows: Sequence[StoredRow]) -> Frozen:
         """Return columns of rows that belong to no current index, for reads as of another time."""
         past = self._new()
         current = past.current(sorted(rows))

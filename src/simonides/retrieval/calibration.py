@@ -1,8 +1,8 @@
 """Calibrates relevance: the probability that the best row answers the query at all.
 
 Ranking compares the rows of one pool, and some row always comes first. Calibration uses measures
-that are comparable between questions and pools. They are the share of the question that the best
-row covers, its adjacent terms found together, the cosine, and the lead over other rows.
+that are comparable between questions and pools. For the best row they are: covered share of the
+question, adjacent terms found together, cosine, and lead.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from simonides.retrieval.cues import dated, name_terms
 from simonides.retrieval.pool import Floats, Ints, Pool
 from simonides.retrieval.scoring import Signals
 from simonides.retrieval.talk import surroundings
-from simonides.retrieval.typical import ahead_of_typical, greatest_rarity, others_of, rarities
+from simonides.retrieval.typical import comparison_rank, corrected_lead, greatest_rarity, rarities
 
 TYPICAL_COSINE = 0.45
-"""Replaces the cosine where there is no vector; about the mean of relevant and foreign questions.
-"""
-MOST_AGAINST = 700.0
-"""Log-odds limit, below which an exponential overflows; relevance is 0 there."""
+"""Replaces a missing cosine; about the mean of relevant and foreign questions."""
+MAX_NEGATIVE_LOG_ODDS = 700.0
+"""Limit of negated log-odds, beyond which an exponential overflows; relevance is about 0 there."""
 MOST_TOGETHER = 2.0
 """Limit of :attr:`Measures.together`; one question in fifty exceeds it. Without it, Chinese text
 got relevance 1 for all its best rows, because each pair of characters is a term."""
@@ -35,8 +34,8 @@ class Measures(NamedTuple):
 
     Attributes:
         cover: Share of the question's summed idf found in the best row and the turns around it.
-        together: Summed idf of the commoner term of each adjacent pair found in one of these rows,
-            in units of the greatest possible idf; at most :data:`MOST_TOGETHER`.
+        together: Summed idf, over adjacent pairs found in one of these rows, of the commoner term.
+            The unit is the greatest possible idf; at most :data:`MOST_TOGETHER`.
         vector: Cosine of the best row.
         ahead: Lead of the best row over others, as a share of its evidence; at most 1.
 
@@ -56,8 +55,8 @@ class Calibration:
 
     It is fitted to development questions, questions foreign to their conversation, and short facts
     of one user. ``python benchmarks/abstention.py --data DIR`` prints the coefficients, and what
-    the floor keeps and empties, from one row to a whole conversation. The coefficients printed
-    since small owners are in the fit keep and empty as much, within noise.
+    the floor keeps and empties, from one row to a whole conversation. A fit that includes small
+    owners keeps and empties as much, within noise.
 
     Attributes:
         constant: Log-odds without any evidence.
@@ -92,7 +91,7 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> Measures:
         terms = zip(signals.terms, rarity, strict=True)
         rarity = [0.0 if term in names else idf for term, idf in terms]
     everything = sum(rarity)
-    best, place = float(np.maximum.reduce(total)), max(len(pool) - others_of(pool), 0)
+    best, place = float(np.maximum.reduce(total)), max(len(pool) - comparison_rank(pool), 0)
     parted = total.copy()
     parted.partition(place)
     # All ties, so that the result does not depend on the order of rows.
@@ -103,9 +102,9 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> Measures:
     ahead = (best - parted.item(place)) / max(best, 1.0)
     return Measures(
         covered / everything if everything else 0.0,
-        min(_together(signals, rows, rarity) / rarest, MOST_TOGETHER),
+        min(_adjacent_found(signals, rows, rarity) / rarest, MOST_TOGETHER),
         max(signals.dense[first].tolist()) if signals.has_dense else TYPICAL_COSINE,
-        min(ahead_of_typical(pool, signals, first, of_all, ahead), 1.0),
+        min(corrected_lead(pool, signals, first, of_all, ahead), 1.0),
     )
 
 
@@ -125,18 +124,20 @@ def _found_near(pool: Pool, signals: Signals, near: Ints) -> dict[int, set[int]]
     return rows
 
 
-def _together(signals: Signals, rows: Mapping[int, set[int]], rarity: Sequence[float]) -> float:
+def _adjacent_found(
+    signals: Signals, rows: Mapping[int, set[int]], rarity: Sequence[float]
+) -> float:
     """Sum the idf of adjacent query terms that one row holds together.
 
     Speakers' names and words of a date are excluded: they occur together anyway.
     """
     dates = signals.question.date_terms
-    told = [n for n, term in enumerate(signals.terms) if rarity[n] and term not in dates]
+    counted = [n for n, term in enumerate(signals.terms) if rarity[n] and term not in dates]
     nothing: set[int] = set()
     return sum(
         [
             min(rarity[one], rarity[two])
-            for one, two in pairwise(told)
+            for one, two in pairwise(counted)
             if not rows.get(one, nothing).isdisjoint(rows.get(two, nothing))
         ]
     )
@@ -157,7 +158,7 @@ def relevance(
     """Return the calibrated relevance of each row, 0 to 1, in the order of its evidence.
 
     Rows under a key that the question asks for come first; see
-    :func:`~simonides.retrieval.naming.asked`.
+    :func:`~simonides.retrieval.naming.key_matches`.
     """
     if not len(pool):
         return np.zeros(0)
@@ -166,14 +167,14 @@ def relevance(
     first += by.vector * vector + by.ahead * ahead
     best = float(np.maximum.reduce(total))
     behind = (best - total) / max(best, 1.0)
-    odds = fallen(first, behind, by.nothing)
+    odds = log_odds_behind(first, behind, by.nothing)
     if asked is not None:
         odds = odds + by.asked * asked
-    against = np.minimum(-odds, MOST_AGAINST)
-    return np.asarray(1.0 / (1.0 + np.exp(against)), np.float64)
+    negated = np.minimum(-odds, MAX_NEGATIVE_LOG_ODDS)
+    return np.asarray(1.0 / (1.0 + np.exp(negated)), np.float64)
 
 
-def fallen(first: float, behind: Floats, nothing: float) -> Floats:
+def log_odds_behind(first: float, behind: Floats, nothing: float) -> Floats:
     """Return log-odds of rows by their distance behind the best one; 1 is the average row.
 
     The distance counts by its cube: a row close behind is nearly as relevant. The drop is at least

@@ -52,7 +52,7 @@ def said_by(pool: Pool, question: Question, terms: Sequence[int]) -> Floats | No
         question: The parsed question.
         terms: Ids of the query's distinct terms.
     """
-    names = pool.once(_speakers)
+    names = pool.cached(_speakers)
     if len(names) < 2:
         return None
     asked = set(terms)
@@ -61,11 +61,11 @@ def said_by(pool: Pool, question: Question, terms: Sequence[int]) -> Floats | No
         about = [USER]
     if not about or len(about) == len(names):
         return None
-    speakers = pool.once(_tags)
+    speakers = pool.cached(_tags)
     by = speakers == np.uint64(about[0])
     for other in about[1:]:
         by |= speakers == np.uint64(other)
-    if pool.once(_has_nameless):
+    if pool.cached(_has_nameless):
         nameless = speakers == 0
         if about != [USER]:
             held = [term for speaker in about for term in sorted(names[speaker] & asked)]
@@ -76,7 +76,7 @@ def said_by(pool: Pool, question: Question, terms: Sequence[int]) -> Floats | No
 
 def name_terms(pool: Pool) -> frozenset[int]:
     """Return the terms of all speakers' names."""
-    return pool.once(_name_terms)
+    return pool.cached(_name_terms)
 
 
 def own_words(pool: Pool, question: Question) -> Floats | None:
@@ -87,18 +87,18 @@ def own_words(pool: Pool, question: Question) -> Floats | None:
     """
     if question.of_self or not pool.has_turns:
         return None
-    found = pool.once(_of_self)
+    found = pool.cached(_of_self)
     return None if found.all() else found
 
 
 def own_reasons(pool: Pool) -> Floats:
     """Return 1 for rows in which a speaker gives own reasons or aims, and asks nothing."""
-    return pool.once(_of_own_reasons)
+    return pool.cached(_of_own_reasons)
 
 
 def marked(pool: Pool, mark: Mark) -> Floats:
     """Return 1 for rows that have a mark."""
-    return pool.once(_marked, mark)
+    return pool.cached(_marked, mark)
 
 
 def dated(pool: Pool, dates: Sequence[SaidDate]) -> Floats:
@@ -109,7 +109,7 @@ def dated(pool: Pool, dates: Sequence[SaidDate]) -> Floats:
     fit = np.zeros(len(pool))
     if not len(pool):
         return fit
-    rows = pool.once(_dates)
+    rows = pool.cached(_dates)
     for said in dates:
         of_year = rows.month % 12 == said.month - 1
         if said.year is not None:
@@ -125,7 +125,7 @@ def said_ago(pool: Pool, ago: Ago, now_us: int) -> Floats:
     People give such times roughly, so :data:`SLACK_DAYS` is the tolerance. "A year ago" matches any
     day of that calendar year.
     """
-    said = pool.once(said_at)
+    said = pool.cached(said_at)
     if ago.unit == "year":
         year = np.int64(now_us).astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64)
         years = said.astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64)
@@ -137,7 +137,7 @@ def said_ago(pool: Pool, ago: Ago, now_us: int) -> Floats:
 
 def recent(pool: Pool) -> Floats:
     """Return recency by rank: 1 for the newest row, 0.5 where a fifth of all rows are newer."""
-    return pool.once(_recent)
+    return pool.cached(_recent)
 
 
 def said_at(pool: Pool) -> NDArray[np.int64]:
@@ -147,7 +147,6 @@ def said_at(pool: Pool) -> NDArray[np.int64]:
 
 
 def _speakers(pool: Pool) -> dict[int, frozenset[int]]:
-    """Return the terms of each speaker's name, by the speaker's tag."""
     if not len(pool):
         return {}
     tags, places = np.unique(pool.entry["speaker"], return_index=True)
@@ -156,7 +155,7 @@ def _speakers(pool: Pool) -> dict[int, frozenset[int]]:
 
 
 def _name_terms(pool: Pool) -> frozenset[int]:
-    return frozenset().union(*pool.once(_speakers).values())
+    return frozenset().union(*pool.cached(_speakers).values())
 
 
 def _name(pool: Pool, slot: int) -> str:
@@ -196,13 +195,13 @@ def _marked(pool: Pool, mark: Mark) -> Floats:
 def _recent(pool: Pool) -> Floats:
     if not len(pool):
         return np.zeros(0)
-    said = pool.once(said_at)
+    said = pool.cached(said_at)
     later = len(pool) - np.sort(said).searchsorted(said, "right")
     return np.exp2(-later / (HALF_WAY_BACK * max(len(pool), 1)))
 
 
 def _dates(pool: Pool) -> _Dates:
-    moments = pool.once(said_at).astype("datetime64[us]")
+    moments = pool.cached(said_at).astype("datetime64[us]")
     months = moments.astype("datetime64[M]")
     days = (moments.astype("datetime64[D]") - months.astype("datetime64[D]")).astype(np.int64)
     return _Dates(months.astype(np.int64), days + 1)

@@ -20,8 +20,8 @@ def enduring(index: Frozen) -> Enduring:
     newest: dict[int, tuple[int, str, Segment, int]] = {}
     for segment, alive in zip(index.segments, index.alive, strict=True):
         for place in segment.summaries.tolist():
-            stands = RECALLED[segment.state["status"][place]]
-            if not stands or not (alive is None or alive[place]):
+            is_live = RECALLED[segment.state["status"][place]]
+            if not is_live or not (alive is None or alive[place]):
                 continue
             reader, created = (
                 int(segment.entry["place"][place]),

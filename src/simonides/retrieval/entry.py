@@ -1,10 +1,10 @@
 """The index entry of one memory: the packed bytes that ranking and gates read.
 
-An entry consists of a fixed part (:data:`ENTRY`), the int8 vector, the distinct term ids (uint64),
-their counts (uint16) and a check sum. The term ids include alias ids
-(:mod:`simonides.language.names`), which do not count towards the length. A store keeps the entry as
-opaque bytes. Thousands of fixed parts are read at once as numpy columns (:data:`ENTRY_COLUMNS`), so
-that a cold owner costs a few milliseconds.
+An entry is a fixed part (:data:`ENTRY`), the int8 vector, distinct term ids (uint64), their counts
+(uint16) and a check sum. The term ids include alias ids (:mod:`simonides.language.names`), which do
+not count towards the length. A store keeps the entry as opaque bytes. Thousands of fixed parts are
+read at once as numpy columns (:data:`ENTRY_COLUMNS`), so that a cold owner costs a few
+milliseconds.
 
 Names are kept as 64-bit tags, which reveal no text. Where the equality of a tag decides more than a
 ranking, the memory itself is compared too.
@@ -28,7 +28,7 @@ from simonides.domain.decision import TURN_CATEGORY, Candidate
 from simonides.domain.memory import PASSAGE_CATEGORY, Kind, Memory, Place, Triple
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
-from simonides.language.names import posted
+from simonides.language.names import alias_ids
 from simonides.language.normalise import normalise
 from simonides.language.questions import marks
 
@@ -175,7 +175,7 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
     for term in term_ids:
         counts[term] = counts.get(term, 0) + 1
     own_names = memory.tags if memory.key is None else (memory.key, *memory.tags)
-    counts.update(dict.fromkeys(posted(memory.content, own_names), 1))
+    counts.update(dict.fromkeys(alias_ids(memory.content, own_names), 1))
     vector = indexed.vector
     is_turn = turn_of(memory) is not None
     fixed = ENTRY.pack(
@@ -209,7 +209,7 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
     return with_check(packed, memory.id)
 
 
-def widened(entry: bytes, dimensions: int) -> bytes:
+def with_zero_vector(entry: bytes, dimensions: int) -> bytes:
     """Return an entry without a vector with a zero vector inserted.
 
     Columns can then hold it next to entries with vectors. Its recipe still says that it has no

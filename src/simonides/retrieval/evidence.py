@@ -20,8 +20,8 @@ from simonides.retrieval.cues import (
     said_ago,
     said_by,
 )
-from simonides.retrieval.meaning import apart
-from simonides.retrieval.naming import asked, named
+from simonides.retrieval.meaning import centred_cosines
+from simonides.retrieval.naming import key_matches, named
 from simonides.retrieval.pool import Floats, Pool
 from simonides.retrieval.scoring import MIN_ROWS_FOR_Z, Signals, bm25, spread, z_scores
 from simonides.retrieval.talk import answers, best_of_session, neighbours, whole_sessions
@@ -116,15 +116,15 @@ def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
     mean, deviation = spread(signals.lexical, LEXICAL_PRIOR, sum(signals.matches.idf))
     lexical = (signals.lexical - mean) / deviation
     found = {"bm25": lexical}
-    if signals.matches.by_other is not None:
-        found["aliases"] = bm25(pool, signals.matches, others_only=True) / deviation
+    if signals.matches.by_alias is not None:
+        found["aliases"] = bm25(pool, signals.matches, aliases_only=True) / deviation
         found["bm25"] = lexical - found["aliases"]
     if signals.has_dense and signals.vector is not None:
         # Small pools have no meaningful mean; the scale of the prior applies to their cosines.
         few = len(pool) < MIN_ROWS_FOR_Z
-        meaning = apart(pool, signals.dense if few else signals.cosines, signals.vector)
+        meaning = centred_cosines(pool, signals.dense if few else signals.cosines, signals.vector)
         found["vector"] = z_scores(meaning, DENSE_PRIOR, 1.0)
-    by_key = asked(pool, signals.question.keys, signals.question.of_others)
+    by_key = key_matches(pool, signals.question.keys, signals.question.of_others)
     if by_key is not None:
         found["asked"] = by_key
     if form is Form.REMARK:
@@ -150,7 +150,6 @@ def _topic(signals: Signals, lexical: Floats) -> Floats:
 
 
 def _of_turns(pool: Pool, signals: Signals, lexical: Floats, topic: Floats) -> dict[str, Floats]:
-    """Return the evidence from the conversation around a turn."""
     found = {"neighbours": neighbours(pool, topic)}
     if form_of(pool, signals) is Form.MESSAGE:
         found["whole_session"] = whole_sessions(pool, signals.matches)
@@ -168,7 +167,6 @@ def form_of(pool: Pool, signals: Signals) -> Form:
 
 
 def _of_speakers(pool: Pool, signals: Signals) -> dict[str, Floats]:
-    """Return the evidence from the speaker, where the question is about a person."""
     found = {}
     speaker = said_by(pool, signals.question, signals.terms)
     if speaker is not None:

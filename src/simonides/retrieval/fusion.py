@@ -1,7 +1,7 @@
 """Fuses signals into one score, by selectable modes with named components.
 
-A mode returns the components in the order of their application, and the calibrated relevance. A
-floor tests the relevance; weights that only change the order come after it.
+A mode returns the components and the calibrated relevance, which a floor tests. Weights that only
+change the order come after the floor.
 """
 
 from __future__ import annotations

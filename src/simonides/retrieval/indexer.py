@@ -12,10 +12,10 @@ from simonides.domain.codec import decode
 from simonides.domain.errors import ModelError
 from simonides.domain.memory import Memory
 from simonides.language.analyser import ANALYSER_VERSION, analyse, main_script, query_terms, term_id
-from simonides.language.names import others
+from simonides.language.names import aliases
 from simonides.language.questions import read_question
 from simonides.ports import TYPICAL_UNRELATED, Capability, Embedder
-from simonides.retrieval.entry import Indexed, index_text, pack, quantise, recipe, widened
+from simonides.retrieval.entry import Indexed, index_text, pack, quantise, recipe, with_zero_vector
 from simonides.retrieval.ranker import Query
 
 # The rest of a longer query adds cost and no meaning; chosen, eight times the longest query that
@@ -24,7 +24,7 @@ MAX_QUERY_CHARS = 2_000
 
 TEXTS_AT_ONCE = 256
 """Batch size for the embedder; chosen. A batch takes the embedded model some 10 ms, a pause that
-other threads accept, and is one request for most network embedders."""
+other threads accept. For most network embedders it is one request."""
 
 FAILURES = ModelError, OSError
 """Errors of an embedder that is temporarily unavailable."""
@@ -60,7 +60,7 @@ class Indexer:
         embedder: Model id, empty without an embedder.
         analyser: Version of the analyser.
         is_slow: Whether the embedder may block. It is then never called on an event loop or during
-            an owner's write turn, and an entry may have to wait for its vector.
+            an owner's write turn. An entry may have to wait for its vector.
         is_charged: Whether embedded texts leave the process and may cost money.
     """
 
@@ -75,11 +75,11 @@ class Indexer:
         able: frozenset[Capability] = getattr(embedder, "capabilities", _NOTHING)
         self.is_charged = Capability.CHARGED in able
         self.is_slow = embedder is not None and Capability.INLINE not in able
-        asks: Any = embedder
+        declared: Any = embedder
         self._encode_queries = None
         if embedder is not None:
-            is_told = Capability.QUERIES in able
-            self._encode_queries = asks.encode_queries if is_told else embedder.encode
+            has_query_mode = Capability.QUERIES in able
+            self._encode_queries = declared.encode_queries if has_query_mode else embedder.encode
 
     def prepare(self, texts: Sequence[str]) -> list[Indexed]:
         """Analyse and embed texts, in their order.
@@ -115,7 +115,7 @@ class Indexer:
         except FAILURES as error:
             return Prepared(self.bare(texts), error)
 
-    def made(self, entry: bytes) -> bool:
+    def is_current(self, entry: bytes) -> bool:
         """Return whether an entry is of this recipe, its vector included."""
         return entry.startswith(self._prefix)
 
@@ -152,7 +152,7 @@ class Indexer:
         return [self._held(self.entry(*pair)) for pair in zip(memories, indexed, strict=True)]
 
     def _held(self, entry: bytes) -> bytes:
-        return entry if self.made(entry) else widened(entry, self.dimensions)
+        return entry if self.is_current(entry) else with_zero_vector(entry, self.dimensions)
 
     def entry(self, memory: Memory, indexed: Indexed) -> bytes:
         """Return the packed entry of a memory from its prepared text."""
@@ -163,7 +163,7 @@ class Indexer:
         cut = text[:MAX_QUERY_CHARS]
         terms = query_terms(cut)
         ids = tuple(map(term_id, terms))
-        return Query(terms, ids, None, read_question(cut), others=others(cut, terms))
+        return Query(terms, ids, None, read_question(cut), aliases=aliases(cut, terms))
 
     def query(self, text: str) -> Query:
         """Return a query with terms and, if the embedder supports its script, a vector.
@@ -180,4 +180,4 @@ class Indexer:
         vector, _ = quantise(np.asarray(self._encode_queries([text[:MAX_QUERY_CHARS]])[0]))
         known: Mapping[str, float] = getattr(self._model, "unrelated", _UNKNOWN)
         unrelated = known.get(script, TYPICAL_UNRELATED)
-        return Query(query.terms, query.term_ids, vector, query.question, unrelated, query.others)
+        return Query(query.terms, query.term_ids, vector, query.question, unrelated, query.aliases)

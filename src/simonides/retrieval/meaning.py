@@ -37,7 +37,7 @@ class _Centre(NamedTuple):
     distances: Floats
 
 
-def apart(pool: Pool, cosines: Floats, vector: NDArray[np.int8]) -> Floats:
+def centred_cosines(pool: Pool, cosines: Floats, vector: NDArray[np.int8]) -> Floats:
     """Return the cosine of each row with the query, both measured from the mean of the pool.
 
     In pools under :data:`~simonides.retrieval.scoring.MIN_ROWS_FOR_Z` rows the mean says little;
@@ -50,7 +50,7 @@ def apart(pool: Pool, cosines: Floats, vector: NDArray[np.int8]) -> Floats:
     """
     if len(pool) < MIN_ROWS_FOR_Z:
         return cosines
-    centre = pool.once(_centre)
+    centre = pool.cached(_centre)
     query = vector.astype(np.float64)
     along = float(query @ centre.mean) * centre.step / math.sqrt(float(query @ query))
     distance = math.sqrt(max(1.0 - 2.0 * along + centre.square, 0.0))

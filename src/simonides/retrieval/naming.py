@@ -20,7 +20,7 @@ from simonides.domain.memory import Memory
 from simonides.language.analyser import analyse, term_id
 from simonides.language.asked import AskedKeys
 from simonides.language.asked_of import NO_OTHERS, RELATIONS, OfOthers, is_somebody
-from simonides.language.names import STATES, Other, name_ids, stated
+from simonides.language.names import STATES_ALIAS, Alias, name_ids, stated_aliases
 from simonides.language.questions import words_of
 from simonides.retrieval.entry import tag
 from simonides.retrieval.pool import Bools, Floats, Ints, Pool, Postings
@@ -30,41 +30,41 @@ _MOST_OPENED = 256
 """Rows whose stated aliases are read; chosen: reading them once takes a few milliseconds."""
 
 
-class Called(NamedTuple):
+class TermPostings(NamedTuple):
     """Postings of terms, including those of their aliases.
 
     Attributes:
         found: The postings.
-        by_other: Per posting, whether the row holds only an alias of the term; None for none.
+        by_alias: Per posting, whether the row holds only an alias of the term; None for none.
     """
 
     found: Postings
-    by_other: Bools | None
+    by_alias: Bools | None
 
 
-def look_up(pool: Pool, terms: Sequence[int], others: Sequence[Other]) -> Called:
+def look_up(pool: Pool, terms: Sequence[int], aliases: Sequence[Alias]) -> TermPostings:
     """Return the postings of terms, including those of their aliases.
 
     Args:
         pool: Visible rows.
         terms: Ids of the query's distinct terms.
-        others: Aliases of these terms, derived from the query.
+        aliases: Aliases of these terms, derived from the query.
     """
-    others = [*others, *_stated_for(pool, terms)]
-    theirs = [id for other in others for id in other.ids]
-    if not theirs or not pool.may_hold(theirs):
-        return Called(pool.postings(terms), None)
-    found = pool.postings([*terms, *theirs])
+    aliases = [*aliases, *_aliases_for(pool, terms)]
+    alias_ids = [id for alias in aliases for id in alias.ids]
+    if not alias_ids or not pool.may_hold(alias_ids):
+        return TermPostings(pool.postings(terms), None)
+    found = pool.postings([*terms, *alias_ids])
     ends = np.cumsum([0, *found.df])
     plain = int(ends[len(terms)])
     own = Postings(found.slots[:plain], found.counts[:plain], found.df[: len(terms)])
     added, first = [], len(terms)
-    for other in others:
-        runs = [found.slots[ends[n] : ends[n + 1]] for n in range(first, first + len(other.ids))]
-        first += len(other.ids)
-        if all(map(len, runs)) and not (other.is_guess and any(own.df[p] for p in other.places)):
-            added += [(place, _in_all(runs)) for place in other.places]
-    return _together(own, added, len(pool)) if added else Called(own, None)
+    for alias in aliases:
+        runs = [found.slots[ends[n] : ends[n + 1]] for n in range(first, first + len(alias.ids))]
+        first += len(alias.ids)
+        if all(map(len, runs)) and not (alias.is_guess and any(own.df[p] for p in alias.places)):
+            added += [(place, _intersection(runs)) for place in alias.places]
+    return _merged(own, added, len(pool)) if added else TermPostings(own, None)
 
 
 def named(pool: Pool, terms: Sequence[int]) -> Floats | None:
@@ -77,14 +77,14 @@ def named(pool: Pool, terms: Sequence[int]) -> Floats | None:
         pool: Visible rows.
         terms: Ids of the query's distinct terms, in order.
     """
-    return _called(pool, terms)
+    return _named_by(pool, terms)
 
 
-def asked(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Floats | None:
+def key_matches(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Floats | None:
     """Return 1 for rows under a key that a question asks for, else 0; None for none.
 
     Rows under a key asked for of another person get -1. A question about the user is answered only
-    by the user's own memories and tasks, not by those of other users that are read with them. A
+    by the user's own memories and tasks. Memories of other users in the pool do not count. A
     question about another person is not answered by the user's own memories, unless they mention a
     person.
 
@@ -95,17 +95,17 @@ def asked(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Float
     """
     if not (keys.own or keys.replies or of_others.keys):
         return None
-    tags, slots = pool.once(_keyed)
+    tags, slots = pool.cached(_keyed)
     if not len(tags):
         return None
-    common = _held(tags, slots, keys.replies)
-    own = [slot for slot in _held(tags, slots, keys.own) if _is_asker(pool, slot)]
+    common = _slots_of_keys(tags, slots, keys.replies)
+    own = [slot for slot in _slots_of_keys(tags, slots, keys.own) if _is_asker(pool, slot)]
     theirs = [
         slot
-        for slot in _held(tags, slots, of_others.keys)
+        for slot in _slots_of_keys(tags, slots, of_others.keys)
         if _is_of_user(pool.memory(slot), of_others.who)
     ]
-    if theirs and of_others.name and not _knows(pool, of_others.name):
+    if theirs and of_others.name and not _states_relation_to(pool, of_others.name):
         theirs = []
     if not (common or own or theirs):
         return None
@@ -120,22 +120,20 @@ def _is_asker(pool: Pool, slot: int) -> bool:
     return user is not None and user == pool.levels.asker
 
 
-def _knows(pool: Pool, name: str) -> bool:
+def _states_relation_to(pool: Pool, name: str) -> bool:
     """Whether a row says how a person of this name is related to the user."""
     slots = pool.postings(tuple(map(term_id, analyse(name)))).slots[:_MOST_OPENED].tolist()
     return any(is_somebody(words_of(pool.memory(slot).content), name) for slot in slots)
 
 
 def _is_of_user(memory: Memory, who: frozenset[str]) -> bool:
-    """Whether the value of a key is about its user, as far as its text says."""
     if not memory.scope.user:
         return False
     said = words_of(" ".join((memory.content, *memory.tags)))
     return RELATIONS.isdisjoint(said) and who.isdisjoint(said)
 
 
-def _held(tags: NDArray[np.uint64], slots: Ints, keys: tuple[str, ...]) -> list[int]:
-    """Return the slots of the rows that have one of some keys."""
+def _slots_of_keys(tags: NDArray[np.uint64], slots: Ints, keys: tuple[str, ...]) -> list[int]:
     if not keys:
         return []
     wanted = _tags_of(keys)
@@ -157,7 +155,6 @@ def _tags_of(keys: tuple[str, ...]) -> NDArray[np.uint64]:
 
 
 def _keyed(pool: Pool) -> tuple[NDArray[np.uint64], Ints]:
-    """Return the sorted tags of keys, and the slot of each."""
     if not len(pool):
         return np.zeros(0, "<u8"), np.zeros(0, np.int64)
     slots = pool.entry["key"].nonzero()[0]
@@ -182,7 +179,7 @@ def linked(pool: Pool, total: Floats, by_name: Floats) -> Floats | None:
     if not best or len(best) > 1:
         return None
     terms = dict.fromkeys(map(term_id, analyse(pool.memory(best[0]).content)))
-    found = _called(pool, list(terms))
+    found = _named_by(pool, list(terms))
     if found is None:
         return None
     # Rows with the same name as the best row are named by the query itself.
@@ -190,9 +187,9 @@ def linked(pool: Pool, total: Floats, by_name: Floats) -> Floats | None:
     return found if found.any() else None
 
 
-def _called(pool: Pool, terms: Sequence[int]) -> Floats | None:
+def _named_by(pool: Pool, terms: Sequence[int]) -> Floats | None:
     """Return how much the given terms name each row, by the rarity of the name."""
-    sets = pool.once(_names)
+    sets = pool.cached(_names)
     if not sets:
         return None
     asked = name_ids(terms)
@@ -216,40 +213,41 @@ def _names(pool: Pool) -> Sequence[frozenset[int]]:
     return [names for part in pool.parts if (names := part.segment.names())]
 
 
-def _stated_for(pool: Pool, terms: Sequence[int]) -> list[Other]:
-    said = pool.once(_stated)
+def _aliases_for(pool: Pool, terms: Sequence[int]) -> list[Alias]:
+    said = pool.cached(_stated_aliases)
     if not said:
         return []
     place = {term: number for number, term in enumerate(terms)}
     return [
-        Other(tuple(place[term] for term in name), other)
-        for name, others in said.items()
+        Alias(tuple(place[term] for term in name), other)
+        for name, aliases in said.items()
         if place.keys() >= set(name)
-        for other in others
+        for other in aliases
     ]
 
 
-def _stated(pool: Pool) -> Mapping[Ids, Sequence[Ids]]:
+def _stated_aliases(pool: Pool) -> Mapping[Ids, Sequence[Ids]]:
     """Return the aliases that rows state, by either name, in a deterministic order."""
-    slots = sorted(pool.postings((STATES,)).slots.tolist(), key=lambda slot: pool.row(slot).id)
+    slots = sorted(
+        pool.postings((STATES_ALIAS,)).slots.tolist(), key=lambda slot: pool.row(slot).id
+    )
     said: dict[Ids, set[Ids]] = {}
     for slot in slots[:_MOST_OPENED]:
-        for pair in stated(pool.memory(slot).content):
+        for pair in stated_aliases(pool.memory(slot).content):
             one, other = (tuple(map(term_id, name)) for name in pair)
             said.setdefault(one, set()).add(other)
             said.setdefault(other, set()).add(one)
     return {name: sorted(said[name]) for name in sorted(said)}
 
 
-def _in_all(runs: Sequence[Ints]) -> Ints:
-    """Return the intersection of several runs of slots."""
+def _intersection(runs: Sequence[Ints]) -> Ints:
     common = runs[0]
     for run in runs[1:]:
         common = np.intersect1d(common, run)
     return np.asarray(common, np.int64)
 
 
-def _together(own: Postings, added: Sequence[tuple[int, Ints]], rows: int) -> Called:
+def _merged(own: Postings, added: Sequence[tuple[int, Ints]], rows: int) -> TermPostings:
     """Add slots at which terms occur under other names, each counted once."""
     number = np.arange(len(own.df)).repeat(own.df)
     keys = number * rows + own.slots
@@ -257,9 +255,9 @@ def _together(own: Postings, added: Sequence[tuple[int, Ints]], rows: int) -> Ca
     more = more[~np.isin(more, keys)]
     every = np.concatenate([keys, more])
     counts = np.concatenate([own.counts, np.ones(len(more), own.counts.dtype)])
-    by_other = np.arange(len(every)) >= len(keys)
+    by_alias = np.arange(len(every)) >= len(keys)
     order = np.argsort(every)
     terms, slots = np.divmod(every[order], max(rows, 1))
     df = np.bincount(terms, minlength=len(own.df)).tolist()
     found = Postings(slots, counts[order], df)
-    return Called(found, by_other[order] if len(more) else None)
+    return TermPostings(found, by_alias[order] if len(more) else None)

@@ -17,7 +17,7 @@ from simonides.retrieval.entry import slot_of, slot_tag, tag
 from simonides.retrieval.segment import RECALLED, Frozen, Segment
 
 
-def standing(
+def recallable(
     frozen: Sequence[Frozen],
     keys: Collection[str],
     slots: Collection[tuple[str, str]] = (),
@@ -81,7 +81,7 @@ def _masked(
     return mask
 
 
-def above(index: Frozen | None, rows: Sequence[StoredRow], dimensions: int) -> Frozen:
+def overlaid(index: Frozen | None, rows: Sequence[StoredRow], dimensions: int) -> Frozen:
     """Return the columns of an owner with more rows on top, of the current recipe.
 
     Args:

@@ -110,7 +110,9 @@ class Pool:
     def __len__(self) -> int:
         return self._starts[-1]
 
-    def once(self, make: Callable[Concatenate[Pool, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def cached(
+        self, make: Callable[Concatenate[Pool, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Return the cached result of ``make(self, …)``, computed once per arguments.
 
         Only for values that do not depend on the query. Arrays become read-only.
@@ -158,7 +160,7 @@ class Pool:
         return self.decays or to_us(now) >= self.ages_at
 
     def _as_seen(self, slot: int, memory: Memory, now: datetime) -> Memory:
-        return seen_at(memory, now, endures=slot in self.once(_enduring_slots))
+        return seen_at(memory, now, endures=slot in self.cached(_enduring_slots))
 
     def weak_from(self) -> Ints:
         """Return the time from which each row counts half, µs."""
@@ -167,7 +169,7 @@ class Pool:
             for part in self.parts
         ]
         times = np.concatenate([np.zeros(0, np.int64), *found])
-        times[list(self.once(_enduring_slots))] = LATEST
+        times[list(self.cached(_enduring_slots))] = LATEST
         return times
 
     def enduring_slots(self) -> frozenset[int]:
@@ -217,9 +219,7 @@ class Pool:
         return Postings(slots[order], counts[order], list(map(sum, each)) or [0] * len(terms))
 
     def may_hold(self, terms: Sequence[int]) -> bool:
-        """Return whether any row of the segments holds any of the terms, including rows that are
-        not visible.
-        """
+        """Return whether any row of the segments holds any of the terms, visible or not."""
         return any(part.segment.holds(terms) for part in self.parts)
 
     def _at(self, slot: int) -> tuple[Part, int]:
@@ -231,9 +231,8 @@ class Pool:
 def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime, home: Scope | None = None) -> Pool:
     """Select the rows that ``cue`` may see.
 
-    A row is visible if it is live, in one of the cue's scopes, of a wanted kind and before its hard
-    expiry. It must also be valid at ``valid_at``, admit the agent and the purpose, and pass the
-    filter.
+    A row is visible if it is live, not expired, in one of the cue's scopes, and of a wanted kind.
+    It must also be valid at ``valid_at``, admit the agent and the purpose, and pass the filter.
 
     Args:
         frozen: Columns of the owners of the cue's scopes.
@@ -254,7 +253,7 @@ def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime, home: Scope | None
     pool = _selected(frozen, cue, now, home)
     until = _changes_at(pool, clock)
     if cue.kinds:  # rows of other kinds hide keys too, until they end
-        until = min(until, _changes_at(gather(frozen, unasked(cue), now, home), clock))
+        until = min(until, _changes_at(gather(frozen, unfiltered(cue), now, home), clock))
     if len(selections) >= MAX_SELECTIONS:
         selections.clear()
     selections[reader] = (clock, until, pool)
@@ -266,7 +265,7 @@ def newest(pool: Pool, frozen: Sequence[Frozen]) -> tuple[int | None, ...]:
 
     None for an index without selected rows. Rows that were not selected do not count.
     """
-    times = pool.once(_newest)
+    times = pool.cached(_newest)
     if len(frozen) == 1:
         return (max(times, default=None),)
     by_segment = {id(part.segment): time for part, time in zip(pool.parts, times, strict=True)}
@@ -288,7 +287,7 @@ def _selected(frozen: Sequence[Frozen], cue: Cue, now: datetime, home: Scope | N
     pool.levels = levels_of(cue, home)
     if len(cue.scopes) > 1:
         asked = cue.kinds or cue.filter
-        holders = _gathered(frozen, unasked(cue), now) if asked else pool
+        holders = _gathered(frozen, unfiltered(cue), now) if asked else pool
         pool.nearest = pool.levels.nearest(holders.entry) if len(holders) else {}
     return pool
 
@@ -314,7 +313,7 @@ def _gathered(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     return Pool(parts, lasting)
 
 
-def unasked(cue: Cue) -> Cue:
+def unfiltered(cue: Cue) -> Cue:
     """Return the cue without kinds and filter: a key hides others whatever kind is wanted."""
     return replace(cue, kinds=frozenset(), filter=None)
 

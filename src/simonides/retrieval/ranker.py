@@ -15,7 +15,7 @@ from simonides.domain.filters import Filter
 from simonides.domain.memory import Memory
 from simonides.domain.recall import Explanation, Hit
 from simonides.domain.value import to_us
-from simonides.language.names import Other
+from simonides.language.names import Alias
 from simonides.language.questions import Question
 from simonides.ports import TYPICAL_UNRELATED
 from simonides.retrieval.entry import tag
@@ -25,7 +25,7 @@ from simonides.retrieval.pool import Bools, Floats, Ints, Pool, exclusions
 from simonides.retrieval.scoring import Signals, certainty, down_weight, find
 from simonides.retrieval.segment import Frozen
 
-LENT = ("neighbours", "linked", "asked")
+INDIRECT_EVIDENCE = ("neighbours", "linked", "asked")
 """Evidence that makes a row a hit although none of its text matches."""
 
 
@@ -38,7 +38,7 @@ class Query(NamedTuple):
         vector: int8 vector, or None for a query without one.
         question: What it asks for besides its words.
         unrelated: Cosine that the embedder gives unrelated texts of its script.
-        others: Aliases of its terms.
+        aliases: Aliases of its terms.
     """
 
     terms: tuple[str, ...]
@@ -46,7 +46,7 @@ class Query(NamedTuple):
     vector: NDArray[np.int8] | None
     question: Question = Question()
     unrelated: float = TYPICAL_UNRELATED
-    others: tuple[Other, ...] = ()
+    aliases: tuple[Alias, ...] = ()
 
 
 class Ranked(NamedTuple):
@@ -119,14 +119,14 @@ def rank(
     """
     clock = to_us(now)
     asked = (query.term_ids, query.vector, query.question)
-    signals = Signals(pool, *asked, clock, fusion.half_life_days, query.unrelated, query.others)
+    signals = Signals(pool, *asked, clock, fusion.half_life_days, query.unrelated, query.aliases)
     biased = _biased(pool, cue)
-    structured = pool.once(_pinned) if biased is None else biased | pool.once(_pinned)
+    structured = pool.cached(_pinned) if biased is None else biased | pool.cached(_pinned)
     if query.term_ids:
         parts, relevance = fuse(pool, signals, fusion)
         eligible = (signals.lexical > 0) | (signals.dense > 0)
         eligible |= structured
-        for name in LENT:
+        for name in INDIRECT_EVIDENCE:
             if name in parts:
                 eligible |= parts[name] > 0
     else:
@@ -147,7 +147,7 @@ def rank(
     return Ranked(pool, order, score, relevance, parts, now, found)
 
 
-def standing(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
+def filtered_hits(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
     """Return the rows that pass a filter, whether or not the query finds them, best score first.
 
     A key in a nearer scope hides the same key in a farther one.
@@ -183,7 +183,7 @@ def explain(
     slot = places[0]
     (hit,) = ranked.hits_at(np.array([slot]))
     order = ranked.order.tolist()
-    found = find(ranked.pool, query.term_ids, query.others)
+    found = find(ranked.pool, query.term_ids, query.aliases)
     held = set(found.terms[found.slots == slot].tolist())
     matched = tuple(term for number, term in enumerate(query.terms) if number in held)
     if slot not in order:

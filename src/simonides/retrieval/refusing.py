@@ -20,11 +20,13 @@ def admitted(segment: Segment, refusals: Refusals) -> NDArray[np.bool_] | None:
     if not refusals:
         return None
     keys, categories = segment.entry["key"], segment.entry["category"]
-    told = np.isin(categories, _tags(refusals.categories)) & ~np.isin(keys, _tags(refusals.spared))
-    told |= np.isin(keys, _tags(refusals.keys))
+    refused = np.isin(categories, _tags(refusals.categories)) & ~np.isin(
+        keys, _tags(refusals.spared)
+    )
+    refused |= np.isin(keys, _tags(refusals.keys))
     if refusals.tellings:
-        told |= np.array([row.id in refusals.tellings for row in segment.rows], np.bool_)
-    return ~told if told.any() else None
+        refused |= np.array([row.id in refusals.tellings for row in segment.rows], np.bool_)
+    return ~refused if refused.any() else None
 
 
 def _tags(names: Iterable[str]) -> NDArray[np.uint64]:

@@ -1,8 +1,8 @@
 """Applies a reranker's scores to a ranking.
 
-A reranker says which of the best memories serve the query better, on its own scale, but not how
-certain that is. So it decides only the order. The calibrated scores are kept and reassigned, the
-highest to the first. Floors are applied before.
+A reranker says which of the best memories serve the query better, on a scale of its own. It does
+not say how certain that is. So it decides only the order. The calibrated scores are kept and
+reassigned, the highest to the first. Floors are applied before.
 """
 
 from __future__ import annotations

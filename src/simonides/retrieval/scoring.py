@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.domain.codec import IMPORTANCE_CODES
-from simonides.language.names import Other
+from simonides.language.names import Alias
 from simonides.language.questions import Question
 from simonides.ports import TYPICAL_UNRELATED
 from simonides.retrieval import ageing
@@ -40,7 +40,7 @@ DAY_US = 86_400_000_000
 T = TypeVar("T")
 
 
-class once(Generic[T]):  # noqa: N801 - used like a decorator of functools
+class lazy(Generic[T]):  # noqa: N801 - used like a decorator of functools
     """``cached_property`` without its lock, which before Python 3.12 costs more than some signals.
 
     The signals of a query are used on one thread only.
@@ -69,7 +69,7 @@ class Signals:
         now_us: The clock.
         half_life_days: Of recency.
         unrelated: Cosine that the embedder gives unrelated texts.
-        others: Aliases of the query's terms.
+        aliases: Aliases of the query's terms.
     """
 
     def __init__(
@@ -81,10 +81,10 @@ class Signals:
         now_us: int,
         half_life_days: float,
         unrelated: float = TYPICAL_UNRELATED,
-        others: Sequence[Other] = (),
+        aliases: Sequence[Alias] = (),
     ) -> None:
         self._pool = pool
-        self._others = others
+        self._aliases = aliases
         self.terms = terms
         self.vector = vector
         self.question = question
@@ -93,40 +93,40 @@ class Signals:
         self.unrelated = unrelated
         self.has_dense = vector is not None and np.count_nonzero(vector) > 0
 
-    @once
+    @lazy
     def matches(self) -> Matches:
         """Postings of the query's terms."""
-        return find(self._pool, self.terms, self._others)
+        return find(self._pool, self.terms, self._aliases)
 
-    @once
+    @lazy
     def lexical(self) -> Floats:
         """BM25 score, 0 and up."""
         return bm25(self._pool, self.matches)
 
-    @once
+    @lazy
     def pairs(self) -> Floats:
         """Bonus of rows that hold several of the rarest terms, 0 and up."""
         return pairs(self._pool, self.matches)
 
-    @once
+    @lazy
     def cosines(self) -> Floats:
         """Cosine of the int8 vectors, -1 to 1; all 0 without a query vector."""
         return cosine(self._pool, self.vector)
 
-    @once
+    @lazy
     def dense(self) -> Floats:
         """The cosine on the scale of the embedded embedder; 0 without a vector."""
         if self.unrelated == TYPICAL_UNRELATED or not self.has_dense:
             return self.cosines
-        has_vector = self._pool.once(_scales) > 0.0
+        has_vector = self._pool.cached(_scales) > 0.0
         return np.where(has_vector, as_typical(self.cosines, self.unrelated), 0.0)
 
-    @once
+    @lazy
     def recency(self) -> Floats:
         """1 for an update at the clock, halved each half-life."""
         return recency(self._pool, self.now_us, self._half_life_days)
 
-    @once
+    @lazy
     def importance(self) -> Floats:
         """0.5, 0.8 or 1."""
         return importance(self._pool)
@@ -142,7 +142,7 @@ class Matches(NamedTuple):
         worth: Idf of the term, of the same length.
         df: For each term, the number of rows that hold it.
         idf: For each term, ``ln(1 + (N - df + 0.5) / (df + 0.5))``.
-        by_other: Whether the row holds only an alias of the term, of the same length as the slots;
+        by_alias: Whether the row holds only an alias of the term, of the same length as the slots;
             None if no row is found by an alias.
     """
 
@@ -152,34 +152,34 @@ class Matches(NamedTuple):
     worth: Floats
     df: list[int]
     idf: list[float]
-    by_other: Bools | None = None
+    by_alias: Bools | None = None
 
 
-def find(pool: Pool, terms: Sequence[int], others: Sequence[Other] = ()) -> Matches:
+def find(pool: Pool, terms: Sequence[int], aliases: Sequence[Alias] = ()) -> Matches:
     """Look up the distinct terms of a query and their aliases."""
-    (slots, counts, df), by_other = look_up(pool, terms, others)
+    (slots, counts, df), by_alias = look_up(pool, terms, aliases)
     rows = len(pool)
     idf = [math.log1p((rows - held + 0.5) / (held + 0.5)) for held in df]
     terms_there = np.arange(len(df)).repeat(df)
-    return Matches(slots, counts, terms_there, np.array(idf)[terms_there], df, idf, by_other)
+    return Matches(slots, counts, terms_there, np.array(idf)[terms_there], df, idf, by_alias)
 
 
-def bm25(pool: Pool, found: Matches, *, others_only: bool = False) -> Floats:
+def bm25(pool: Pool, found: Matches, *, aliases_only: bool = False) -> Floats:
     """Return the BM25 score of each row, with Lucene's idf.
 
     Args:
         pool: Visible rows.
         found: Postings of the terms.
-        others_only: Count only rows found by an alias of a term.
+        aliases_only: Count only rows found by an alias of a term.
 
     Source: Robertson, Zaragoza 2009.
     """
     if not len(found.slots):
         return np.zeros(len(pool))
-    norms = pool.once(_bm25_norms)[found.slots]
+    norms = pool.cached(_bm25_norms)[found.slots]
     gains = found.worth * found.counts / (norms + found.counts)
-    if others_only:
-        gains = gains * (False if found.by_other is None else found.by_other)
+    if aliases_only:
+        gains = gains * (False if found.by_alias is None else found.by_alias)
     # bincount adds in the order of its input: term by term, whatever the order of rows.
     return np.bincount(found.slots, gains, minlength=len(pool)).astype(np.float64, copy=False)
 
@@ -225,7 +225,7 @@ def cosine(pool: Pool, vector: NDArray[np.int8] | None) -> Floats:
         return np.zeros(len(pool))
     # Rows are unit vectors before quantisation, so scale · norm of the int8 row is 1 to within
     # the quantisation step. Multiplying by the scale avoids a norm per row.
-    return np.asarray(pool.dots(query) * pool.once(_scales) / own, np.float64)
+    return np.asarray(pool.dots(query) * pool.cached(_scales) / own, np.float64)
 
 
 def as_typical(cosines: Floats, unrelated: float) -> Floats:
@@ -265,7 +265,7 @@ def importance(pool: Pool) -> Floats:
 def certainty(pool: Pool, share: float, now_us: int) -> Floats:
     """Return ``1 - share · (1 - confidence)`` for each row, with its decayed confidence."""
     if not pool.decays:
-        return pool.once(_certainty, share)
+        return pool.cached(_certainty, share)
     return 1.0 - share * (1.0 - ageing.confidence(pool.entry, pool.state, now_us))
 
 
@@ -276,8 +276,8 @@ def _certainty(pool: Pool, share: float) -> Floats:
 def down_weight(pool: Pool, now_us: int) -> Floats:
     """Return 0.5 for stale and soft-expired rows and 1 for others."""
     if now_us < pool.ages_at:
-        return pool.once(_ones)
-    return np.where(pool.once(_weak_from) <= now_us, 0.5, 1.0)
+        return pool.cached(_ones)
+    return np.where(pool.cached(_weak_from) <= now_us, 0.5, 1.0)
 
 
 def _weak_from(pool: Pool) -> Ints:
@@ -299,8 +299,8 @@ def spread(
 ) -> tuple[float, float]:
     """Return the mean and the standard deviation of values.
 
-    Both are computed in integer steps of at least 2^-20 of the peak, so that the sums are the same
-    in any order of rows. Sums of squares of up to 2^21 rows do not overflow.
+    Both are computed in integer steps of at least 2^-20 of the peak. The sums are then the same in
+    any order of rows. Sums of squares of up to 2^21 rows do not overflow.
 
     Args:
         values: One signal over the pool.

@@ -42,7 +42,7 @@ class Summary(NamedTuple):
     id: str
 
 
-class Screened(NamedTuple):
+class GcCandidates(NamedTuple):
     """The candidates among some rows.
 
     Attributes:
@@ -57,9 +57,9 @@ class Screened(NamedTuple):
     certain: Mapping[int, Rule] = MappingProxyType({})
 
 
-def screened(
+def gc_candidates(
     rows: Sequence[StoredRow], recipe: int, now: datetime, rules: GcRules, foreseen: timedelta
-) -> Screened:
+) -> GcCandidates:
     """Return the rows to which a collection rule applies or may apply, and a few others.
 
     Args:
@@ -73,18 +73,20 @@ def screened(
     prefix = recipe.to_bytes(8, "little")
     known = [place for place, row in enumerate(rows) if row.entry.startswith(prefix)]
     others = sorted(set(range(len(rows))) - set(known))
-    found = _told(rows, known, now, rules, foreseen) if known else Screened([], [])
+    found = _by_columns(rows, known, now, rules, foreseen) if known else GcCandidates([], [])
     summaries = [s for place in others if (s := _summary(rows[place])) is not None]
-    return Screened(sorted([*found.due, *others]), [*found.summaries, *summaries], found.certain)
+    return GcCandidates(
+        sorted([*found.due, *others]), [*found.summaries, *summaries], found.certain
+    )
 
 
-def _told(
+def _by_columns(
     rows: Sequence[StoredRow],
     known: list[int],
     now: datetime,
     rules: GcRules,
     foreseen: timedelta,
-) -> Screened:
+) -> GcCandidates:
     state = np.frombuffer(b"".join([rows[n].state[: STATE.size] for n in known]), STATE_COLUMNS)
     entry = np.frombuffer(b"".join([rows[n].entry[: ENTRY.size] for n in known]), ENTRY_COLUMNS)
     live = RECALLED[state["status"]]
@@ -101,11 +103,11 @@ def _told(
         else:
             certain[known[n]] = _OLD[rows[known[n]].state[0]]
     places = ageing.summaries(entry, state)
-    standing = [
+    live_summaries = [
         Summary(int(entry["place"][n]), int(entry["created"][n]), rows[known[n]].id)
         for n in places[live[places]].tolist()
     ]
-    return Screened(due, standing, certain)
+    return GcCandidates(due, live_summaries, certain)
 
 
 def _ageing(

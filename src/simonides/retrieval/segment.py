@@ -251,8 +251,8 @@ class Segment:
     def memory(self, place: int) -> Memory:
         """Return the memory of a row.
 
-        Decoded memories are cached, except those with lists or mappings in their metadata, which a
-        caller could change.
+        Decoded memories are cached, unless their metadata has lists or mappings, which a caller
+        could change.
         """
         memory = self._opened.get(place)
         if memory is None:

@@ -23,7 +23,7 @@ from simonides.retrieval.segment import Frozen
 _NOWHERE = bytes(16)
 
 
-class Shelf:
+class DocumentIndex:
     """The passages of a source, by id; thread-safe.
 
     Attributes:
@@ -32,20 +32,20 @@ class Shelf:
     """
 
     def __init__(self, indexes: IndexCache) -> None:
-        self.index = indexes.apart()
+        self.index = indexes.uncached()
         self.revision = ""
         self._indexer = indexes.indexer
         self._lock = threading.Lock()
-        self._standing: Mapping[str, Memory] = MappingProxyType({})
+        self._passages: Mapping[str, Memory] = MappingProxyType({})
         self._puts = 0
 
     def __len__(self) -> int:
-        return len(self._standing)
+        return len(self._passages)
 
     @property
-    def standing(self) -> Mapping[str, Memory]:
+    def passages(self) -> Mapping[str, Memory]:
         """The current passages by id; a later :meth:`put` does not change the returned mapping."""
-        return self._standing
+        return self._passages
 
     def put(self, passages: Iterable[Memory], revision: str) -> None:
         """Replace the passages; only new or changed ones are analysed and embedded.
@@ -56,14 +56,14 @@ class Shelf:
         """
         with self._lock:
             wanted = {passage.id: passage for passage in passages}
-            before = self._standing
+            before = self._passages
             gone = [each for id, each in before.items() if id not in wanted]
             made = [each for id, each in wanted.items() if before.get(id) != each]
             rows = [_row(replace(each, status=Status.EVICTED), b"") for each in gone]
             rows += rows_of(made, self._indexer)
             self._puts += 1
             self.index.apply(Head(_NOWHERE, 0, self._puts, 0, 0), rows)
-            self._standing, self.revision = MappingProxyType(wanted), revision
+            self._passages, self.revision = MappingProxyType(wanted), revision
 
 
 def rows_of(passages: Sequence[Memory], indexer: Indexer) -> list[StoredRow]:
@@ -81,9 +81,9 @@ def rows_of(passages: Sequence[Memory], indexer: Indexer) -> list[StoredRow]:
     return rows
 
 
-def laid_out(passages: Sequence[Memory], indexes: IndexCache) -> Frozen:
+def passage_columns(passages: Sequence[Memory], indexes: IndexCache) -> Frozen:
     """Return columns of passages for a single question."""
-    return indexes.frozen_at(rows_of(passages, indexes.indexer))
+    return indexes.snapshot_of(rows_of(passages, indexes.indexer))
 
 
 def _row(passage: Memory, entry: bytes) -> StoredRow:

@@ -40,7 +40,7 @@ _REVIEW = code_of(STATUS_CODES, Status.REVIEW)
 Floats = NDArray[np.float64]
 
 
-class Spare(NamedTuple):
+class EvictionCandidate(NamedTuple):
     """A row that may be evicted.
 
     Attributes:
@@ -54,9 +54,9 @@ class Spare(NamedTuple):
     is_kept: bool
 
 
-def spares(
+def eviction_candidates(
     rows: Sequence[StoredRow], now_us: int, worth: Callable[[Uses], Numbers], most: int
-) -> list[Spare]:
+) -> list[EvictionCandidate]:
     """Return the first eviction candidates, in order of eviction.
 
     Expired rows come first, pinned rows and constraints last. Within each group the order is least
@@ -77,7 +77,10 @@ def spares(
     order = np.lexsort((entry["created"], worth(_uses(entry, state, now_us)), is_kept, ~has_ended))
     kept = is_kept & ~has_ended
     first = order[:most].tolist()
-    return [Spare(rows[place].id, rows[place].revision, bool(kept[place])) for place in first]
+    return [
+        EvictionCandidate(rows[place].id, rows[place].revision, bool(kept[place]))
+        for place in first
+    ]
 
 
 def of_kind(rows: Sequence[StoredRow], kind: Kind) -> list[StoredRow]:

@@ -46,7 +46,7 @@ def spread_of(indexes: Iterable[Frozen], now_us: int) -> Spread:
         now_us: The clock.
     """
     parts = [
-        staleness(state, now_us)[_stands(state, alive, now_us)]
+        staleness(state, now_us)[_is_live(state, alive, now_us)]
         for frozen in indexes
         for state, alive in zip(
             (segment.state for segment in frozen.segments), frozen.alive, strict=True
@@ -76,7 +76,7 @@ def staleness(state: NDArray[np.void], now_us: int) -> NDArray[np.float64]:
     return found
 
 
-def _stands(
+def _is_live(
     state: NDArray[np.void], alive: NDArray[np.bool_] | None, now_us: int
 ) -> NDArray[np.bool_]:
     unended: NDArray[np.bool_] = (state["hard"] == NEVER) | (state["hard"] > now_us)

@@ -59,7 +59,7 @@ def neighbours(pool: Pool, topic: Floats) -> Floats:
     """
     if not pool.has_turns:
         return np.zeros(len(pool))
-    around = pool.once(_around)
+    around = pool.cached(_around)
     # Distance by distance: every row is summed in the same order, whatever its place.
     return np.asarray(np.add.reduce(topic[around.places] * around.weights, axis=0), np.float64)
 
@@ -68,7 +68,7 @@ def surroundings(pool: Pool, slots: Ints) -> Ints:
     """Return some rows and the surrounding turns that :func:`neighbours` uses."""
     if not pool.has_turns:
         return slots
-    around = pool.once(_around)
+    around = pool.cached(_around)
     return np.append(around.places[:, slots][around.weights[:, slots] > 0.0], slots)
 
 
@@ -76,7 +76,7 @@ def answers(pool: Pool, topic: Floats) -> Floats:
     """Return, for each turn after one that asks something, the score of the asking turn."""
     if not pool.has_turns:
         return np.zeros(len(pool))
-    around = pool.once(_around)
+    around = pool.cached(_around)
     return topic[around.before] * around.asked
 
 
@@ -84,7 +84,7 @@ def best_of_session(pool: Pool, values: Floats) -> Floats:
     """Return for each turn the best value in its session, for any other row its own."""
     if not pool.has_turns:
         return values
-    order, starts, lengths = pool.once(_sessions)
+    order, starts, lengths = pool.cached(_sessions)
     best = np.empty(len(pool))
     best[order] = np.maximum.reduceat(values[order], starts).repeat(lengths)
     return best
@@ -100,7 +100,7 @@ def whole_sessions(pool: Pool, found: Matches) -> Floats:
         pool: Visible rows.
         found: Postings of the query's terms.
     """
-    session, lengths = pool.once(_session_of), pool.once(_session_lengths)
+    session, lengths = pool.cached(_session_of), pool.cached(_session_lengths)
     count, ends = len(lengths), np.cumsum([0, *found.df])
     norms = BM25_K1 * (
         1.0 - SESSION_B + SESSION_B * count / (float(lengths.sum()) or 1.0) * lengths
@@ -120,16 +120,14 @@ def whole_sessions(pool: Pool, found: Matches) -> Floats:
 
 
 def _session_of(pool: Pool) -> Ints:
-    """Return the number of each row's session, 0 and up."""
-    order, starts, lengths = pool.once(_sessions)
+    order, starts, lengths = pool.cached(_sessions)
     number = np.empty(len(pool), np.int64)
     number[order] = np.arange(len(starts)).repeat(lengths)
     return number
 
 
 def _session_lengths(pool: Pool) -> Floats:
-    """Return the number of terms in each session."""
-    lengths = np.bincount(pool.once(_session_of), pool.entry["length"])
+    lengths = np.bincount(pool.cached(_session_of), pool.entry["length"])
     return lengths.astype(np.float64, copy=False)
 
 

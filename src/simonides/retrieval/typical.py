@@ -3,9 +3,9 @@ typical rows without a match filled the pool up.
 
 One to ten memories do not show how rare a word is, or how far the best row is ahead. The only
 memory of a user holds each of its words in all rows there are, and is ahead of none. Without the
-correction, "I prefer aisle seats" did not answer "which seat should I book?" alone, but did next to
-three unrelated memories. Only the calibration, which compares pools, uses the correction. The order
-within one pool uses the pool's own statistics, which are better there.
+correction, "I prefer aisle seats" alone did not answer "which seat should I book?". Next to three
+unrelated memories it did. Only the calibration, which compares pools, uses the correction. The
+order within one pool uses the pool's own statistics, which are better there.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from simonides.retrieval.scoring import Signals, bm25
 
 TYPICAL_ROWS = 100
 """Pool size from which no correction applies; chosen, of 30, 100 and 300, which are much alike."""
-OTHERS = 10
+LEAD_RANK = 10
 """The lead is measured against the tenth best row; in small pools against a proportional rank."""
-BELIEVED_FROM = 10
+PRIOR_WEIGHT_ROWS = 10
 """Number of an owner's rows that weigh as much as all that is known of others; chosen."""
 COMMON_SHARE = 0.8
 """Share of typical rows that are assumed to hold a common word; chosen. With .5 more foreign
 questions were emptied than with .2 or 0, for as many answerable ones kept."""
 TYPICAL_TENTH = 0.15
-"""Score from :func:`standing` of the tenth best of typical rows; chosen, of 0 to .6. With one to
-five rows, nine in ten foreign questions are then emptied and as many answerable ones kept. ``python
-benchmarks/abstention.py --data DIR`` prints both by the number of rows."""
+"""Score from :func:`prior_scores` of the tenth best of typical rows; chosen, of 0 to .6. With one
+to five rows, nine in ten foreign questions are then emptied and as many answerable ones kept.
+``python benchmarks/abstention.py --data DIR`` prints both by the number of rows."""
 
 _WEIGHTS = Weights()
 
@@ -48,7 +48,7 @@ def rarities(pool: Pool, signals: Signals) -> Sequence[float]:
     rows, df = len(pool), signals.matches.df
     if rows >= TYPICAL_ROWS:
         return signals.matches.idf
-    more = (TYPICAL_ROWS - rows) / (rows + BELIEVED_FROM)
+    more = (TYPICAL_ROWS - rows) / (rows + PRIOR_WEIGHT_ROWS)
     common, of_common = common_terms(), COMMON_SHARE * (TYPICAL_ROWS - rows)
     found = []
     for held, term in zip(df, signals.terms, strict=True):
@@ -64,12 +64,12 @@ def greatest_rarity(pool: Pool) -> float:
     return _idf(max(len(pool), TYPICAL_ROWS), 0)
 
 
-def others_of(pool: Pool) -> int:
+def comparison_rank(pool: Pool) -> int:
     """Return the rank against which the lead of the best row is measured, 2 and up."""
-    return max(OTHERS * min(len(pool), TYPICAL_ROWS) // TYPICAL_ROWS, 2)
+    return max(LEAD_RANK * min(len(pool), TYPICAL_ROWS) // TYPICAL_ROWS, 2)
 
 
-def ahead_of_typical(
+def corrected_lead(
     pool: Pool, signals: Signals, first: Ints, rarity: Sequence[float], ahead: float
 ) -> float:
     """Return the corrected lead of the best row, as a share of its evidence.
@@ -83,12 +83,12 @@ def ahead_of_typical(
     """
     if len(pool) >= TYPICAL_ROWS:
         return ahead
-    own: float = max(standing(pool, signals, rarity)[first].tolist())
+    own: float = max(prior_scores(pool, signals, rarity)[first].tolist())
     share = len(pool) / TYPICAL_ROWS
     return share * ahead + (1.0 - share) * max(own - TYPICAL_TENTH, 0.0) / max(own, 1.0)
 
 
-def standing(pool: Pool, signals: Signals, rarity: Sequence[float]) -> Floats:
+def prior_scores(pool: Pool, signals: Signals, rarity: Sequence[float]) -> Floats:
     """Return the score of each row from words, meaning and names, in log-odds.
 
     The weights are those of evidence, the deviations those of typical rows.

@@ -40,7 +40,7 @@ def newest_first(pool: Pool, scores: Floats, unrelated: float = TYPICAL_UNRELATE
         return lift
     alike = as_typical(_likeness(pool, best), unrelated) >= LIKENESS
     speaker = pool.entry["speaker"][best]
-    said, turn = pool.once(said_at)[best], pool.entry["turn"][best]
+    said, turn = pool.cached(said_at)[best], pool.entry["turn"][best]
     newer = (said[:, None] > said) | ((said[:, None] == said) & (turn[:, None] > turn))
     ahead = scores[best] - scores[best][:, None]
     passes = newer & alike & (speaker[:, None] == speaker) & (ahead >= 0) & (ahead <= MAX_LIFT)
