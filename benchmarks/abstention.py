@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from ranking import FOLDS, Watched, read_set
 
-from simonides.retrieval.calibration import Calibration, Measures, fallen, measure
+from simonides.retrieval.calibration import Calibration, Measures, log_odds_behind, measure
 from simonides.retrieval.fusion import Fusion, fuse
 
 SETS = ("locomo", "realtalk", "beam_100k", "precision")
@@ -207,7 +207,9 @@ def odds_of(rows: list[Judged], weights: np.ndarray) -> np.ndarray:
     first = [float(weights @ (1.0, *row.measured)) for row in rows]
     behind = [np.array(row.behind) for row in rows]
     nothing = Calibration().nothing
-    return np.array([float(fallen(*pair, nothing)) for pair in zip(first, behind, strict=True)])
+    return np.array(
+        [float(log_odds_behind(*pair, nothing)) for pair in zip(first, behind, strict=True)]
+    )
 
 
 def print_shares(title: str, rows: list[Judged], passes: np.ndarray) -> None:

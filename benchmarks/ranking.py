@@ -73,7 +73,7 @@ class Standing:
     def __init__(self, pool: Any) -> None:
         self.dimensions = pool.dimensions
         self.entry = {name: np.array(pool.entry[name]) for name in ("speaker", "turn")}
-        self._said = pool.once(said_at)
+        self._said = pool.cached(said_at)
         self._vectors = pool.vectors(np.arange(len(pool))).astype(np.int8)
 
     def __len__(self) -> int:
@@ -137,7 +137,7 @@ class Watched(SimonidesAdapter):
         """Return the signals of the last search."""
         query = self.query
         asked = (query.term_ids, query.vector, query.question)
-        return Signals(self.pool, *asked, to_us(self.clock), 30.0, query.unrelated, query.others)
+        return Signals(self.pool, *asked, to_us(self.clock), 30.0, query.unrelated, query.aliases)
 
 
 # -- gathering -------------------------------------------------------------------------------

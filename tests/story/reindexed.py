@@ -88,7 +88,7 @@ def rows_of(strata: Strata, owner: Scope = ANA) -> tuple[StoredRow, ...]:
 
 def made_by(strata: Strata, by: Strata) -> int:
     """How many stored entries are of a process's recipe."""
-    return sum(by.services.indexes.indexer.made(row.entry) for row in rows_of(strata))
+    return sum(by.services.indexes.indexer.is_current(row.entry) for row in rows_of(strata))
 
 
 def hashed(dimensions: int = 32) -> HashedEmbedder:

@@ -9,7 +9,7 @@ import pytest
 import simonides
 from simonides.blocking import MemoryManager, Strata
 from simonides.retrieval import calibration
-from simonides.retrieval.calibration import Calibration, Measures, fallen, measure
+from simonides.retrieval.calibration import Calibration, Measures, log_odds_behind, measure
 from simonides.retrieval.pool import Floats, Pool
 from simonides.retrieval.scoring import Signals
 from simonides.settings import Settings
@@ -117,7 +117,7 @@ def test_relevance_tells_rows_apart_however_much_a_long_question_finds() -> None
 
 
 def test_a_row_close_behind_the_best_is_nearly_as_relevant_and_an_average_one_is_not() -> None:
-    odds = fallen(2.0, np.array([0.0, 0.2, 0.5, 1.0]), Calibration().nothing)
+    odds = log_odds_behind(2.0, np.array([0.0, 0.2, 0.5, 1.0]), Calibration().nothing)
 
     assert odds.tolist() == sorted(odds, reverse=True)
     assert odds[0] == 2.0 > odds[1] > 1.8

@@ -23,7 +23,7 @@ from simonides.domain.turn import Role, Turn
 from simonides.language import patterns
 from simonides.language.asked_tongues import ASKINGS, asked_unspaced
 from simonides.language.han import in_both, simplified, words_in_both
-from simonides.language.polarity import parts
+from simonides.language.polarity import clauses
 from simonides.language.questions import read_question
 
 ANA = Scope("acme", "ana")
@@ -326,9 +326,9 @@ def test_what_limits_a_statement_stays_with_it() -> None:
 
 
 def test_no_between_portuguese_words_denies_nothing() -> None:
-    assert not parts("Me mudei para Curitiba no ano passado")[0].is_denied
-    assert parts("No vivo en Curitiba")[0].is_denied
-    assert parts("No emojis")[0].is_denied
+    assert not clauses("Me mudei para Curitiba no ano passado")[0].is_negated
+    assert clauses("No vivo en Curitiba")[0].is_negated
+    assert clauses("No emojis")[0].is_negated
 
 
 def test_a_statement_in_the_words_of_a_question_asks_only_with_a_question_mark() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from simonides.capture.pasted import without_digests
 from simonides.domain.digest import CLOSE, NOTE, OPEN, TITLE
-from simonides.language.fingerprint import fingerprint, repeats, terms_of, whole
+from simonides.language.fingerprint import fingerprint, repeats, terms_of, whole_text_id
 
 ID = "01a203ab-34d8-78ed-96d2-6ff99b746b16"
 LINE = f'- [fact] "I love tea" ({ID}; user_stated 2026-11-22 1.00; stale?)'
@@ -63,7 +63,7 @@ def test_of_several_statements_each_must_be_known() -> None:
 
 @given(st.text(max_size=60))
 def test_a_text_is_itself_whatever_it_is(text: str) -> None:
-    assert whole(text) == whole(f" {text.upper().lower()}.") or not text.isascii()
+    assert whole_text_id(text) == whole_text_id(f" {text.upper().lower()}.") or not text.isascii()
     assert all(0 <= term < 2**32 for term in terms_of(fingerprint(text)))
 
 

@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 from simonides.language.analyser import analyse, query_terms, term_id
 from simonides.language.names import (
     LEAST_NAME_ID,
-    MOST_POSTED,
-    STATES,
+    MOST_ALIAS_IDS,
+    STATES_ALIAS,
+    alias_ids,
+    aliases,
     name_id,
     name_ids,
     numeronym,
-    others,
-    posted,
-    stated,
+    stated_aliases,
     states_alias,
 )
 
 
 def answers(query: str, text: str) -> bool:
     """Whether a text stands for a word of a query by a form that neither spells out."""
-    ids = {id for other in others(query, query_terms(query)) for id in other.ids}
-    return not ids.isdisjoint([*posted(text, ()), *map(term_id, analyse(text))])
+    ids = {id for other in aliases(query, query_terms(query)) for id in other.ids}
+    return not ids.isdisjoint([*alias_ids(text, ()), *map(term_id, analyse(text))])
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_what_only_looks_alike_does_not(query: str, text: str) -> None:
     ],
 )
 def test_an_alias_is_read_where_a_text_states_it(text: str, names: tuple[str, str]) -> None:
-    assert [tuple(map(" ".join, pair)) for pair in stated(text)] == [names]
-    assert STATES in posted(text, ())
+    assert [tuple(map(" ".join, pair)) for pair in stated_aliases(text)] == [names]
+    assert STATES_ALIAS in alias_ids(text, ())
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_an_alias_is_read_where_a_text_states_it(text: str, names: tuple[str, st
 )
 def test_no_alias_is_read_into_what_says_something_else(text: str) -> None:
     assert not states_alias(text)
-    assert STATES not in posted(text, ())
+    assert STATES_ALIAS not in alias_ids(text, ())
 
 
 def test_a_key_and_tags_are_names_as_a_whole_whatever_their_order() -> None:
-    ids = posted("text", ("deploy_region", "dead letter queue"))
+    ids = alias_ids("text", ("deploy_region", "dead letter queue"))
 
     assert ids == [
         name_id(map(term_id, analyse(name))) for name in ("deploy region", "dead letter queue")
@@ -121,9 +121,9 @@ def test_a_key_and_tags_are_names_as_a_whole_whatever_their_order() -> None:
 
 @given(st.text(), st.lists(st.text(min_size=1), max_size=3))
 def test_any_text_is_posted_in_bounds_and_apart_from_terms(text: str, names: list[str]) -> None:
-    ids = posted(text, names)
+    ids = alias_ids(text, names)
 
-    assert len(ids) == len(set(ids)) <= MOST_POSTED + 1
+    assert len(ids) == len(set(ids)) <= MOST_ALIAS_IDS + 1
     assert all(0 <= id < 2**64 for id in ids)
     assert not set(ids) & set(map(term_id, analyse(text)))
     assert len([id for id in ids if id >= LEAST_NAME_ID]) <= len(names)
@@ -133,7 +133,7 @@ def test_any_text_is_posted_in_bounds_and_apart_from_terms(text: str, names: lis
 def test_any_query_names_only_terms_of_its_own(text: str) -> None:
     terms = query_terms(text)
 
-    for other in others(text, terms):
+    for other in aliases(text, terms):
         assert other.ids
         assert other.places
         assert all(0 <= place < len(terms) for place in other.places)
@@ -143,4 +143,4 @@ def test_a_text_of_nothing_but_capitals_does_not_swell_an_index() -> None:
     rng = random.Random(7)
     text = " ".join(f"{rng.choice(string.ascii_uppercase)}x" for _ in range(5_000))
 
-    assert len(posted(text, ())) == MOST_POSTED
+    assert len(alias_ids(text, ())) == MOST_ALIAS_IDS

@@ -14,7 +14,7 @@ from simonides.domain.trust import Trust
 from simonides.domain.value import from_us
 from simonides.longterm.retention import retention_value, worth
 from simonides.retrieval.entry import Indexed, pack
-from simonides.retrieval.sparing import spares
+from simonides.retrieval.sparing import eviction_candidates
 from simonides.testing.samples import Samples
 
 DAY_US = 86_400_000_000
@@ -50,7 +50,7 @@ def row(memory: Memory, revision: int = 1) -> StoredRow:
 
 def ordered(*memories: Memory, eviction: Eviction = Eviction.VALUE, most: int = 99) -> list[str]:
     rows = [row(memory) for memory in memories]
-    found = spares(rows, NOW, lambda each: worth(each, eviction), most)
+    found = eviction_candidates(rows, NOW, lambda each: worth(each, eviction), most)
     return [memory.content for spare in found for memory in memories if memory.id == spare.id]
 
 
@@ -106,7 +106,7 @@ def test_columns_say_of_age_and_confidence_what_is_said_of_memories(
     )
     told: list[Uses] = []
 
-    spares([row(memory)], NOW, lambda each: told.append(each) or each.age_days, 1)
+    eviction_candidates([row(memory)], NOW, lambda each: told.append(each) or each.age_days, 1)
 
     ((uses,), now) = (told, from_us(NOW))
     access = Access(month=int(bool(read) and 1_000 - read <= 30))

@@ -15,7 +15,7 @@ from simonides.domain.trust import Source
 from simonides.domain.value import to_us
 from simonides.longterm.collecting import FORESEEN, due
 from simonides.retrieval.entry import Indexed, pack, recipe
-from simonides.retrieval.screening import screened
+from simonides.retrieval.screening import gc_candidates
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TIMES = st.integers(0, 400 * 24 * 60).map(lambda minutes: START + timedelta(minutes=minutes))
@@ -44,7 +44,7 @@ def rows(draw: st.DrawFn) -> StoredRow:
 def test_what_is_certain_is_what_the_rules_say_and_the_rest_is_opened(
     found: list[StoredRow], now: datetime
 ) -> None:
-    look = screened(found, RECIPE, now, RULES, FORESEEN)
+    look = gc_candidates(found, RECIPE, now, RULES, FORESEEN)
 
     for place, row in enumerate(found):
         rule = due(decode(row), now, NEVER_READ, RULES)
@@ -58,7 +58,7 @@ def test_what_is_certain_is_what_the_rules_say_and_the_rest_is_opened(
 
 @given(rows(), TIMES)
 def test_an_entry_of_another_recipe_tells_nothing(row: StoredRow, now: datetime) -> None:
-    look = screened([row], OTHER, now, RULES, FORESEEN)
+    look = gc_candidates([row], OTHER, now, RULES, FORESEEN)
 
     assert (look.due, dict(look.certain)) == ([0], {})
 
@@ -77,8 +77,8 @@ def test_old_rows_go_at_the_very_end_of_their_time() -> None:
     end = START + timedelta(days=RULES.history_days)
     evicted = row._replace(state=encode_state(dataclasses.replace(gone, status=Status.EVICTED)))
 
-    before = screened([row, evicted], RECIPE, end - timedelta(microseconds=1), RULES, FORESEEN)
-    then = screened([row, evicted], RECIPE, end, RULES, FORESEEN)
+    before = gc_candidates([row, evicted], RECIPE, end - timedelta(microseconds=1), RULES, FORESEEN)
+    then = gc_candidates([row, evicted], RECIPE, end, RULES, FORESEEN)
 
     assert dict(before.certain) == {}
     assert [rule.value for rule in then.certain.values()] == ["superseded_old", "evicted_old"]

@@ -18,7 +18,7 @@ from simonides.capture import lexicon
 from simonides.language import moments, numerals, patterns
 from simonides.language.analyser import analyse
 from simonides.language.numerals import Token
-from simonides.language.polarity import Part, parts
+from simonides.language.polarity import Clause, clauses
 
 UNANCHORED = "unanchored"
 """Mark: the quote is missing, is not in the turn, or is too long to be evidence of one fact."""
@@ -126,9 +126,9 @@ class _Pair:
         return frozenset(analyse(self.speaker or ""))
 
     @cached_property
-    def quoted(self) -> list[tuple[Part, frozenset[str]]]:
+    def quoted(self) -> list[tuple[Clause, frozenset[str]]]:
         """The quote's clauses with their terms."""
-        return [(part, _terms(part)) for part in parts(self.quote)]
+        return [(part, _terms(part)) for part in clauses(self.quote)]
 
     # -- numbers and dates -----------------------------------------------------------------
 
@@ -193,11 +193,11 @@ class _Pair:
         heard = [each for each in self.quoted if each[0].words]
         if not heard:
             return True
-        for part in parts(self.claim):
+        for part in clauses(self.claim):
             terms = _terms(part) - self.speaking - _USER_TERMS
             most = max(len(terms & theirs) for _, theirs in heard)
             like = [each for each, theirs in heard if len(terms & theirs) == most]
-            if not any(each.is_denied == part.is_denied for each in like):
+            if not any(each.is_negated == part.is_negated for each in like):
                 return False
         return True
 
@@ -209,11 +209,11 @@ class _Pair:
         Only where both can be told: of other sentences nothing is said.
         """
         words = [word for word in self.said if word.text[0].isalnum()]
-        claimed_parts = parts(self.claim)
+        claimed_clauses = clauses(self.claim)
         # "Ma" is a place, and a word that only turns a sentence.
-        if not words or not self.quoted or not claimed_parts:
+        if not words or not self.quoted or not claimed_clauses:
             return True
-        stated = claimed_parts[0]
+        stated = claimed_clauses[0]
         claimed = {word.low.removesuffix("'s") for word in stated.words} | {*_words_of(self.key)}
         terms = _terms(stated) - self.speaking - _USER_TERMS
         part, theirs = max(self.quoted, key=lambda each: len(terms & each[1]))
@@ -234,7 +234,7 @@ class _Pair:
         name = first.low.removesuffix("'s")
         return None if set(analyse(name)) <= self.speaking else name
 
-    def _is_said_of(self, name: str, part: Part) -> bool:
+    def _is_said_of(self, name: str, part: Clause) -> bool:
         """Whether a clause says something of a name: not only to it, nor of the speaker."""
         places = [i for i, t in enumerate(self.heard) if t.low.removesuffix("'s") == name]
         if places and all(_is_called(self.heard, place) for place in places):
@@ -244,7 +244,7 @@ class _Pair:
 
     def _is_anothers(
         self,
-        part: Part,
+        part: Clause,
         terms: frozenset[str],
         theirs: frozenset[str],
         words: Sequence[Token],
@@ -278,7 +278,7 @@ class _Pair:
         return bool(terms) and len(terms & theirs) >= 0.75 * len(terms)
 
 
-def _terms(part: Part) -> frozenset[str]:
+def _terms(part: Clause) -> frozenset[str]:
     return frozenset(analyse(" ".join(word.text for word in part.words)))
 
 

@@ -13,7 +13,7 @@ from simonides.domain.decision import Candidate
 from simonides.domain.memory import Memory
 from simonides.domain.turn import Role, Turn
 from simonides.language.analyser import analyse
-from simonides.language.polarity import parts
+from simonides.language.polarity import clauses as clauses_of
 
 TOKENS = 2
 """So many meaningful tokens must be shared where the object term is not (CO-5)."""
@@ -84,8 +84,11 @@ class Said:
     @cached_property
     def _clauses(self) -> list[list[tuple[tuple[str, ...], bool]]]:
         return [
-            [(analyse(word.text), place in part.denied) for place, word in enumerate(part.words)]
-            for part in parts(self._text)
+            [
+                (analyse(word.text), place in clause.negated)
+                for place, word in enumerate(clause.words)
+            ]
+            for clause in clauses_of(self._text)
         ]
 
 

@@ -1,1 +1,1 @@
-"""What text is: normal form, terms, linear-time patterns and token counts; vendors stay inside."""
+"""Text analysis: normal form, terms, linear-time patterns and token counts; vendors stay inside."""

@@ -1,21 +1,22 @@
-"""What recall can match: the terms of a text, for the index and for queries alike (RE-6).
+"""The analyser: splits texts into the terms of the index and of queries.
 
-A text is cut at white space, and each chunk into segments of letters, digits and marks:
+A text is split at white space, and each chunk into segments of letters, digits and marks:
 
-* **Words** (scripts that put spaces between words). Width, case, ligatures and decimal digits
-  are folded; so are accents of Latin and Greek, vowel points of Arabic and Hebrew, and ё to е
-  (й stays: it is a letter, not an accented и). Latin words get English Snowball stems, Cyrillic
-  words Russian ones; words with digits and other scripts stay whole. English stop words go.
+* **Words** (scripts that put spaces between words). Width, case, ligatures and decimal digits are
+  folded. So are accents of Latin and Greek, vowel points of Arabic and Hebrew, and ё to е (й stays:
+  it is a letter, not an accented и). Latin words get English Snowball stems, Cyrillic words Russian
+  ones; words with digits and other scripts are not stemmed. English stop words are removed.
 * **Han, kana, Hangul**: every character, and every pair of neighbours.
 * **Thai, Lao, Khmer, Burmese, Tibetan**: every pair of neighbours, or the single character.
-* **Apostrophes**: at the end 's 're 'll 'd are dropped; n't 'm 've close up, because they say who
-  speaks or that something is not (``don't`` = ``dont``). Elsewhere an apostrophe is a connector.
-* **Compounds**, words connected by one of ``- _ . @ / :`` or an apostrophe, give their parts
-  and one joined term: closed up where all parts are letters (``e-mail`` = ``email``,
-  ``user_id`` = ``userId``, ``O'Brien`` = ``OBrien``), connectors kept where digits take part
+* **Apostrophes**: at the end 's 're 'll 'd are dropped. n't 'm 've are joined to the word, because
+  they mark the speaker or a negation (``don't`` = ``dont``). Elsewhere an apostrophe is a
+  connector.
+* **Compounds**, words connected by one of ``- _ . @ / :`` or an apostrophe, give their parts and
+  one joined term. It is closed up where all parts are letters (``e-mail`` = ``email``, ``user_id``
+  = ``userId``, ``O'Brien`` = ``OBrien``). It keeps the connectors where it has digits
   (``us-east-1``, ``1.2.3`` is not ``12.3``).
 
-Stop words are English only; in other languages frequency does their work.
+Stop words are English only; in other languages term frequency has the same effect.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from typing import Protocol
 from simonides.language import patterns
 
 ANALYSER_VERSION = "1"
-"""Changes whenever the terms of any text would; indexes made by another version are rebuilt."""
+"""Raised whenever the terms of any text would change; indexes of another version are rebuilt."""
 
-# Function words: articles, prepositions, pronouns, auxiliaries, question words. Left out on
-# purpose, because in memories they are names or facts as often: will, may, us, can. Measured with
+# Function words: articles, prepositions, pronouns, auxiliaries, question words. The list omits
+# will, may, us and can, which in memories are names or facts as often. Measured with
 # BM25 alone on development conversations, recall@10: LoCoMo .624, RealTalk .577, BEAM-100K .408.
 _STOP_WORDS = """
     a an the and or but if as at by for from in into of on out over than to up with
@@ -45,14 +46,14 @@ _STOP_WORDS = """
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 
-# A chunk longer than this is analysed each time: it is an outlier such as a URL or unspaced CJK.
+# Longer chunks are not cached: they are outliers such as URLs or unspaced CJK.
 _MAX_CACHED_CHARS = 40
 # Chosen: at about 250 bytes a chunk the cache stays near 8 MB, and the active vocabulary of a
 # busy process fits.
 _CACHED_CHUNKS = 32_768
 _CACHED_TERMS = 65_536
 _CACHED_CHARACTERS = 16_384
-# Longer words are cut and longer joined forms left out: nobody types one again to find it.
+# Longer words are cut and longer joined forms left out: users do not type one again to find it.
 _MAX_TERM_CHARS = 64
 
 _CONNECTORS = "-_.@/:'"
@@ -68,8 +69,8 @@ _DROPPED_CLITICS = frozenset({"s", "re", "ll", "d"})
 _KEPT_CLITICS = frozenset({"t", "m", "ve"})
 _TO_SPACES = str.maketrans(dict.fromkeys(_CONNECTORS, " "))
 _CLOSED_UP = str.maketrans(dict.fromkeys(_CONNECTORS))
-# What looks like an apostrophe or hyphen becomes one; what is invisible inside a word goes: soft
-# hyphen, zero-width characters, variation selectors, the Arabic elongation.
+# Look-alikes of apostrophe and hyphen are replaced. Characters invisible inside a word are removed:
+# soft hyphen, zero-width characters, variation selectors, the Arabic elongation.
 _SELECTORS = "".join(map(chr, range(0xFE00, 0xFE10)))
 _INVISIBLE = "\u00ad\u0640\u200b\u200c\u200d\u2060\ufeff" + _SELECTORS
 _REWRITTEN = str.maketrans(
@@ -86,7 +87,7 @@ _SCRIPTS_WITH_FOLDED_MARKS = frozenset({"Latin", "Greek", "Arabic", "Hebrew"})
 
 
 def analyse(text: str) -> tuple[str, ...]:
-    """Return the terms of a text in order, repetitions included; empty if it has none.
+    """Return the terms of a text in order, with repetition; empty if it has none.
 
     Any text is accepted; lone surrogates separate words. Time is linear in the text.
     """
@@ -97,16 +98,16 @@ def analyse(text: str) -> tuple[str, ...]:
 
 
 def query_terms(text: str) -> tuple[str, ...]:
-    """Return the distinct terms of a query, in order of first appearance (RE-8: may be empty)."""
+    """Return the distinct terms of a query, in order of first appearance; may be empty."""
     return tuple(dict.fromkeys(analyse(text)))
 
 
 @lru_cache(maxsize=_CACHED_TERMS)
 def term_id(term: str) -> int:
-    """Return the number that stands for a term in an index, 0 to 2**64 - 1.
+    """Return the index number of a term, 0 to 2**64 - 1.
 
-    The first 8 bytes of BLAKE2b, little-endian: the same in every process and on every machine.
-    Among a million terms the chance of any collision is about 3 in 10**8.
+    It is the first 8 bytes of BLAKE2b, little-endian: the same in every process and on every
+    machine. Among a million terms the chance of any collision is about 3 in 10**8.
     """
     return int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "little")
 
@@ -115,7 +116,7 @@ def main_script(text: str) -> str:
     """Return the Unicode script of most letters, such as ``Latin``, ``Han`` or ``Cyrillic``.
 
     Ties go to the script that appears first. A text without letters is ``Common``. Hiragana,
-    Katakana and Han are counted apart.
+    Katakana and Han are counted separately.
     """
     if text.isascii():
         return "Latin" if any(map(str.isalpha, text)) else "Common"
@@ -127,7 +128,7 @@ def _terms(chunk: str) -> tuple[str, ...]:
     folded = _folded(chunk)
     bare = folded.strip(_PUNCTUATION)
     if bare.isascii() and bare.isalnum():
-        # Most chunks are one plain word or number; what the pattern would find in it is known.
+        # Fast path: most chunks are one plain word or number, for which the pattern is not needed.
         return _word_terms(bare)
     terms: list[str] = []
     for segment in patterns.compile(_SEGMENT).finditer(folded):
@@ -231,9 +232,9 @@ class _Stemmer(Protocol):
 
 
 class _Stemmers(threading.local):
-    """The stemmers of one thread: an instance of the vendor's must not be shared.
+    """The stemmers of one thread: the vendor's instances are not thread-safe.
 
-    Made on first use. Their own caches are off: whole chunks are cached above.
+    They are made on first use. Their own caches are off, because whole chunks are cached above.
     """
 
     def __init__(self) -> None:

@@ -1,10 +1,9 @@
-"""The sentences of a text that say most of it: a summary that nobody had to write.
+"""Extractive summary: selects the most informative sentences of a text.
 
-A sentence tells much if its words come up again and again, if it is the first or the last of what
-was said in one go, and if it names somebody or gives a number; a question tells less than an
-answer. Sentences are taken best first, each for what it adds to those taken already, so that
-nothing is said twice. Words are the terms of the analyser: stems, and pairs of characters in
-scripts without spaces.
+A sentence scores high if its words recur, if it is first or last, or if it has a name or number. A
+question scores lower than an answer. Sentences are taken best first, each by what it adds to those
+already taken, to avoid repetition. Words are the terms of the analyser: stems, and pairs of
+characters in scripts without spaces.
 """
 
 from __future__ import annotations
@@ -19,26 +18,26 @@ from simonides.language.polarity import is_negation
 from simonides.language.sentences import sentences
 
 LEAST_CHARS = 40
-"""Shortest summary that can be asked for: less holds no sentence."""
+"""Least length of a summary; less holds no sentence."""
 
 CUT = "…"
-"""The mark of a sentence that was cut."""
+"""Marks a truncated sentence."""
 
 MOST = 1_000
-"""Sentences that are weighed against each other; of more, those that tell most. Chosen: it bounds
-the work on 64 KiB to some tens of milliseconds."""
+"""Sentences that are compared with each other, the best by score. Chosen: it limits the work on 64
+KiB to some tens of milliseconds."""
 
 NEAR = 0.6
-"""Share of a sentence's words that one already taken has too, from which it says nothing new,
-unless it has another number or denies what the other states; chosen."""
+"""Share of a sentence's words in a taken one, from which it is a repetition. Another number or the
+opposite polarity is an exception; chosen."""
 
 HALF = 0.5
-"""What such a one counts for all the same: half of it was said."""
+"""Repeated share that such an exception counts with."""
 
 LEAST = 0.2
-"""Share of what the best sentence tells that one must add to be worth its room; chosen."""
+"""Least score that a sentence must add, relative to the best sentence; chosen."""
 
-# Chosen, not fitted to anything; a word that comes up once counts as little as _RARE.
+# Chosen, not fitted; a word that occurs once counts only _RARE.
 _RARE = 0.2
 _FIRST = 0.5
 _LAST = 0.25
@@ -55,21 +54,21 @@ class _Sentence:
     score: float
 
     def differs_from(self, other: _Sentence) -> bool:
-        """Whether it has a number that another has not, or denies what that states."""
-        if _denies(self.text) != _denies(other.text):
+        """Whether it has a number that ``other`` lacks, or the opposite polarity."""
+        if _is_negated(self.text) != _is_negated(other.text):
             return True
         return any(any(map(str.isdecimal, term)) for term in self.terms - other.terms)
 
 
 def extract(texts: Sequence[str], *, max_chars: int) -> str:
-    """Return the most telling sentences of some texts, in their order, within a length.
+    """Return the most informative sentences of some texts, in their order, within a length.
 
-    Deterministic; a sentence stands whole or not at all, but for a first one that alone is too
-    long, which is cut and marked. Any language; empty for texts that say nothing.
+    Deterministic, for any language. Sentences are kept whole. If even the best sentence is too
+    long, it alone is truncated and marked. Empty if the texts hold no sentences.
 
     Args:
         texts: Turns or paragraphs, oldest first.
-        max_chars: At most so many characters, 40 or more.
+        max_chars: Limit in characters, 40 or more.
 
     Raises:
         ValueError: If ``max_chars`` is less.
@@ -85,7 +84,6 @@ def extract(texts: Sequence[str], *, max_chars: int) -> str:
 
 
 def _weighed(said: Sequence[Sequence[str]]) -> list[_Sentence]:
-    """Return every sentence with what it tells by itself, in order."""
     terms = [[frozenset(analyse(sentence)) for sentence in each] for each in said]
     known = Counter(term for each in terms for found in each for term in found)
     made: list[_Sentence] = []
@@ -98,10 +96,10 @@ def _weighed(said: Sequence[Sequence[str]]) -> list[_Sentence]:
 
 
 def _frequency(terms: frozenset[str], known: Counter[str]) -> float:
-    """Return how much of all that was said the words of a sentence make up.
+    """Return how frequent the words of a sentence are in all texts.
 
-    Divided by the root of their number, between a sum, which is for the longest sentence, and a
-    mean, which is for the shortest.
+    The sum is divided by the root of their number. A plain sum favours the longest sentence, a mean
+    the shortest.
     """
     if not terms:
         return 0.0
@@ -120,38 +118,38 @@ def _names_something(sentence: str) -> bool:
 
 
 def _taken(weighed: Sequence[_Sentence], max_chars: int) -> list[_Sentence]:
-    """Take sentences that fit, best first, each for what it adds to those taken already."""
     taken: list[_Sentence] = []
-    left = [(each, 0.0) for each in weighed]
+    candidates = [(each, 0.0) for each in weighed]
     least = LEAST * weighed[0].score if weighed else 0.0
-    room = max_chars
-    while left := [(each, heard) for each, heard in left if len(each.text) + bool(taken) <= room]:
-        best, heard = max(left, key=_added)
-        if taken and _added((best, heard))[0] < least:
+    budget = max_chars
+    while candidates := [
+        (each, repeated) for each, repeated in candidates if len(each.text) + bool(taken) <= budget
+    ]:
+        best, repeated = max(candidates, key=_added)
+        if taken and _added((best, repeated))[0] < least:
             break
-        room -= len(best.text) + bool(taken)
+        budget -= len(best.text) + bool(taken)
         taken.append(best)
-        left = _without_repeats(left, best)
+        candidates = _without_repeats(candidates, best)
     return taken
 
 
 def _added(weighed: tuple[_Sentence, float]) -> tuple[float, int]:
-    """Return what a sentence adds, given how much of it was said; ties go to the earlier."""
-    each, heard = weighed
-    return each.score * (1 - heard), -each.place
+    """Return the score that a sentence adds, less the repeated share; ties go to the earlier."""
+    each, repeated = weighed
+    return each.score * (1 - repeated), -each.place
 
 
 def _without_repeats(
-    left: Iterable[tuple[_Sentence, float]], taken: _Sentence
+    candidates: Iterable[tuple[_Sentence, float]], taken: _Sentence
 ) -> list[tuple[_Sentence, float]]:
-    """Return the sentences that still say something, each with how much of it was said."""
     kept: list[tuple[_Sentence, float]] = []
-    for each, heard in left:
+    for each, repeated in candidates:
         share = _share(each, taken)
         if share > HALF and each.differs_from(taken):
             share = HALF
         if each is not taken and share < NEAR:
-            kept.append((each, max(heard, share)))
+            kept.append((each, max(repeated, share)))
     return kept
 
 
@@ -161,12 +159,12 @@ def _share(each: _Sentence, taken: _Sentence) -> float:
     return len(each.terms & taken.terms) / len(each.terms)
 
 
-def _denies(text: str) -> bool:
+def _is_negated(text: str) -> bool:
     return sum(map(is_negation, text.lower().split())) % 2 == 1
 
 
 def _shortened(text: str, max_chars: int) -> str:
-    """Return the beginning of a sentence that is too long, to a space if there is one near."""
+    """Return the beginning of a sentence that is too long, cut at a space if one is near."""
     kept = text[: max_chars - len(CUT)]
     space = kept.rfind(" ", len(kept) * 2 // 3)
     return (kept if space < 0 else kept[:space]).rstrip() + CUT

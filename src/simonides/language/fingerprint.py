@@ -1,13 +1,13 @@
-"""What is left of a statement when it is pasted, cut, reordered or lightly reworded.
+"""Fingerprints that recognise a statement when it is pasted, cut, reordered or lightly reworded.
 
-The fingerprint of a text is a set of numbers for each of its clauses: of the stems of its words,
-with one for words of one meaning, of its numbers by their values, and each in the reach of a
-negation another than without. Case, order, punctuation, stop words and words that only introduce
-("as I said", "remember that", "the user") leave no trace. Numbers have 32 bits: two words are taken
-for each other once in four thousand million pairs.
+The fingerprint of a text is a set of numbers for each of its clauses. They stand for word stems,
+with one number for words of one meaning, and for number values. A negated word has another number
+than a plain one. Case, order, punctuation, stop words and introductory words ("as I said",
+"remember that", "the user") have no effect. Numbers have 32 bits: two words collide once in four
+thousand million pairs.
 
-One statement *repeats* another if nearly all of it is in the other and no number, name or negation
-of it is missing there.
+One statement *repeats* another if the other holds nearly all of it, and all its numbers, names and
+negations.
 """
 
 from __future__ import annotations
@@ -18,135 +18,141 @@ from typing import NamedTuple, TypeAlias
 
 from simonides.language.analyser import analyse, term_id
 from simonides.language.numerals import Token, quantities, tokens
-from simonides.language.polarity import Part, is_negation, parts
+from simonides.language.polarity import Clause, clauses, is_negation
 from simonides.language.sameness import ONE_MEANING
 from simonides.language.tokens import is_cjk
 
 MIN_TERMS = 2
-"""Fewest words by which a clause is recognised; chosen: one word alone is in too many texts."""
+"""Fewest words by which a clause is recognised; chosen: a single word occurs in too many texts."""
 
 ENOUGH = 0.85
-"""Part of a clause that must be in the other text; chosen by measurement (docs/hygiene.md)."""
+"""Share of a clause that the other text must hold; chosen by measurement (docs/hygiene.md)."""
 
 MAX_FOR_FEW = {2: 4, 3: 9}
-"""Most words of a text in which two or three are enough; chosen by measurement, likewise."""
+"""Longest text, in words, in which two or three words suffice; chosen by measurement
+(docs/hygiene.md)."""
 
 _BITS = (1 << 32) - 1
 
 
-class Print(NamedTuple):
+class ClausePrint(NamedTuple):
     """The fingerprint of one clause.
 
     Attributes:
         terms: Numbers of all its words.
-        telling: Those of numbers, names, and of what is denied: none of them may be missing.
+        required: Numbers of its numerals, names and negated words: all are required for a match.
     """
 
     terms: frozenset[int]
-    telling: frozenset[int]
+    required: frozenset[int]
 
 
-Prints: TypeAlias = tuple[Print, ...]
+ClausePrints: TypeAlias = tuple[ClausePrint, ...]
 
 
-# The same memories are shown again and again, and the same text is asked about in several ways.
+# Cached: the same memories are shown repeatedly, and one text is compared in several ways.
 @lru_cache(maxsize=4096)
-def fingerprint(text: str) -> Prints:
+def fingerprint(text: str) -> ClausePrints:
     """Return the fingerprint of each clause of a text that has any; linear in the text."""
-    made = (_print_of(part) for part in parts(text[:MAX_CHARS].replace("用户", "我")))
+    made = (_print_of(clause) for clause in clauses(text[:MAX_CHARS].replace("用户", "我")))
     return tuple(each for each in made if each.terms)
 
 
 MAX_CHARS = 8_000
-"""How much of a text leaves a fingerprint; chosen: more than a digest shows of one memory."""
+"""Prefix of a text that is fingerprinted; chosen: more than a digest shows of one memory."""
 
 
-def terms_of(prints: Iterable[Print]) -> frozenset[int]:
+def terms_of(prints: Iterable[ClausePrint]) -> frozenset[int]:
     """Return the numbers of all clauses."""
     return frozenset[int]().union(*(each.terms for each in prints))
 
 
-def repeats(said: Prints, known: Sequence[frozenset[int]], ignored: frozenset[int]) -> bool:
-    """Whether all that is said repeats what is known.
+def repeats(said: ClausePrints, known: Sequence[frozenset[int]], ignored: frozenset[int]) -> bool:
+    """Whether the clauses of a statement, together or one by one, repeat known statements.
 
     Args:
-        said: Of the statement in question.
+        said: Fingerprint of the statement in question.
         known: Numbers of each statement that it may repeat.
         ignored: Numbers that do not count, such as those of the speaker's own name.
     """
-    clauses = [Print(each.terms - ignored, each.telling - ignored) for each in said]
-    clauses = [each for each in clauses if each.terms]
-    joined = _joined(clauses)
+    prints = [ClausePrint(each.terms - ignored, each.required - ignored) for each in said]
+    prints = [each for each in prints if each.terms]
+    joined = _joined(prints)
     if any(_is_in(joined, other) for other in known):
         return True
-    return bool(clauses) and all(any(_is_in(each, other) for other in known) for each in clauses)
+    return bool(prints) and all(any(_is_in(each, other) for other in known) for each in prints)
 
 
-def whole(text: str) -> int | None:
-    """Return the number of a text as a whole, by which it is recognised however few words it has:
-    all its words in any order, but for those that introduce; None where there are no others.
+def whole_text_id(text: str) -> int | None:
+    """Return a number for the whole text, which also recognises texts of a single word.
+
+    It hashes the set of all words except introductory ones; None if there are no others.
     """
     words = {token.low for token in tokens(text[:MAX_CHARS]) if token.text[0].isalnum()}
-    told = sorted(words - _INTRODUCING)
-    return term_id(" ".join(("whole", *told))) & _BITS if told else None
+    ordered = sorted(words - _INTRODUCING)
+    return term_id(" ".join(("whole", *ordered))) & _BITS if ordered else None
 
 
-def shares(said: Prints, other: frozenset[int], ignored: frozenset[int]) -> bool:
-    """Whether a clause of what is said, or all of it, is in a text, as :func:`repeats` sees it."""
-    clauses = [Print(each.terms - ignored, each.telling - ignored) for each in said]
-    return any(_is_in(each, other) for each in (*clauses, _joined(clauses)))
+def shares(said: ClausePrints, other: frozenset[int], ignored: frozenset[int]) -> bool:
+    """Whether a clause of a statement, or all of it, is in a text; the rule is that of
+    :func:`repeats`.
+    """
+    prints = [ClausePrint(each.terms - ignored, each.required - ignored) for each in said]
+    return any(_is_in(each, other) for each in (*prints, _joined(prints)))
 
 
-def _joined(said: Sequence[Print]) -> Print:
-    return Print(terms_of(said), frozenset[int]().union(*(each.telling for each in said)))
+def _joined(said: Sequence[ClausePrint]) -> ClausePrint:
+    return ClausePrint(terms_of(said), frozenset[int]().union(*(each.required for each in said)))
 
 
-def _is_in(said: Print, other: frozenset[int]) -> bool:
+def _is_in(said: ClausePrint, other: frozenset[int]) -> bool:
     size = len(said.terms)
-    if size < MIN_TERMS or not said.telling <= other:
+    if size < MIN_TERMS or not said.required <= other:
         return False
-    # A few words are found in many a long text that says something else.
+    # Many long texts on another subject hold a few given words.
     if len(other) > MAX_FOR_FEW.get(size, len(other)):
         return False
     return len(said.terms & other) >= ENOUGH * size
 
 
-def _print_of(part: Part) -> Print:
+def _print_of(clause: Clause) -> ClausePrint:
     terms: set[int] = set()
-    telling: set[int] = set()
-    for text, is_denied, tells in _said(part):
-        number = term_id(f"not {text}" if is_denied else text) & _BITS
+    required: set[int] = set()
+    for text, is_negated, is_required in _said(clause):
+        number = term_id(f"not {text}" if is_negated else text) & _BITS
         terms.add(number)
-        if tells or is_denied:
-            telling.add(number)
-    return Print(frozenset(terms), frozenset(telling))
+        if is_required or is_negated:
+            required.add(number)
+    return ClausePrint(frozenset(terms), frozenset(required))
 
 
-def _said(part: Part) -> Iterator[tuple[str, bool, bool]]:
-    """Yield what each word of a clause comes to, whether it is denied, and whether it tells."""
-    numbers = {one.start: one for one in quantities(part.words, strict=True)}
+def _said(clause: Clause) -> Iterator[tuple[str, bool, bool]]:
+    """Yield the normal form of each word of a clause, whether it is negated, and whether it is
+    required.
+    """
+    numbers = {one.start: one for one in quantities(clause.words, strict=True)}
     until = 0
-    for place, word in enumerate(part.words):
+    for place, word in enumerate(clause.words):
         if word.start < until or is_negation(word.low) or word.low in _HAN_IDLE:
             continue
-        is_denied = place in part.denied
+        is_negated = place in clause.negated
         if (number := numbers.get(word.start)) is not None:
             until = number.end
             for value in sorted(number.values)[:1]:
-                yield f"{value} {number.unit or ''}".rstrip(), is_denied, True
+                yield f"{value} {number.unit or ''}".rstrip(), is_negated, True
             continue
-        run = _run(part.words, place)
+        run = _run(clause.words, place)
         until = run[-1].end
         text = "".join(token.text for token in run)
         is_name = place > 0 and word.text[0].isupper() and word.low not in ("i", "i'm", "i've")
         for term in analyse(ONE_MEANING.get(word.low, text)):
-            meant = _MEANT.get(term, term)
+            meant = _SYNONYMS.get(term, term)
             if meant not in _IDLE:
-                yield meant, is_denied, is_name
+                yield meant, is_negated, is_name
 
 
 def _run(words: Sequence[Token], place: int) -> Sequence[Token]:
-    """Return a word, or the characters of a script without spaces up to the next that is none."""
+    """Return a word; for a script without spaces, the run of characters up to the next idle one."""
     end = place + 1
     if is_cjk(words[place].text[0]):
         while end < len(words) and words[end].start == words[end - 1].end:
@@ -156,9 +162,9 @@ def _run(words: Sequence[Token], place: int) -> Sequence[Token]:
     return words[place:end]
 
 
-# Stems of one meaning, beside the words that are one word to the near gates: what models and people
-# put for each other when they say again what they read.
-_MEANT = {
+# Stems of one meaning, in addition to the synonyms of the near gates: models and people exchange
+# them when they repeat what they read.
+_SYNONYMS = {
     stem: group.split()[0]
     for group in (
         "like love enjoy ador fond", "live resid", "work employ job", "buy bought purchas",

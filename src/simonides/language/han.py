@@ -1,7 +1,7 @@
-"""Chinese characters that are written in two ways, simplified and traditional.
+"""Chinese characters with a simplified and a traditional form.
 
-Only those that phrases here are made of: what people say about themselves, and how they ask for it.
-What anybody says is kept as it was written; only what is looked for is the same in both.
+Only the characters of the phrases used here are listed: statements of people about themselves, and
+requests. Stored texts stay as written; only search patterns match both forms.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-# A simplified character, and what it may stand for.
+# A simplified character, followed by its traditional forms.
 _VARIANTS = """
     万萬 与與 专專 业業 东東 丝絲 两兩 严嚴 个個箇 临臨 为為爲 么麼麽 义義 乌烏
     乐樂 乔喬 习習 乡鄉 书書 买買 于於 云雲 亚亞 产產 亲親 从從 仓倉 们們 众眾衆
@@ -51,7 +51,7 @@ def simplified(text: str) -> str:
 
 
 def in_both(pattern: str) -> str:
-    """Return a pattern that finds what is written in traditional characters too."""
+    """Return a pattern that also matches the traditional forms."""
     made: list[str] = []
     within = False
     for place, char in enumerate(pattern):
@@ -63,7 +63,7 @@ def in_both(pattern: str) -> str:
 
 
 def words_in_both(words: Iterable[str]) -> list[str]:
-    """Return words with their other spellings."""
+    """Return words with their traditional spellings."""
     found: dict[str, None] = {}
     for word in words:
         spelled = product(*(_WRITTEN.get(char, char) for char in word))

@@ -1,11 +1,11 @@
-"""Dates as people write them, absolute and relative, resolved against the day they were said.
+"""Finds absolute and relative dates in text, resolved against the day they were said.
 
-A mention is a set of readings, each a span of days: "May 2023" is a month, "last week" seven days,
-"on Friday" the one before or the one after. A claim is borne out by evidence if a span of the
-evidence lies within one of its own: evidence may be more exact than what is claimed, never less.
+A mention is a set of readings, each a span of days. "May 2023" is a month, "last week" seven days,
+"on Friday" the one before or the one after. Evidence supports a claim if one of its spans lies
+within one of the claim's: evidence may be more exact than the claim, never less.
 
-Known are English in breadth; of German, French, Spanish, Italian, Portuguese, Dutch and Russian
-the months and the words for yesterday, today and tomorrow; of Chinese dates with 年月日 and common
+English is covered broadly. German, French, Spanish, Italian, Portuguese, Dutch and Russian have the
+months and the words for yesterday, today and tomorrow. Chinese has dates with 年月日 and common
 relative words. Time is linear in the text.
 """
 
@@ -23,14 +23,14 @@ Days: TypeAlias = tuple[date, date]
 
 
 class Mention(NamedTuple):
-    """One date of a text.
+    """One date in a text.
 
     Attributes:
-        readings: What it may mean, each a span of days; of a bare weekday none if nobody knows
-            when it was said.
-        weekday: 0 for Monday, where that is all that is said, or None.
-        start: Where it begins, in characters.
-        end: Where it ends, exclusive.
+        readings: Its possible meanings, each a span of days. A bare weekday has none if the day it
+            was said on is unknown.
+        weekday: 0 for Monday if only a weekday is given, else None.
+        start: Start offset, in characters.
+        end: End offset, exclusive.
     """
 
     readings: tuple[Days, ...]
@@ -40,16 +40,16 @@ class Mention(NamedTuple):
 
 
 YEARLESS = (1, 2)
-"""Years that stand for none: "7 May" of no known year lies in both."""
+"""Placeholder years: "7 May" without a known year lies in both."""
 
 
 def mentions(text: str, said_on: date | None) -> list[Mention]:
-    """Return the dates of a text.
+    """Return the dates in a text.
 
     Args:
         text: Any text.
-        said_on: The day it was said, or None: then relative dates are not resolved and a date
-            without a year equals only another without one.
+        said_on: The day it was said, or None. Without it relative dates are not resolved, and a
+            date without a year equals only another without one.
     """
     clean = text.encode("utf-8", "replace").decode("utf-8")
     found = [*_written(clean, said_on)]
@@ -69,8 +69,6 @@ def supports(claim: Mention, evidence: Sequence[Mention]) -> bool:
         first <= start and end <= last for first, last in claim.readings for start, end in spans
     )
 
-
-# Written dates ----------------------------------------------------------------------------------
 
 _MONTHS = {
     name: number
@@ -93,7 +91,7 @@ _MONTHS = {
     )
     for name in names.split()
 }
-# Words besides, or names of people, where no day or year stands with them.
+# Without a day or year these are ordinary words, or names of people.
 _ALSO_WORDS = frozenset(
     "may march mar jan mars mai mei jun juni august augustus sep dec apr".split()
 )
@@ -111,7 +109,6 @@ _HAN = r"(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号])?|(\d{4})年"
 
 
 def _written(text: str, said_on: date | None) -> Iterator[Mention]:
-    """Yield dates in figures; of 5/7/2023 both readings."""
     until = 0
     for match in patterns.compile(f"{_ISO}|{_SHORT}|{_HAN}").finditer(text):
         start, end = match.span()
@@ -139,7 +136,7 @@ def _spans(
         found = [_span(y, month, day) for y in years]
     else:
         around = [_span(said_on.year + more, month, day) for more in (-1, 0, 1)]
-        # Of the years around, the one it was said in and that of the nearest such date.
+        # The year it was said in, and the years of dates within half a year.
         found = [
             span
             for span in around
@@ -164,8 +161,6 @@ def _span(year: int, month: int | None, day: int | None) -> Days | None:
     except ValueError:
         return None
 
-
-# Dates in words ---------------------------------------------------------------------------------
 
 _FIXED = {
     "today": 0, "tonight": 0, "heute": 0, "hoy": 0, "oggi": 0, "hoje": 0, "vandaag": 0,
@@ -333,7 +328,6 @@ def _days(said_on: date | None, offset: int) -> list[Days]:
     if said_on is None:
         return []
     day = _moved(said_on, offset)
-    # Past midnight people still call it the day before.
     return [(day, day)]
 
 
@@ -399,7 +393,7 @@ _MAX_COUNT = 200
 
 
 def _away(said_on: date | None, count: int, unit: str) -> list[Days]:
-    """Return what lies so many units away: a day for days, else the whole week, month or year."""
+    """Return the span at a distance: a day for days, else the whole week, month or year."""
     if said_on is None or not MINYEAR + 300 < said_on.year < MAXYEAR - 300:
         return []
     if unit == "day":

@@ -1,18 +1,17 @@
-"""What things are called, and what else: short forms, initials, names, stated aliases (RE-3).
+"""Derives aliases of names from text: short forms, initials, tags, stated aliases.
 
-The same thing goes by several names: ``kubernetes`` and ``k8s``, ``New York City`` and ``NYC``, the
-staging cluster and what somebody said it is also known as. An index knows a text by its terms;
-beside them it keeps, for each memory, ids of what its words may be called otherwise, told by the
-text alone:
+The same thing has several names: ``kubernetes`` and ``k8s``, ``New York City`` and ``NYC``, the
+staging cluster and its stated alias. An index knows a text by its terms. In addition it keeps, for
+each memory, alias ids that follow from the text alone:
 
-* the **numeronym** of a long word: its first letter, the count of those between, its last;
-* the **initials** of words with capitals that stand together; small words between do not count;
+* the **numeronym** of a long word: its first letter, the number of letters between, its last;
+* the **initials** of adjacent capitalised words; small words between them do not count;
 * the **names** that its writer gave a memory: its key and its tags, each as a whole;
-* that it **states** an alias ("X, also known as Y"). What it states is read when somebody asks.
+* a flag that it **states** an alias ("X, also known as Y"). A query reads the statement itself.
 
-Ids of this kind are numbers of the same space as those of terms, and can never be those of a term.
-Nothing is looked up in a list of known short forms, and no other memory has a say in what one is
-called. Letters are those of the Latin alphabet without accents.
+Alias ids share the number space of term ids, but never equal the id of a term. There is no list of
+known short forms, and other memories have no influence on the aliases of one. Letters are those of
+the Latin alphabet without accents.
 """
 
 from __future__ import annotations
@@ -26,12 +25,13 @@ from simonides.language import patterns
 from simonides.language.analyser import STOP_WORDS, analyse, term_id
 
 LEAST_LETTERS = 10
-"""Of a word with a numeronym: ``k8s`` is the shortest in use; shorter ones look like versions."""
+"""Least letters of a word with a numeronym: ``k8s`` is the shortest in use; shorter ones look like
+versions."""
 MOST_INITIALS = 5
 MOST_NAME_TERMS = 4
-"""Terms of a name that is looked for as a whole; a longer one is a sentence."""
-MOST_POSTED = 256
-"""Ids for one memory; chosen, so that a text of nothing but capitals does not swell an index."""
+"""Most terms of a name that is looked up as a whole; a longer one is a sentence."""
+MOST_ALIAS_IDS = 256
+"""Alias ids for one memory; chosen, so that a text of capitals only does not inflate an index."""
 
 _SHORT_BETWEEN = LEAST_LETTERS - 2
 _LONGEST_NUMERONYM = 4
@@ -39,13 +39,13 @@ _VOWELS = frozenset("aeiou")
 _BRACKETS = "\"'()[]{}<>*_\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"
 _BREAKS = ".,;:!?" + _BRACKETS
 
-# No term holds a control character.
-STATES = term_id("\x00states")
-"""Stands with every memory that states an alias."""
+# Seeds hold a control character, which no term does.
+STATES_ALIAS = term_id("\x00states")
+"""Id on every memory that states an alias."""
 _NAME_SEED = term_id("\x00name")
 LEAST_NAME_ID = 0xFFFFF << 44
-"""Ids of names are all there are from here up, but for a term in a million: an index can tell which
-of its ids they are. 44 bits are left to tell 100,000 names apart."""
+"""Least id of a name. Only one term in a million has an id from here up. So an index can tell name
+ids from term ids. The remaining 44 bits distinguish 100,000 names."""
 
 _STATED = (
     r"[\s,(]+(?:(?:is|are|was|who is|which is|or) )?"
@@ -57,21 +57,21 @@ _STATED = (
 _HINTS = ("aka", "a.k", "known as", "short", "goes by", "nicknamed", "also ", "abbreviated")
 _MAX_SAID_WORDS = 6
 _MAX_STATED = 16
-"""Places of a text that are looked at; chosen, so that a text of nothing else costs no more."""
+"""Statements per text that are examined; chosen, to limit the cost of a text full of them."""
 _MAX_CHUNK_CHARS = 40
-"""A longer one is a link or has no blanks: it is no name, and would fill the cache."""
+"""A longer chunk is a link or has no blanks: it is not a name, and would fill the cache."""
 _KEPT_CHUNKS = 16_384
 _WINDOW = _MAX_SAID_WORDS * (_MAX_CHUNK_CHARS + 1)
 
 
-class Other(NamedTuple):
-    """Another way to say some terms of a query.
+class Alias(NamedTuple):
+    """An alias of some terms of a query.
 
     Attributes:
         places: Numbers of those terms.
-        ids: What a memory holds instead, all of it.
-        is_guess: Whether that counts only where nobody says any of the terms themselves: two
-            letters, or a word in small letters, may stand for much.
+        ids: Ids that a memory must hold instead, all of them.
+        is_guess: Whether it counts only if no memory holds any of the terms themselves. Two
+            letters, or a word in small letters, are ambiguous.
     """
 
     places: tuple[int, ...]
@@ -79,8 +79,8 @@ class Other(NamedTuple):
     is_guess: bool = False
 
 
-def posted(content: str, names: Sequence[str]) -> list[int]:
-    """Return the ids that stand with a memory beside its terms, each once.
+def alias_ids(content: str, names: Sequence[str]) -> list[int]:
+    """Return the alias ids of a memory, each once.
 
     Args:
         content: Its text.
@@ -88,9 +88,9 @@ def posted(content: str, names: Sequence[str]) -> list[int]:
     """
     found = dict.fromkeys(_names(names))
     if states_alias(content):
-        found[STATES] = None
+        found[STATES_ALIAS] = None
     for form in _short_forms(content):
-        if len(found) >= MOST_POSTED:
+        if len(found) >= MOST_ALIAS_IDS:
             break
         found[_form_id(form)] = None
     return list(found)
@@ -105,8 +105,10 @@ def name_id(terms: Iterable[int]) -> int:
 
 
 def name_ids(terms: Sequence[int]) -> list[int]:
-    """Return the ids of all names that may stand in a text, from the ids of its distinct terms in
-    order: of each term, and of each few that stand together.
+    """Return the ids of all names that may occur in a text.
+
+    Args:
+        terms: Ids of its distinct terms in order; each run of a few of them may be a name.
     """
     found = []
     for first in range(len(terms)):
@@ -117,8 +119,8 @@ def name_ids(terms: Sequence[int]) -> list[int]:
     return found
 
 
-def others(text: str, terms: Sequence[str]) -> tuple[Other, ...]:
-    """Return what a query's words may be called otherwise, told by the words alone.
+def aliases(text: str, terms: Sequence[str]) -> tuple[Alias, ...]:
+    """Return aliases of a query's words, derived from the words alone.
 
     Args:
         text: The query.
@@ -127,36 +129,35 @@ def others(text: str, terms: Sequence[str]) -> tuple[Other, ...]:
     kinds = [_kind(chunk) for chunk in text.split() if len(chunk) <= _MAX_CHUNK_CHARS]
     if _ASKS not in kinds and kinds.count(_CAPITAL) < 2:
         return ()
-    return () if text.isupper() else _others(_chunks(text.split()), terms)
+    return () if text.isupper() else _aliases(_chunks(text.split()), terms)
 
 
-def _others(chunks: Sequence[_Chunk], terms: Sequence[str]) -> tuple[Other, ...]:
+def _aliases(chunks: Sequence[_Chunk], terms: Sequence[str]) -> tuple[Alias, ...]:
     place = {term: number for number, term in enumerate(terms)}
-    found: dict[Other, None] = {}
+    found: dict[Alias, None] = {}
     for chunk in chunks:
         for term, id, is_guess in chunk.asks:
             if term in place:
-                found[Other((place[term],), (id,), is_guess)] = None
+                found[Alias((place[term],), (id,), is_guess)] = None
     for words in itertools.chain.from_iterable(map(_parts, _runs(chunks))):
         places = tuple(dict.fromkeys(place[t] for w in words for t in analyse(w) if t in place))
         if places:
-            found[Other(places, (term_id(_initials(words)),), is_guess=len(words) == 2)] = None
+            found[Alias(places, (term_id(_initials(words)),), is_guess=len(words) == 2)] = None
     return tuple(found)
 
 
 def states_alias(text: str) -> bool:
-    """Return whether a text says that something is also called something else."""
+    """Return whether a text states an alias."""
     lower = text.lower()
-    return any(hint in lower for hint in _HINTS) and bool(stated(text))
+    return any(hint in lower for hint in _HINTS) and bool(stated_aliases(text))
 
 
-def stated(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return the pairs of names, as terms, that a text says are the same.
+def stated_aliases(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the pairs of names, as terms, that a text states to be the same.
 
-    A name is what stands in quotes, or words with capitals that stand together, or else the words
-    back to the last small one, or on to the next: "the staging cluster, also known as bluebird".
-    Where words may say something else as well ("time goes by", "life is short for us"), what is
-    called so must look like a name: by a capital or a digit.
+    A name is quoted text, or adjacent capitalised words. Otherwise it is the words back to the last
+    small one, or on to the next: "the staging cluster, also known as bluebird". For ambiguous
+    phrases ("time goes by", "life is short for us"), the alias must have a capital or a digit.
     """
     clean = text.encode("utf-8", "replace").decode("utf-8")
     found = []
@@ -177,15 +178,15 @@ def stated(text: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
 
 
 class _Chunk(NamedTuple):
-    """What stands between two blanks.
+    """The text between two blanks.
 
     Attributes:
         word: Without punctuation around it.
         is_small: Whether it is a stop word.
         has_capital: Whether it counts in a run of capitals.
-        opens: Whether punctuation stands before it.
-        closes: Likewise after it.
-        asks: Term, id and doubt of each other form that a query with it looks for.
+        opens: Whether punctuation precedes it.
+        closes: Whether punctuation follows it.
+        asks: Term, id and doubt of each alias that a query with it looks up.
         short: Its numeronym.
     """
 
@@ -224,7 +225,7 @@ def _chunk(chunk: str) -> _Chunk:
 
 @lru_cache(maxsize=_KEPT_CHUNKS)
 def _kind(chunk: str) -> int:
-    """Whether a query with a chunk may look for other forms of it: most have none."""
+    """Classify a chunk by the aliases that a query with it may need; most need none."""
     if chunk.isdigit():
         return 0
     seen = _chunk(chunk)
@@ -273,8 +274,9 @@ def _short_forms(text: str) -> Iterator[str]:
 
 
 def _runs(chunks: Sequence[_Chunk]) -> list[list[str]]:
-    """Return words with a capital that stand together, at least two; small words between them do
-    not count, and neither begin nor end a run.
+    """Return runs of at least two adjacent capitalised words.
+
+    Small words between them do not count, and neither begin nor end a run.
     """
     runs: list[list[str]] = [[]]
     for chunk in chunks:
@@ -288,8 +290,9 @@ def _runs(chunks: Sequence[_Chunk]) -> list[list[str]]:
 
 
 def _parts(run: list[str]) -> Iterator[list[str]]:
-    """Yield the words of a run that may go by their initials: all of two, or of more any three to
-    five that stand together.
+    """Yield the words of a run that may be abbreviated by their initials.
+
+    These are all words of a run of two, or any three to five adjacent words of a longer one.
     """
     if len(run) == 2:
         yield run
@@ -310,7 +313,6 @@ def _names(names: Sequence[str]) -> Iterator[int]:
 
 
 def _name_before(chunks: Sequence[_Chunk]) -> list[str]:
-    """Return the words of the name that ends a text."""
     taken: list[_Chunk] = []
     for chunk in reversed(chunks):
         ends = bool(taken) and (chunk.closes or (taken[0].has_capital and not chunk.has_capital))
@@ -323,7 +325,6 @@ def _name_before(chunks: Sequence[_Chunk]) -> list[str]:
 
 
 def _name_after(chunks: Sequence[_Chunk]) -> list[str]:
-    """Return the words of the name that begins a text."""
     taken: list[str] = []
     whole = bool(chunks) and (chunks[0].opens or chunks[0].has_capital)
     for place, chunk in enumerate(chunks):

@@ -1,8 +1,8 @@
-"""Texts as hashed pieces of words and letters, and what a linear model makes of them (HY-6).
+"""Hashed n-grams of words and characters, and a linear model over them.
 
-A text is the set of its words, pairs and triples of words, and of all its runs of 3 to 5
-characters, each hashed to one of :data:`BUCKETS` numbers. Nothing is looked up in a vocabulary, so
-no language and no spelling is unknown. A linear model is then one weight a number.
+The features of a text are its words, pairs and triples of words, and all runs of 3 to 5 characters.
+Each is hashed to one of :data:`BUCKETS` numbers. There is no vocabulary, so any language and
+spelling has features. A linear model is then one weight a number.
 """
 
 from __future__ import annotations
@@ -16,25 +16,26 @@ if TYPE_CHECKING:
 
 BUCKET_BITS = 19
 BUCKETS = 1 << BUCKET_BITS
-"""Chosen: two pieces of a training set of 25,000 texts then seldom share a number, and a model of
-one byte a number is half a megabyte."""
+"""Chosen: features of a training set of 25,000 texts then seldom collide. A model of one byte a
+number is half a megabyte."""
 
 CHARACTER_RUNS = (3, 4, 5)
 WORD_RUNS = (1, 2, 3)
 
 MOST_TEXTS = 1 << (32 - BUCKET_BITS)
-"""Texts that may be asked about at once: a text and a number share 32 bits."""
+"""Batch size: a text and a feature share 32 bits."""
 
-# Odd constants of the 32-bit golden ratio and of xxHash's and Murmur's mixers: any that spread
-# bits would do, but weights are for these.
+# Odd constants of the 32-bit golden ratio and of xxHash's and Murmur's mixers. Others would spread
+# bits as well, but the trained weights need these.
 _SPREAD, _STEP, _MIX = 0x9E3779B1, 0x85EBCA77, 0x2C1B3C6D
 _WORD_SALT = 0x51
 
 
 def pieces(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return which text has which pieces: numbers of texts, rising, and of their pieces.
+    """Return the features of texts: rising numbers of texts, and of their features.
 
-    A piece counts once for a text. Takes time linear in the texts, but for sorting the numbers.
+    A feature counts once for a text. Takes time linear in the texts, except for sorting the
+    numbers.
 
     Args:
         texts: At most :data:`MOST_TEXTS`, in the form that the model was trained on.
@@ -59,7 +60,7 @@ def pieces(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 class LinearModel:
-    """One weight of one byte for each number that a piece may be hashed to."""
+    """A linear model with a weight of one byte for each hashed feature."""
 
     def __init__(self, weights: NDArray[np.int8]) -> None:
         self._weights = weights
@@ -81,7 +82,7 @@ class LinearModel:
         return cls(weights)
 
     def sums(self, texts: Sequence[str]) -> list[float]:
-        """Return for each text the sum of its pieces' weights over the root of their count."""
+        """Return for each text the sum of its feature weights over the root of their count."""
         import numpy as np
 
         found: list[float] = []
@@ -97,7 +98,7 @@ class LinearModel:
 def _words(
     codes: NDArray[np.uint32], spread: NDArray[np.uint32], of_text: NDArray[np.uint32]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Return a hash of each word, and the text that it stands in."""
+    """Return a hash of each word, and the text that holds it."""
     import numpy as np
 
     # Letters of ASCII in lower case, digits, apostrophe, low line, and all beyond ASCII.
@@ -109,7 +110,7 @@ def _words(
     opens = np.ones(len(places), np.bool_)
     np.not_equal(places[1:] - places[:-1], 1, out=opens[1:])
     firsts = np.flatnonzero(opens)
-    # A letter counts by its place in the word, or "on" and "no" were one.
+    # A letter counts by its place in the word; otherwise "on" and "no" would be equal.
     place = places - np.repeat(places[firsts], np.diff(firsts, append=len(places)))
     placed = spread[places] * (
         place.astype(np.uint32) * np.uint32(_STEP) * np.uint32(2) + np.uint32(1)
@@ -121,7 +122,7 @@ def _words(
 def _runs(
     units: NDArray[np.uint32], owners: NDArray[np.uint32], lengths: Sequence[int], *, salt: int
 ) -> list[NDArray[np.uint32]]:
-    """Return text and number of every run of units that lies in one text."""
+    """Return text and number of every run of units within one text."""
     import numpy as np
 
     keys = []

@@ -1,6 +1,6 @@
-"""When two texts are the same text, and what counts as a text at all (ME-1).
+"""Normal form of texts for identity, and validation of text input.
 
-Normalising is for identity only: recall analyses the text as it was written (``analyser``).
+The normal form is for identity only: recall analyses the text as it was written (``analyser``).
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from simonides.domain.errors import InvalidInput
 def normalise(text: str) -> str:
     """Return the form under which equal statements are equal: NFKC, case-folded, single spaces.
 
-    Idempotent. White space at both ends goes; any run of white space in between becomes one
-    space. Lone surrogates are kept as they are.
-
-    Source: SPEC ME-1.
+    Idempotent. White space at both ends is removed; any run of white space in between becomes one
+    space. Lone surrogates are kept.
     """
     if text.isascii():
         return " ".join(text.lower().split())
-    # Folding can undo the normal form and composing can bring back capitals (U+03D4 and others):
-    # NFKC ∘ casefold settles after the second round, as in Unicode's toNFKC_Casefold.
+    # Folding can undo the normal form, and composing can restore capitals (U+03D4 and others).
+    # NFKC ∘ casefold is stable after the second round, as in Unicode's toNFKC_Casefold.
     for _ in range(2):
         text = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 def without_accents(text: str) -> str:
-    """Return letters without accents: "où" as "ou", "sœur" as "soeur". Positions do not stay."""
+    """Return letters without accents: "où" as "ou", "sœur" as "soeur". Character positions may
+    change.
+    """
     if text.isascii():
         return text
     apart = unicodedata.normalize("NFD", text.replace("œ", "oe"))
@@ -38,14 +38,14 @@ def without_accents(text: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
-# One write asks for the hash of its text four times; no more than the last few texts are kept.
+# Cached: one write needs the hash of its text four times.
 @lru_cache(maxsize=8)
 def content_hash(text: str) -> str:
     """Return the SHA-256 of the normalised text as 64 hexadecimal digits.
 
     Raises:
-        UnicodeEncodeError: If the text holds lone surrogates; :func:`check_text` refuses those
-            at the edge.
+        UnicodeEncodeError: If the text holds lone surrogates; :func:`check_text` rejects these in
+            input.
     """
     return hashlib.sha256(normalise(text).encode("utf-8")).hexdigest()
 
@@ -55,7 +55,7 @@ def check_text(field: str, text: object, max_bytes: int) -> str:
 
     Args:
         field: Name of the value, for the message.
-        text: What was given.
+        text: The input.
         max_bytes: Largest size in UTF-8, inclusive.
 
     Raises:

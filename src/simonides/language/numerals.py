@@ -1,8 +1,8 @@
-"""Numbers as people write them: digits, words of eight languages, Chinese numerals, units, clocks.
+"""Finds numbers in text: digits, words of eight languages, Chinese numerals, units, times of day.
 
-A reading is asymmetric on purpose. Of a *claim* every number counts that is surely one; of
-*evidence* every reading counts that is possible (``1.500`` is 1.5 and 1500), so that a claim is
-never refused for the way its evidence is written. Units are compared by name, never converted.
+Reading is asymmetric on purpose. A *claim* has only the numbers that are certain. *Evidence* has
+every possible reading (``1.500`` is 1.5 and 1500). So a claim is never refused for the way its
+evidence is written. Units are compared by name, never converted.
 
 Words are known in English, German, French, Spanish, Italian, Portuguese, Dutch and Russian up to
 millions; ordinals, halves, dozens and the like in English only. Time is linear in the text.
@@ -27,8 +27,8 @@ class Token(NamedTuple):
     Attributes:
         text: As written.
         low: In lower case, with a plain apostrophe.
-        start: Where it begins, in characters.
-        end: Where it ends, exclusive.
+        start: Start offset, in characters.
+        end: End offset, exclusive.
     """
 
     text: str
@@ -43,13 +43,13 @@ class Token(NamedTuple):
 
 
 class Quantity(NamedTuple):
-    """One number of a text.
+    """One number in a text.
 
     Attributes:
-        values: What it may mean; one value where there is no doubt.
-        unit: Name of its unit in one form, or None where none is known.
-        start: Where it begins, in characters.
-        end: Where it ends, exclusive.
+        values: Its possible values; one if it is unambiguous.
+        unit: Canonical name of its unit, or None if unknown.
+        start: Start offset, in characters.
+        end: End offset, exclusive.
     """
 
     values: frozenset[Fraction]
@@ -66,10 +66,10 @@ _PIECE = (
 )
 
 
-# Numbers, dates and clauses are each read from the same few texts.
+# Cached: numbers, dates and clauses are each read from the same few texts.
 @lru_cache(maxsize=8)
 def tokens(text: str) -> tuple[Token, ...]:
-    """Return the words, numbers and marks of a text; lone surrogates are none."""
+    """Return the words, numbers and marks of a text, without lone surrogates."""
     clean = text.encode("utf-8", "replace").decode("utf-8")
     return tuple(
         Token(word := match.group() or "", word.lower().replace("’", "'"), *match.span())
@@ -88,8 +88,8 @@ def quantities(said: Sequence[Token], *, strict: bool) -> list[Quantity]:
     """Return the numbers among tokens, in their order.
 
     Args:
-        said: As :func:`tokens` gives them.
-        strict: Only what is surely a number, as of a claim; else whatever may be one.
+        said: From :func:`tokens`.
+        strict: Return only certain numbers, as for a claim; else every possible one.
     """
     found: list[Quantity] = []
     place = 0
@@ -116,7 +116,7 @@ _END = Token(".", ".", 1 << 62, 1 << 62)
 def supports(claim: Quantity, evidence: Sequence[Quantity]) -> bool:
     """Whether evidence has the number of a claim: one of its values, in its unit if it names one.
 
-    A time of day is also borne out by a bare hour ("at 5").
+    A bare hour ("at 5") also supports a time of day.
     """
     for each in evidence:
         if claim.unit == CLOCK and each.unit is None:
@@ -185,7 +185,7 @@ def _words(
 ) -> tuple[frozenset[Fraction], int] | None:
     low = said[place].low
     if low[0] in _HAN_DIGITS or low[0] in _HAN_SCALES:
-        # 一起, 一下: a lone one is rarely a number.
+        # A single numeral is rarely a number: 一起, 一下.
         value = _han(low)
         loose = strict and low in ("一", "两", "万", "千", "百", "亿", "十")
         return None if value is None or loose else (frozenset({value}), place + 1)
@@ -203,7 +203,7 @@ def _words(
 def _composed(
     said: Sequence[Token], place: int, *, strict: bool
 ) -> tuple[frozenset[Fraction], int] | None:
-    """Read "two hundred and fifty" and its like; whichever known language the words are of."""
+    """Read number words such as "two hundred and fifty", in any known language."""
     total, part, after, seen = 0, 0, place, False
     while after < len(said):
         low = said[after].low
@@ -230,7 +230,7 @@ def _composed(
 
 
 def _goes_on(part: int, more: int) -> bool:
-    """Whether a smaller number goes on from a larger one: twenty-one, not two three."""
+    """Whether a smaller number continues a larger one: twenty-one, not two three."""
     if (part, more) == (4, 20) or (part in (60, 80) and more < 20):
         return True
     room = 100 if part % 100 == 0 and part else 10 if part % 10 == 0 and part else 0
@@ -303,7 +303,7 @@ def _unit(said: Sequence[Token], place: int, after: int, *, strict: bool) -> str
         if token.text == "-" or (token.low == "per" and known is None):
             looked += 1
             continue
-        # "Five long years": of evidence one word between is passed over.
+        # "Five long years": in evidence one word between number and unit is skipped.
         if strict or skipped or not token.low.isalpha():
             return None
         skipped += 1
@@ -385,9 +385,9 @@ _SPECIAL = {
     }.items()
 }  # fmt: skip
 _ONES = frozenset("a an un une una um uma ein eine einen einem einer een".split())
-# Words that are numbers in one sense of several: of a claim they are not counted alone.
+# Ambiguous number words; in a claim they do not count alone.
 _LOOSE = frozenset("both pair couple half quarter single once first premier beide mil cent".split())
-# So are numbers of one language that are common words of another, and ordinals beside "second".
+# Numbers of one language that are common words of another; these do not count alone either.
 _MAYBE = frozenset("one uno second sei due tre elf sept dix cinque otto acht onze".split())
 
 _HAN_DIGITS = {char: value for value, char in enumerate("〇一二三四五六七八九")} | {

@@ -1,8 +1,8 @@
-"""Whether a text says again what another said, whole or in passages (FX-5).
+"""Detects that a text repeats another, in whole or in passages.
 
-For labels, not for gates: what is taken for a repetition here is stored all the same, and only
-trusted less. So it errs the other way than :mod:`simonides.language.sameness`: case, punctuation,
-articles and hidden characters do not count, and half of a text is enough.
+The result is for labels, not for gates: a supposed repetition is stored anyway, and only trusted
+less. So it errs the other way than :mod:`simonides.language.sameness`: case, punctuation, articles
+and hidden characters do not count, and half of a text suffices.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from simonides.language.normalise import normalise
 from simonides.language.tokens import is_cjk
 
 RUN = 5
-"""Words in a row, articles left out, that make a passage of two texts. Chosen: five are seldom met
-by chance, and a sentence worth keeping has them."""
+"""Words in a row, without articles, that two texts must share as a passage. Chosen: five seldom
+match by chance, and a sentence worth keeping has them."""
 
 LEAST = 3
-"""Words of the shortest text that is known again, if all of them stand in a row in another; chosen:
-values such as "yes" or "Berlin Mitte" come from anywhere."""
+"""Words of the shortest text that is recognised, if another text holds all of them in a row.
+Chosen: values such as "yes" or "Berlin Mitte" come from anywhere."""
 
 MOST = 16_384
-"""Words of a text that are looked up; chosen: as many as 64 KiB of ordinary ones, so that a text of
-nothing but short ones takes no longer."""
+"""Words of a text that are looked up. Chosen: the number of ordinary words in 64 KiB, so that a
+text of very short ones takes no longer."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
 class _Plain(dict[int, str | None]):
-    """A table for ``str.translate`` that makes words of letters and digits, learned as it is used.
+    """A table for ``str.translate`` that keeps letters and digits and separates words, filled on
+    use.
 
-    Marks and what shows nothing go without a trace, so that none of them parts a word in two.
+    Marks and invisible characters are removed without a space, so that they do not split a word.
     """
 
     def __missing__(self, code: int) -> str | None:
@@ -59,9 +60,9 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 class Passages:
-    """Texts by their passages, so that one that comes again is known.
+    """Index of texts by their passages.
 
-    Costs some 300 bytes for each word that is filed.
+    Costs some 300 bytes for each indexed word.
     """
 
     def __init__(self) -> None:
@@ -69,24 +70,24 @@ class Passages:
         self._ids: set[str] = set()
 
     def __len__(self) -> int:
-        """How many passages are filed."""
+        """Number of indexed passages."""
         return len(self._filed)
 
     def __contains__(self, id: str) -> bool:
         return id in self._ids
 
     def add(self, id: str, text: str) -> None:
-        """File a text; a passage that others have too goes by the last of them."""
+        """Index a text; a passage that several texts share belongs to the last of them."""
         self._ids.add(id)
         words = words_of(text)
         for size in range(LEAST, RUN + 1):
             self._filed.update(dict.fromkeys(_runs(words, size), id))
 
     def find(self, text: str) -> str | None:
-        """Return the text that this one says again, or None.
+        """Return the id of the text that this one repeats, or None.
 
-        It does if runs of :data:`RUN` words that both have make up half of it, or if it is shorter
-        than that and stands there whole. Of several the one with most of them is named.
+        It is a repetition if shared runs of :data:`RUN` words cover half of it. A shorter text must
+        occur there as a whole. Of several texts, the one with most shared runs is returned.
         """
         words = words_of(text)[:MOST]
         if len(words) < LEAST:

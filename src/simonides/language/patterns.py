@@ -1,7 +1,7 @@
-"""Patterns that run in time linear in the text, whatever the text is (HY-1).
+"""Patterns with matching time linear in the text, for any text.
 
-Everything that looks for something in what users, models or tools wrote compiles its pattern
-here. The engine has no look-around and no back-references; that is the price.
+All code that searches input of users, models or tools compiles its patterns here. The engine has no
+look-around and no back-references.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Protocol, cast
 
 
 class Match(Protocol):
-    """One place where a pattern was found; positions are characters of the text."""
+    """One match of a pattern; positions are characters of the text."""
 
     def group(self, group: int | str = 0, /) -> str | None:
-        """Return what a group matched, or None where it took no part; 0 is the whole match."""
+        """Return the text of a group, or None if it took no part; 0 is the whole match."""
 
     def span(self, group: int = 0, /) -> tuple[int, int]:
-        """Return start and end of a group by number; (-1, -1) where it took no part."""
+        """Return start and end of a group by number; (-1, -1) if it took no part."""
 
     def groupdict(self) -> dict[str, str | None]:
         """Return the named groups."""
@@ -40,11 +40,11 @@ class Pattern(Protocol):
         """Return all matches from left to right, without overlap."""
 
 
-# Chosen: more than the project has patterns, of which each language of capture has some 150; each
-# costs at most the engine's own limit of 8 MB and in practice a few kB.
+# Chosen: more than the project's patterns; each language of capture has some 150. Each pattern
+# costs at most the engine's own limit of 8 MB, and in practice a few kB.
 _KEPT_PATTERNS = 4096
-# Chosen: what a set may take for its automaton; the engine's own 8 MB let a hostile text of 64 KiB
-# have it built over and over.
+# Memory limit for the automaton of a set; chosen. With the engine's own 8 MB a hostile text of
+# 64 KiB makes it rebuild the automaton repeatedly.
 _HINTS_MEMORY = 64 << 20
 
 
@@ -52,8 +52,8 @@ _HINTS_MEMORY = 64 << 20
 def compile(pattern: str, *, ignore_case: bool = False) -> Pattern:
     r"""Compile a pattern in RE2 syntax.
 
-    Compiled on first use and kept, so that importing costs nothing. A text to be searched must
-    not hold lone surrogates: the engine works on UTF-8.
+    Compiled on first use and cached, so that imports stay fast. A searched text must not hold lone
+    surrogates: the engine works on UTF-8.
 
     Args:
         pattern: RE2 syntax; ``\p{…}`` classes are known, ``\w`` and ``\b`` are ASCII.
@@ -77,19 +77,19 @@ def compile(pattern: str, *, ignore_case: bool = False) -> Pattern:
 
 def escaped(literal: str) -> str:
     """Return the pattern of a literal."""
-    # The engine knows no escaped mark outside ASCII.
+    # The engine rejects escapes outside ASCII.
     return "".join(c if c.isalnum() or c in "_ " or not c.isascii() else f"\\{c}" for c in literal)
 
 
 def spans(pattern: str, text: str, group: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield where a pattern matches, from left to right, in characters.
+    """Yield the spans of a pattern's matches, from left to right, in characters.
 
-    A third of the cost of :meth:`Pattern.finditer`, which tells groups as texts too.
+    This takes a third of the time of :meth:`Pattern.finditer`, which also returns texts of groups.
 
     Args:
         pattern: As for :func:`compile`.
-        text: What is looked through.
-        group: Number of a group that tells the place; where it takes no part the match does.
+        text: The text to search.
+        group: Number of the group whose span is wanted; if it takes no part, the whole match.
     """
     encoded = text.encode()
     is_ascii = len(encoded) == len(text)
@@ -112,11 +112,10 @@ class _OfBytes(Protocol):
 
 
 class Hints:
-    """Many patterns looked for in one pass: which of them a text holds, not where.
+    """Matches many patterns in one pass: which of them a text holds, not where.
 
-    Case does not matter to them. Safe to share between threads; a pass costs some 3 µs for a
-    sentence and a tenth of a millisecond for 64 KiB, however many patterns there are (measured
-    with 150).
+    Matching ignores case. Thread-safe. A pass takes some 3 µs for a sentence, and a tenth of a
+    millisecond for 64 KiB. The number of patterns does not matter (measured with 150).
     """
 
     def __init__(self, found_by: Sequence[str], *, at_start: bool = False) -> None:
@@ -124,7 +123,7 @@ class Hints:
 
         Args:
             found_by: The patterns.
-            at_start: Whether they count only where a text begins with them.
+            at_start: Match only at the start of a text.
 
         Raises:
             ValueError: If the engine does not support one.
@@ -144,14 +143,15 @@ class Hints:
         self._set.Compile()
 
     def in_text(self, text: str) -> list[int]:
-        """Return the places, in the list given, of the patterns that a text holds; unordered."""
-        # Its Match returns None where nothing matches.
+        """Return the indexes, in the list given, of the patterns that a text holds; unordered."""
+        # The engine's Match returns None if nothing matches.
         return self._set.Match(text) or []
 
 
 def unnamed(pattern: str) -> str:
-    """Return a pattern whose named groups capture nothing: one name may stand once in a pattern,
-    and those that are to be tried together share theirs.
+    """Return a pattern whose named groups capture nothing.
+
+    A name may occur only once in a pattern; this allows combining patterns that share names.
     """
     first, *rest = pattern.split("(?P<")
     return first + "".join("(?:" + part.split(">", 1)[1] for part in rest)

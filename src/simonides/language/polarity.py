@@ -1,13 +1,13 @@
-"""What a text affirms and what it denies: its clauses, each with its negations and its subject.
+"""Splits a text into clauses, and decides what each of them affirms or negates.
 
-A clause ends at strong punctuation, before *but*, *although* and their like, and at a comma or
-*and* only where a new subject follows, so that "I don't like tea, coffee or milk" denies all three.
-A clause is denied if it has an odd number of negations. Words that take a fact back without saying
-*not* are negations too: *stopped*, *quit*, *avoid*, *hate*, *used to*, *no longer*. Phrases that
-have one and deny nothing (*can't wait*, *not only*, *no doubt*) are not.
+A clause ends at strong punctuation and before *but*, *although* and similar words. It ends at a
+comma or *and* only if a new subject follows. So "I don't like tea, coffee or milk" negates all
+three. A clause with an odd number of negations is negated. Words that end or reject a fact without
+*not* are negations too: *stopped*, *quit*, *avoid*, *hate*, *used to*, *no longer*. Phrases with a
+negation that negate nothing (*can't wait*, *not only*, *no doubt*) are not.
 
-English in breadth; of other languages the particles of negation that :mod:`.sameness` lists, and of
-Chinese and Japanese the negating characters outside compounds that deny nothing.
+English is covered broadly. Other languages have the negation particles that :mod:`.sameness` lists.
+Chinese and Japanese have the negating characters outside compounds that negate nothing.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from simonides.language.numerals import Token, tokens
 from simonides.language.sameness import NEGATING_CHARACTERS, NEGATIONS
 
 
-class Part(NamedTuple):
+class Clause(NamedTuple):
     """One clause.
 
     Attributes:
         words: Its words and numbers in order.
-        denied: Places of words in the reach of an odd number of negations.
-        is_denied: Whether the clause as a whole has an odd number of negations.
+        negated: Places of words in the scope of an odd number of negations.
+        is_negated: Whether the clause as a whole has an odd number of negations.
     """
 
     words: tuple[Token, ...]
-    denied: frozenset[int]
-    is_denied: bool
+    negated: frozenset[int]
+    is_negated: bool
 
 
-def parts(text: str) -> list[Part]:
+def clauses(text: str) -> list[Clause]:
     """Return the clauses of a text that have words, in order."""
     return [_read(piece) for piece in _pieces(tokens(text)) if piece]
 
@@ -67,14 +67,14 @@ _TAKING_BACK = frozenset(
     "lacked unable without cancelled canceled dropped fail fails failed declined rejects rejected "
     "former formerly ex".split()
 )
-# Norwegian says "nei" before what it says; in Italian it is "in the".
+# In Norwegian "nei" is an interjection before the statement; in Italian it means "in the".
 _NEGATING = (NEGATIONS - {"nei"}) | _TAKING_BACK | frozenset(
     "cannot dont doesnt didnt isnt wasnt arent werent cant couldnt wont wouldnt shouldnt havent "
     "hasnt hadnt aint rarely seldom".split()
 )  # fmt: skip
-# Names and other words of one language that deny in another; in English text they do not.
+# Names and other words of one language that negate in another; in English text they do not.
 _OTHERWISE = frozenset("no ne nada ni nie niet nee nein pas ex sin mai non ei nu bez".split())
-# "No" is "in the" where these are said.
+# Portuguese words: "no" then means "in the".
 _PORTUGUESE = frozenset(
     "sou moro mora é não nao meu minha você mudei trabalho trabalha nasci cresci gosto estou "
     "está chamo prefiro".split()
@@ -91,7 +91,7 @@ _IDLE_PHRASES = _by_first(
     ("vivo", "no"), ("vive", "no"),
     ("sans", "gluten"), ("sans", "lactose"), ("senza", "glutine"), ("senza", "lattosio"),
 )  # fmt: skip
-_DENYING_PHRASES = _by_first(
+_NEGATING_PHRASES = _by_first(
     ("used", "to"), ("no", "longer"), ("not", "anymore"), ("any", "longer")
 )
 _HAN_COMPOUNDS = frozenset(
@@ -113,7 +113,7 @@ def _pieces(said: Sequence[Token]) -> Iterator[list[Token]]:
                 piece = []
         elif token.low in _TURNING or (token.low in _LINKING and _opens(following)):
             yield piece
-            # "Without" denies what it opens.
+            # "Without" negates the clause that it opens.
             piece = [token] if token.low == "without" else []
         elif token.text[0].isalnum():
             piece.append(token)
@@ -121,7 +121,7 @@ def _pieces(said: Sequence[Token]) -> Iterator[list[Token]]:
 
 
 def _is_inside(said: Sequence[Token], place: int) -> bool:
-    """Whether a mark stands within a word: "a.m", "Dr.", "10:30"."""
+    """Whether a mark is within a word: "a.m", "Dr.", "10:30"."""
     token = said[place]
     if token.text not in ".:" or place + 1 >= len(said):
         return False
@@ -133,7 +133,7 @@ def _opens(token: Token | None) -> bool:
 
 
 def _is_interjection(piece: Sequence[Token]) -> bool:
-    """Whether it only says no before what is said: "No, it's Berlin"."""
+    """Whether the piece is only an initial no: "No, it's Berlin"."""
     return len(piece) == 1 and piece[0].low in (
         "no",
         "nope",
@@ -146,8 +146,8 @@ def _is_interjection(piece: Sequence[Token]) -> bool:
     )
 
 
-def _read(piece: Sequence[Token]) -> Part:
-    denied: set[int] = set()
+def _read(piece: Sequence[Token]) -> Clause:
+    negated: set[int] = set()
     negations, place = 0, 0
     lows = [token.low for token in piece]
     is_english = not _ENGLISH.isdisjoint(lows)
@@ -159,9 +159,9 @@ def _read(piece: Sequence[Token]) -> Part:
         if negates:
             negations += 1
         elif negations % 2:
-            denied.update(range(place, place + step))
+            negated.update(range(place, place + step))
         place += step
-    return Part(tuple(piece), frozenset(denied), negations % 2 == 1)
+    return Clause(tuple(piece), frozenset(negated), negations % 2 == 1)
 
 
 _ENGLISH = frozenset(
@@ -170,14 +170,14 @@ _ENGLISH = frozenset(
 
 
 def _step(lows: Sequence[str], place: int, idle: frozenset[str]) -> tuple[int, bool]:
-    """Return how many words to go on, and whether they negate; those that are idle do not."""
+    """Return the number of words to advance, and whether they negate; idle words do not."""
     for phrase in _IDLE_PHRASES.get(lows[place], ()):
         if tuple(lows[place : place + len(phrase)]) == phrase:
             return len(phrase), False
-    for phrase in _DENYING_PHRASES.get(lows[place], ()):
+    for phrase in _NEGATING_PHRASES.get(lows[place], ()):
         if tuple(lows[place : place + len(phrase)]) == phrase:
             after = lows[place + len(phrase)] if place + len(phrase) < len(lows) else ""
-            # "I am used to it", "it is used to cut": no past that is over.
+            # "I am used to it", "it is used to cut": these do not describe a past state.
             is_over = phrase != ("used", "to") or _was_so(lows, place, after)
             return len(phrase), is_over
     low = lows[place]

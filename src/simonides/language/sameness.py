@@ -1,24 +1,24 @@
-"""When two different texts are the same statement: the one rule behind the near gates (LT-2).
+"""The rule by which two different texts are the same statement, for the near gates.
 
-It is made for never being wrong rather than for finding much, because what is taken for a
-repetition is not stored. Two texts are the same statement if the same *telling* words stand in the
-same order. Every word tells, in whatever language and script, so that texts which differ in a
-number, a date, a name, a unit, a tense, a negation or one of two antonyms are never the same;
-nothing need be known of any of these. What does not tell is a short list:
+It avoids errors rather than missing nothing, because a supposed repetition is not stored. Two texts
+are the same statement if they have the same *telling* words in the same order. Every word tells by
+default, in any language and script. So texts with another number, date, name, unit, tense, negation
+or antonym are never the same. No knowledge of these is needed. Only a short list does not tell:
 
-* the punctuation at the end of words, and brackets. It tells where it parts a sentence and the
-  text has a negation ("no, tea is fine"), or is not plain ASCII, of whose language less is known
-  here; question marks, quotation marks, signs and symbols always tell;
-* English articles, where they cannot be letters or belong to *a few*, and *that* before a subject;
-* words of emphasis and politeness, unless there is a negation ("not definitely") or they are
-  capitalised within the sentence and so perhaps a name; interjections at either end.
+* the punctuation at the end of words, and brackets. It does tell where it divides a sentence and
+  the text has a negation ("no, tea is fine"). It also tells in texts that are not plain ASCII,
+  whose languages are less known here. Question marks, quotation marks, signs and symbols always
+  tell;
+* English articles, unless they may be letters or belong to *a few*, and *that* before a subject;
+* words of emphasis and politeness, and interjections at either end. The former tell next to a
+  negation ("not definitely"), or if they may be a name: capitalised within the sentence.
 
-Contractions that have one reading are written out. Words are compared as they are, not by their
-stems: "I lived there" is not "I live there".
+Contractions with one reading are written out. Words are compared as they are, not by their stems:
+"I lived there" is not "I live there".
 
-:func:`mean_the_same` lets two more things pass, and is for texts whose embeddings are all but
-equal besides, never alone: words of a closed table (:data:`ONE_MEANING`), and an English phrase
-that moved from the front of a sentence to its end.
+:func:`mean_the_same` allows two more differences. It is only for texts whose embeddings are nearly
+equal too. The differences are synonyms in a closed table (:data:`ONE_MEANING`), and an English
+phrase moved from front to end.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _CONTRACTED = {
     "shan't": ("shall", "not"),
     "let's": ("let", "us"),
 }
-# 's and 'd have several readings each and stay as they are.
+# 's and 'd have several readings each and are not written out.
 _CLITICS = {"n't": "not", "'m": "am", "'re": "are", "'ve": "have", "'ll": "will"}
 
 _CONTRACTING = (
@@ -61,7 +61,7 @@ _NO_ARTICLE_AFTER = frozenset(
     "vitamin plan type grade team group option section hepatitis class level model series point "
     "part step block room gate platform terminal size side letter key note".split()
 )
-# Two of these make a text English enough for "a" and "an" to be articles: elsewhere they are words.
+# With two of these a text counts as English, where "a" and "an" are articles.
 _ENGLISH = frozenset(
     "the and i my is are of with you your they their this that she we our it its to from was were "
     "user which who have in for".split()
@@ -86,10 +86,10 @@ NEGATIONS = frozenset(
 """Words of negation in many languages, lower case; English contractions are written out."""
 
 NEGATING_CHARACTERS = frozenset("不没沒無无非未别勿않안못없")
-"""Characters that negate in Chinese, Japanese and Korean, also within words that deny nothing."""
+"""Characters that negate in Chinese, Japanese and Korean, also within words that negate nothing."""
 
-# Words that take the facts out of a sentence, or their subject: one that has them besides says
-# something else, though all words of the other stand in it.
+# Words that make a sentence hypothetical, past or another person's. A text that adds one of them
+# says something else, even if it holds all words of the other.
 _DISTANCING = frozenset(
     "used if would could might may should must can will wish wishes want wants hope hopes plan "
     "plans planning think thinks thought said says told heard former formerly ex was were had "
@@ -114,17 +114,17 @@ ONE_MEANING = {
     )
     for word in group.split()
 }  # fmt: skip
-"""Words, in lower case, to the one that stands for all of their meaning."""
+"""Words, in lower case, to the representative of their synonyms."""
 
 
 class Statement(NamedTuple):
-    """A text as the rule sees it; made by :func:`read`.
+    """A text prepared for comparison; made by :func:`read`.
 
     Attributes:
         telling: Its telling words in order, with the breaks between them where these tell.
-        meant: The same with one word for words of one meaning, but for what may be names.
+        meant: The same with one word for all synonyms, except possible names.
         words: All its distinct words.
-        is_negated: Whether it has a word of negation that is known here.
+        is_negated: Whether it has a known word of negation.
     """
 
     telling: tuple[str, ...]
@@ -134,8 +134,9 @@ class Statement(NamedTuple):
 
 
 class _Word(NamedTuple):
-    """One word in normal form; ``is_capital`` says that it was written with one, ``parts`` that it
-    ends a part of the sentence.
+    """One word in normal form.
+
+    ``is_capital``: it was written with a capital. ``parts``: it ends a part of the sentence.
     """
 
     text: str
@@ -148,11 +149,11 @@ class _Word(NamedTuple):
 
 
 _BREAK = _Word(",")
-"""Stands among the telling words for punctuation that parts a sentence."""
+"""Represents, among the telling words, punctuation that divides a sentence."""
 
 
 def read(text: str) -> Statement:
-    """Return a text as the rule sees it, in time linear in the text."""
+    """Return a text prepared for comparison, in time linear in the text."""
     words = [word for chunk in text.split() for word in _words(chunk)]
     texts = [word.text for word in words]
     known = frozenset(texts)
@@ -165,8 +166,9 @@ def read(text: str) -> Statement:
 
 @cache
 def idle_terms() -> frozenset[int]:
-    """Return the numbers of the terms of words that may not tell, and of contractions and what they
-    are written out as: a text that is the same as another may lack them.
+    """Return the term ids of words that a text may lack and still be the same as another.
+
+    These are words that may not tell, contractions, and their written-out forms.
     """
     contracted = (word + clitic for word in _CONTRACTING for clitic in _CLITICS)
     written_out = (*chain(*_CONTRACTED.values()), *_CLITICS.values())
@@ -176,14 +178,12 @@ def idle_terms() -> frozenset[int]:
 
 @cache
 def loose_terms() -> frozenset[int]:
-    """Return the numbers of the terms of words that have others of the same meaning, and of
-    idle ones.
-    """
+    """Return the term ids of idle words and of words with synonyms."""
     return idle_terms() | {term_id(term) for word in ONE_MEANING for term in analyse(word)}
 
 
 def overlap(one: Statement, other: Statement) -> float:
-    """Return the Jaccard index of the words of two texts, 0 to 1; 0 where neither has any."""
+    """Return the Jaccard index of the words of two texts, 0 to 1; 0 if neither has any."""
     either = len(one.words | other.words)
     return len(one.words & other.words) / either if either else 0.0
 
@@ -191,17 +191,17 @@ def overlap(one: Statement, other: Statement) -> float:
 def are_the_same(one: Statement, other: Statement) -> bool:
     """Whether two texts are the same statement: the same telling words in the same order.
 
-    Reflexive and symmetric. Texts without a telling word are the same as none.
+    Reflexive and symmetric. A text without a telling word equals no other.
     """
     return bool(one.telling) and one.telling == other.telling
 
 
 def mean_the_same(one: Statement, other: Statement) -> bool:
-    """Whether two texts whose embeddings are all but equal are the same statement.
+    """Whether two texts with nearly equal embeddings are the same statement.
 
-    As :func:`are_the_same`, but words of one meaning are one word, and without a negation or a word
-    whose scope its place decides (*only*, *all*) a phrase with a preposition or conjunction may
-    have moved from the front to the end.
+    Like :func:`are_the_same`, but synonyms are equal. A phrase with a preposition or conjunction
+    may also have moved from the front to the end. It may not if there is a negation, or a word
+    whose scope depends on its place (*only*, *all*).
     """
     mine, theirs = one.meant, other.meant
     if not mine or len(mine) != len(theirs):
@@ -212,25 +212,25 @@ def mean_the_same(one: Statement, other: Statement) -> bool:
     return not fixed and sorted(mine) == sorted(theirs) and _has_moved(mine, theirs)
 
 
-def adds_nothing(newcomer: Statement, standing: Statement) -> bool:
-    """Whether all that a newcomer tells stands in another text already, in this order, and nothing
-    there takes it back or away: a negation, a condition, another's opinion (LT-4).
+def adds_nothing(newcomer: Statement, existing: Statement) -> bool:
+    """Whether another text holds all telling words of a newcomer, in this order, and confirms them.
+
+    It does not confirm them if it adds a negation, a condition or another person's opinion.
     """
-    if newcomer.is_negated != standing.is_negated or not newcomer.telling:
+    if newcomer.is_negated != existing.is_negated or not newcomer.telling:
         return False
-    rest = iter(standing.telling)
+    rest = iter(existing.telling)
     if not all(word in rest for word in newcomer.telling):
         return False
-    return _DISTANCING.isdisjoint(standing.words - newcomer.words)
+    return _DISTANCING.isdisjoint(existing.words - newcomer.words)
 
 
 def _words(chunk: str) -> Iterator[_Word]:
-    """Yield the words of what stands between two spaces."""
     is_capital = chunk.lstrip(_OPENING)[:1].isupper()
     folded = chunk.lower() if chunk.isascii() else normalise(chunk)
     bare = _bare(folded.replace("\u2019", "'").replace("\u2018", "'"))
     if not bare:
-        # Punctuation on its own: a sign or an emoticon tells, a single mark only parts.
+        # Punctuation on its own: a sign or an emoticon tells, a single mark only divides.
         if len(folded) > 1 or folded not in _CLOSING + _OPENING:
             yield _Word(folded)
         elif folded in _PARTING:
@@ -244,13 +244,15 @@ def _words(chunk: str) -> Iterator[_Word]:
 
 def _bare(folded: str) -> str:
     bare = folded.lstrip(_OPENING).rstrip(_CLOSING)
-    # What is left of "5!" is another number.
+    # "5!" is another number than 5.
+
     return bare + "!" if bare[-1:].isdigit() and folded[len(bare) :].startswith("!") else bare
 
 
 def _pieces(bare: str) -> list[str]:
-    """Return the characters of scripts without spaces one by one, other words whole; a hyphen
-    between letters is a space ("well-known").
+    """Return the characters of scripts without spaces one by one, other words whole.
+
+    A hyphen between letters is a space ("well-known").
     """
     if bare.isascii():
         return bare.split("-") if bare.replace("-", "").isalpha() and bare[0] != "-" else [bare]
@@ -294,7 +296,6 @@ def _telling(
 
 
 def _without_interjections(texts: Sequence[str]) -> tuple[int, int]:
-    """Return where a text begins and ends without what is only called out."""
     first, last = 0, len(texts)
     while first < last - 1 and texts[first] in _AT_THE_START:
         first += 1
@@ -316,7 +317,7 @@ def _is_idle(
 
 
 def _has_moved(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether a phrase stands at the front of one text and at the end of the other."""
+    """Whether a phrase is at the front of one text and at the end of the other."""
     for cut in range(1, len(one)):
         front, rest = one[:cut], one[cut:]
         if (*rest, *front) == tuple(other) and not _MOVABLE.isdisjoint((front[0], rest[0])):

@@ -1,9 +1,8 @@
-"""A text cut into sentences, in any script: what a summary is made of.
+"""Splits a text into sentences, in any script, for extractive summaries.
 
-It goes by marks alone: full stops and what other scripts have in their place, line ends, and the
-bullets of lists. A stop within a number, a name or an address ends nothing. Text without marks, as
-in Thai or in a log, is one sentence a line, and a line that no sentence would have is cut at its
-spaces.
+Only marks are used: full stops and their equivalents in other scripts, line ends, and the bullets
+of lists. A stop within a number, a name or an address does not end a sentence. Text without marks,
+such as Thai or a log, is one sentence a line; an overlong line is cut at its spaces.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ from collections.abc import Iterator
 from simonides.language import patterns
 
 LONGEST = 600
-"""Characters after which a sentence is cut at the next space, or at once where there is none.
-Chosen: longer than people write, so that what is longer is a log, a table or a script without
-marks."""
+"""Characters after which a sentence is cut at a space, or at once if there is none. Chosen: longer
+than people write, so a longer one is a log, a table or a script without marks."""
 
 _END = (
     r"[\n\r\x0b\x0c\x85\x{2028}\x{2029}]+"  # lines
@@ -25,7 +23,8 @@ _END = (
 )
 _BULLET = r"^(?:[-*•·+>#]+|\(?[0-9]{1,3}[.)])[ \t]+"
 
-# Chosen: what stands before a capital or a number most often in English, German and French.
+# Chosen: the most frequent ones before a capital or a number in English, German and French.
+
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof sr jr st vs etc e.g i.e cf no fig vol approx dept est inc ltd co corp gen "
     "bzw ca z.b d.h u.a nr str mme mlle".split()
@@ -48,7 +47,7 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def _goes_on(text: str, begun: int, stop: int) -> bool:
-    """Whether a full stop is that of an abbreviation, an initial or the number of a list."""
+    """Whether a full stop belongs to an abbreviation, an initial or the number of a list."""
     words = text[max(begun, stop - 12) : stop].split()
     if not words:
         return False

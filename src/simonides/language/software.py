@@ -1,7 +1,7 @@
-"""Names of programs, systems and services, which people move to as they move to towns.
+"""Names of programs, systems and services, which people "move to" as they do to towns.
 
-"I moved to Neovim" says nothing of where somebody lives. What is also a town (Phoenix, Jupiter) is
-left out, as is what most people would take for a place.
+"I moved to Neovim" says nothing about a home. Names that are also towns (Phoenix, Jupiter) are left
+out, as are those that most people would take for a place.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ _NAMES = frozenset(
     wireguard wordpress workday xcode yarn youtube zed zellij zendesk zig zoom zotero zsh
     """.split()
 )
-# "PostgreSQL", "DuckDB", "NextJS", "NixOS": written so, no town is.
+# "PostgreSQL", "DuckDB", "NextJS", "NixOS": town names are not written this way.
+
 _ENDINGS = ("SQL", "DB", "JS", "OS", "IDE", "Script")
 
 
 def is_software(word: str) -> bool:
-    """Whether a word, as it is written, names a program, a system or a service and no place."""
+    """Whether a word, as written, names a program, system or service and not a place."""
     bare = word.strip(".,;:!?'\"()*_")
     if bare.lower() in _NAMES:
         return True

@@ -1,8 +1,8 @@
-"""How many tokens a text costs, roughly, where no tokenizer is configured (WM-7)."""
+"""Estimates the number of tokens of a text without a tokenizer."""
 
 from __future__ import annotations
 
-# SPEC WM-7: 4 characters a token, CJK about 1.5. In twelfths of a token, so that sums are exact.
+# 4 characters a token, CJK about 1.5; in twelfths of a token, so that sums are exact.
 _TWELFTHS_PER_CHAR = 3
 _TWELFTHS_PER_CJK_CHAR = 8
 
@@ -10,11 +10,9 @@ _TWELFTHS_PER_CJK_CHAR = 8
 def estimate_tokens(text: str) -> int:
     """Return an estimate of the tokens of ``text``; 0 for the empty text, else at least 1.
 
-    Four characters a token, and 1.5 of Han, kana and Hangul, rounded up once at the end. It is
-    made for prose: code, digits and rare scripts cost more than it says. Longer text never gets
-    a smaller estimate.
-
-    Source: SPEC WM-7.
+    It counts four characters a token, and 1.5 for Han, kana and Hangul, rounded up once at the end.
+    The estimate is for prose: code, digits and rare scripts cost more. Longer text never gets a
+    smaller estimate.
     """
     cjk = 0 if text.isascii() else sum(map(is_cjk, text))
     twelfths = _TWELFTHS_PER_CHAR * (len(text) - cjk) + _TWELFTHS_PER_CJK_CHAR * cjk
@@ -22,7 +20,7 @@ def estimate_tokens(text: str) -> int:
 
 
 class TokenEstimate:
-    """The counter that needs no tokenizer, as :class:`~simonides.ports.TokenCounter`.
+    """The default counter without a tokenizer; a :class:`~simonides.ports.TokenCounter`.
 
     Attributes:
         counter_id: ``estimate 1``.

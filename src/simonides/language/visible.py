@@ -1,14 +1,14 @@
-"""What of a text a person would see; the rest must not reach a model unseen (DI-5, HY-6)."""
+"""Removes characters that a person cannot see, so that no hidden text reaches a model."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Letters that show nothing: fillers, the blank of Braille, joiners of graphemes.
+# Letters without a glyph: fillers, the blank of Braille, joiners of graphemes.
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _JOINERS = frozenset("\u200c\u200d")
 _SELECTORS = frozenset("\ufe0e\ufe0f\u180b\u180c\u180d\u180f")
-# What Unicode says to show as nothing, assigned or not: other selectors, tags, specials.
+# Default-ignorable code points, assigned or not: other selectors, tags, specials.
 _IGNORED = (
     ("\ufe00", "\ufe0d"),
     ("\ufff0", "\ufff8"),
@@ -18,8 +18,9 @@ _IGNORED = (
 
 
 def visible(text: str) -> str:
-    """Return a text without what nobody sees, white space folded: for prompts that quote in a way
-    of their own, such as JSON.
+    """Return a text without invisible characters, with white space folded.
+
+    For prompts with their own quoting, such as JSON.
     """
     folded, shown = " ".join(text.split()), list[str]()
     for place, char in enumerate(folded):
@@ -29,7 +30,7 @@ def visible(text: str) -> str:
 
 
 def is_hidden(text: str, place: int, previous: str) -> bool:
-    """Whether the character at a place is left out, given the last one that was not."""
+    """Whether the character at a place is removed, given the last kept one."""
     char = text[place]
     if char.isascii():
         return not char.isprintable()
@@ -41,7 +42,7 @@ def is_hidden(text: str, place: int, previous: str) -> bool:
 
 
 def _joins(text: str, place: int, previous: str) -> bool:
-    """Whether a joiner has something to join: emoji and some scripts need it, one at a time."""
+    """Whether a joiner has characters to join: emoji and some scripts need it, one at a time."""
     if not previous or previous.isascii() or previous in _JOINERS:
         return False
     if text[place] in _SELECTORS:
@@ -51,5 +52,7 @@ def _joins(text: str, place: int, previous: str) -> bool:
 
 
 def folded(char: str) -> str:
-    """Return a character as it is read: full-width forms and ligatures as what they stand for."""
+    """Return a character in compatibility form: full-width forms and ligatures become plain
+    letters.
+    """
     return unicodedata.normalize("NFKC", char)

@@ -409,7 +409,7 @@ class _Merge:
         source = self._of.coming.get(memory.id)
         if came is not None and source is not None:
             is_its_own = (source.root, source.tags) == (memory.root, memory.tags)
-            if is_its_own and make.made(came.entry) and is_whole(came.entry, came.id):
+            if is_its_own and make.is_current(came.entry) and is_whole(came.entry, came.id):
                 return NewVersion(memory, came.entry, make.analyser, make.embedder)
         texts = [index_text(memory)]
         (indexed,) = make.bare(texts) if make.is_slow else make.prepare_anyway(texts).entries

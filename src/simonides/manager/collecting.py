@@ -33,7 +33,7 @@ from simonides.manager.cycling import Cycle
 from simonides.manager.dreaming import Dreamer
 from simonides.manager.evidence import settle
 from simonides.manager.services import Services
-from simonides.retrieval.screening import Summary, screened
+from simonides.retrieval.screening import Summary, gc_candidates
 
 SYSTEM = Principal(Scope.of_global(), by="system:gc")
 """Who collects where nobody in particular does, in the audit trail."""
@@ -243,7 +243,7 @@ class Collector:
             rows = await self._services.store.rows(owner, after=after, limit=PAGE_ROWS)
             after = rows[-1].id if len(rows) == PAGE_ROWS else None
             ids.update(row.id for row in rows)
-            look = screened(rows, recipe, now, rules, FORESEEN)
+            look = gc_candidates(rows, recipe, now, rules, FORESEEN)
             summaries += look.summaries
             found += [Due.of(rows[place], rule) for place, rule in look.certain.items()]
             named = {summary.id for summary in look.summaries}

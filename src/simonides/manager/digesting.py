@@ -33,7 +33,7 @@ from simonides.manager.services import Services
 from simonides.manager.session_rows import NOT_STORED
 from simonides.manager.sights import Sight
 from simonides.retrieval.fusion import Fusion, FusionMode
-from simonides.retrieval.ranker import Query, Ranked, standing
+from simonides.retrieval.ranker import Query, Ranked, filtered_hits
 
 MAX_ANSWER_BYTES = 1024 * 1024
 """Longest answer that is looked through for what it cites; chosen."""
@@ -210,12 +210,12 @@ class Digester:
             caught_up = _latest_summary(ranked, cue)
         if trigger is Trigger.PUSH and self._principal.home.task is not None:
             known = {hit.memory.id for hit in found}
-            own = standing(ranked, cue, OneOf("scope", (self._principal.home,)))
+            own = filtered_hits(ranked, cue, OneOf("scope", (self._principal.home,)))
             found += [hit for hit in own if hit.memory.id not in known]
             found.sort(key=lambda hit: -hit.score)
         always = [
             hit
-            for hit in standing(ranked, cue, _always(rules))
+            for hit in filtered_hits(ranked, cue, _always(rules))
             if hit.memory.category != GUARD or hit.memory.pinned or warns(hit.memory, cue.query)
         ]
         first = {hit.memory.id: hit for hit in (*always, *caught_up)}
@@ -225,7 +225,7 @@ class Digester:
 def _latest_summary(ranked: Ranked, cue: Cue) -> list[Hit]:
     """Return the latest session summary that the cue may read, if there is one."""
     every = replace(cue, limit=MAX_LIMIT)
-    summaries = standing(ranked, every, OneOf("category", (SUMMARY_CATEGORY,)))
+    summaries = filtered_hits(ranked, every, OneOf("category", (SUMMARY_CATEGORY,)))
     latest = max(summaries, key=lambda hit: (hit.memory.created_at, hit.memory.id), default=None)
     return [] if latest is None else [latest]
 

@@ -21,7 +21,14 @@ from simonides.domain.decision import Candidate, Proposer
 from simonides.domain.scope import Principal
 from simonides.domain.trust import Trust
 from simonides.domain.value import to_us
-from simonides.language.fingerprint import MIN_TERMS, fingerprint, repeats, shares, terms_of, whole
+from simonides.language.fingerprint import (
+    MIN_TERMS,
+    fingerprint,
+    repeats,
+    shares,
+    terms_of,
+    whole_text_id,
+)
 from simonides.manager.judging import EXTRACTED
 from simonides.manager.services import Services
 from simonides.manager.showing import Item, Ledger, Shown, ledger
@@ -132,7 +139,7 @@ class _Saying:
 
     def __init__(self, candidate: Candidate) -> None:
         self._key = candidate.key
-        self._whole = None if self._key else whole(candidate.content)
+        self._whole = None if self._key else whole_text_id(candidate.content)
         self._ignored = terms_of(fingerprint(candidate.speaker or ""))
         content = fingerprint(candidate.content)
         self._value = terms_of(content) if self._key else frozenset[int]()

@@ -28,7 +28,7 @@ from simonides.ports import Aside, Beside, Capability, Clock, KnowledgeSource
 from simonides.retrieval.cache import IndexCache
 from simonides.retrieval.owner_index import OwnerIndex
 from simonides.retrieval.segment import Frozen
-from simonides.retrieval.shelf import Shelf, laid_out
+from simonides.retrieval.shelf import DocumentIndex, passage_columns
 
 TIMEOUT_S = 5.0
 """How long a read waits for its sources together; chosen: as long as people wait for an answer."""
@@ -94,7 +94,7 @@ class Kept:
     source: KnowledgeSource
     name: str
     scope: Scope
-    shelf: Shelf | None
+    shelf: DocumentIndex | None
     asked: list[Future[Answer]] = field(default_factory=list)
     problem: str | None = None
     skipped: tuple[Skipped, ...] = ()
@@ -180,7 +180,9 @@ class Library:
         name = check_source_name(source.name)
         if self._is_hidden and Capability.REMOTE in source.capabilities:
             raise InvalidInput("source", "incognito asks nobody over a network")
-        shelf = Shelf(self._indexes) if Capability.CATALOGUE in source.capabilities else None
+        shelf = (
+            DocumentIndex(self._indexes) if Capability.CATALOGUE in source.capabilities else None
+        )
         with self._lock:
             self._check_open()
             if name in self._kept:
@@ -280,7 +282,7 @@ class Library:
         """
         found = dict(self.shown(ids, scopes, reader))
         for kept in self.of(scopes):
-            standing = {} if kept.shelf is None else kept.shelf.standing
+            standing = {} if kept.shelf is None else kept.shelf.passages
             found |= {id: standing[id] for id in ids if id in standing}
         return found
 
@@ -344,10 +346,10 @@ class Library:
         name, shelf = kept.name, kept.shelf
         if shelf is None:
             made = shown_passages(name, kept.scope, found.passages, policy, now, {})
-            return Answer(frozen=laid_out(made, self._indexes))
+            return Answer(frozen=passage_columns(made, self._indexes))
         revision = f"{found.revision} {policy.hash}"
         if shelf.revision != revision:
-            known = shelf.standing if shelf.revision.endswith(policy.hash) else {}
+            known = shelf.passages if shelf.revision.endswith(policy.hash) else {}
             made = shown_passages(name, kept.scope, found.passages, policy, now, known)
             shelf.put(made, revision)
         return Answer(shelf.index)
@@ -380,7 +382,7 @@ class SourcesAsked(NamedTuple):
 
 
 def _report(kept: Kept) -> SourceReport:
-    standing = None if kept.shelf is None else kept.shelf.standing.values()
+    standing = None if kept.shelf is None else kept.shelf.passages.values()
     paths = None if standing is None else {each.metadata.get("path") for each in standing}
     return SourceReport(
         name=kept.name,

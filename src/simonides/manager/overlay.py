@@ -29,7 +29,7 @@ from simonides.manager.stating import Stated, Statements
 from simonides.manager.write_names import marks_of
 from simonides.manager.writing import Writer
 from simonides.retrieval.entry import slot_of
-from simonides.retrieval.overlaying import above, standing, without
+from simonides.retrieval.overlaying import overlaid, recallable, without
 from simonides.retrieval.segment import Frozen
 
 SESSION = "session"
@@ -189,7 +189,7 @@ class Overlay:
         return laid._replace(now=sight.now, clock=sight.clock, degraded=sight.degraded)
 
     async def _laid_anew(self, sight: Sight, said: Said, session: str) -> Sight:
-        stored = standing(
+        stored = recallable(
             sight.frozen,
             [name[0] for name in (*said.facts, *said.forgotten) if len(name) == 1],
             [(name[0], name[1]) for name in said.facts if len(name) == 2],
@@ -222,7 +222,7 @@ class Overlay:
         )
 
     def _above(self, index: Frozen | None, rows: Sequence[StoredRow]) -> Frozen:
-        return above(index, rows, self._services.indexes.indexer.dimensions)
+        return overlaid(index, rows, self._services.indexes.indexer.dimensions)
 
     def _made(self, stated: Stated) -> Memory:
         return stated_memory(stated.candidate, stated.at, str(self._session), stated.number)

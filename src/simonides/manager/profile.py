@@ -18,7 +18,7 @@ from simonides.longterm.retention import archived, worth
 from simonides.manager.room import is_kept
 from simonides.manager.scribe import Scribe
 from simonides.retrieval.owner_index import OwnerIndex
-from simonides.retrieval.sparing import of_kind, spares
+from simonides.retrieval.sparing import eviction_candidates, of_kind
 
 BEYOND_CAP = "procedural_rules"
 """How the reason begins for which a rule is archived; the limit follows."""
@@ -45,7 +45,7 @@ def archive_beyond(
         return
     now = to_us(scribe.moment.now)
     ranked = [row for row in rows if row.id in active]
-    first = spares(ranked, now, partial(worth, eviction=Eviction.VALUE), len(ranked))
+    first = eviction_candidates(ranked, now, partial(worth, eviction=Eviction.VALUE), len(ranked))
     plain, kept = ([active[s.id] for s in first if s.is_kept is late] for late in (False, True))
     for memory in added:
         (kept if is_kept(memory) else plain).append(memory)

@@ -111,7 +111,7 @@ class Remaker:
             StoreError: If the store could not; then none of them was written.
         """
         indexer = self.indexes.indexer
-        stale = [row for row in rows if not indexer.made(row.entry)]
+        stale = [row for row in rows if not indexer.is_current(row.entry)]
         made, tally = Made((), ()), Tally(len(rows))
         if stale:
             newer = await self._newer(stale)
@@ -264,7 +264,7 @@ def _standing(
     for row in rows:
         if row.id in entries:
             yield row._replace(entry=entries[row.id])
-        elif indexer.made(row.entry):
+        elif indexer.is_current(row.entry):
             yield row
 
 

@@ -26,7 +26,7 @@ from simonides.manager.session_rows import IN_SESSION, NOT_STORED
 from simonides.manager.sights import Sight, owners_of
 from simonides.retrieval.enduring import enduring
 from simonides.retrieval.segment import Frozen
-from simonides.retrieval.shelf import laid_out
+from simonides.retrieval.shelf import passage_columns
 
 
 def _unstored(receipt: Receipt) -> bool:
@@ -134,7 +134,7 @@ class Replayer:
         looked = await library.end(library.begin(cue.query, cue.scopes, remote=False))
         ids = [shown.id for shown in receipt.returned]
         left = library.shown(ids, cue.scopes, self._principal.home.owner)
-        kept = [laid_out([*left.values()], self._services.indexes)] if left else []
+        kept = [passage_columns([*left.values()], self._services.indexes)] if left else []
         return [*(index.freeze() for index in looked.indexes), *kept]
 
     def _shown_again(self, sight: Sight, receipt: Receipt) -> Sequence[Hit]:

@@ -25,7 +25,7 @@ from simonides.longterm.retention import evicted, worth
 from simonides.manager.scribe import Scribe
 from simonides.retrieval.entry import turn_of
 from simonides.retrieval.owner_index import SMALL_OWNER, OwnerIndex
-from simonides.retrieval.sparing import KEPT_CATEGORY, Spare, spares
+from simonides.retrieval.sparing import KEPT_CATEGORY, EvictionCandidate, eviction_candidates
 
 QUOTA_EXCEEDED = "quota_exceeded"
 
@@ -42,7 +42,7 @@ DAY_US = 86_400_000_000
 class _Queue(NamedTuple):
     """What goes first, and until when that is worth knowing, µs."""
 
-    spares: list[Spare]
+    spares: list[EvictionCandidate]
     until: int
 
 
@@ -150,7 +150,9 @@ class Room:
         memories = (self.index.found(spare.id) for spare in first)
         return [memory for memory in memories if memory is not None]
 
-    def _first(self, shelf: tuple[Scope, bool], wanted: int, pending: Pending) -> list[Spare]:
+    def _first(
+        self, shelf: tuple[Scope, bool], wanted: int, pending: Pending
+    ) -> list[EvictionCandidate]:
         """Return what goes first. What this very turn has touched does not: it is somebody's news.
 
         Of a large scope so many are noted as are a hundredth of it, and looked for anew once those
@@ -165,7 +167,9 @@ class Room:
         if len(left) < wanted:
             rows = [row for row in index.rows_of(*shelf) if not pending.touched(row.id)]
             noted = len(rows) // 100 if len(rows) > SMALL_OWNER else 0
-            left = spares(rows, now_us, partial(worth, eviction=eviction), wanted + noted)
+            left = eviction_candidates(
+                rows, now_us, partial(worth, eviction=eviction), wanted + noted
+            )
             queue = _Queue([], now_us + DAY_US)
         # Whoever goes is touched by this turn, and gone from the index after it.
         index.queues[shelf, eviction] = queue._replace(spares=left)

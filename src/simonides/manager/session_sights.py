@@ -26,7 +26,7 @@ from simonides.manager.sights import VECTOR, Sight
 from simonides.manager.spoken import speaks_of, stated_in
 from simonides.manager.stating import MANY
 from simonides.manager.unwanted import Unwanted
-from simonides.retrieval.overlaying import above, without
+from simonides.retrieval.overlaying import overlaid, without
 from simonides.retrieval.segment import Frozen
 
 
@@ -136,8 +136,8 @@ class SessionSights:
         memories = [entry_memory(one, self._owner, session) for one in new]
         before = ((), ()) if known is None else (known.entries, known.rows)
         rows = (*before[1], *await rows_of(self._services, memories))
-        whole = all(make.made(row.entry) for row in rows)
-        filed = _Filed((*before[0], *new), rows, above(None, rows, make.dimensions), whole)
+        whole = all(make.is_current(row.entry) for row in rows)
+        filed = _Filed((*before[0], *new), rows, overlaid(None, rows, make.dimensions), whole)
         hot.derived[name] = filed
         return filed
 

@@ -18,7 +18,7 @@ from simonides.domain.change import JournalEntry
 from simonides.domain.errors import StoreCorrupt
 from simonides.domain.memory import Memory
 from simonides.domain.scope import Scope
-from simonides.language.fingerprint import fingerprint, terms_of, whole
+from simonides.language.fingerprint import fingerprint, terms_of, whole_text_id
 from simonides.ports import MemoryStore
 
 ECHO = "echo"
@@ -200,7 +200,7 @@ def entries_of(said: Said) -> list[JournalEntry]:
 def _written(key: str | None, text: str) -> str:
     """Return the numbers of a statement and its key, each in four bytes, as Base64."""
     terms = terms_of(fingerprint(text)) | terms_of(fingerprint(key or ""))
-    number = whole(text)
+    number = whole_text_id(text)
     terms |= frozenset() if number is None else {number}
     return b64encode(struct.pack(f">{len(terms)}I", *sorted(terms))).decode()
 

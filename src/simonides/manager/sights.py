@@ -23,7 +23,7 @@ from simonides.manager.services import Services
 from simonides.manager.spoken import Overheard, is_telling, parents_of
 from simonides.ports import Capability
 from simonides.retrieval.owner_index import OwnerIndex
-from simonides.retrieval.pool import Pool, gather, newest, unasked
+from simonides.retrieval.pool import Pool, gather, newest, unfiltered
 from simonides.retrieval.segment import Frozen
 
 MANY_READ = 1000
@@ -80,7 +80,7 @@ class Sight(NamedTuple):
             pool: What of it the cue asks for.
         """
         if cue.kinds or cue.filter is not None:
-            pool = gather(self.columns, unasked(cue), self.clock, pool.levels.home)
+            pool = gather(self.columns, unfiltered(cue), self.clock, pool.levels.home)
         # Of documents there is no such time: they are read as they are.
         known = newest(pool, self.columns)[: len(self.owners)]
         times = zip(self.owners, known, strict=True)
@@ -194,7 +194,7 @@ class Sights:
             if indexes.indexer.is_slow and cue.query:
                 rows, whole = await self._completer.rows(rows)
                 degraded |= set() if whole else {VECTOR}
-            frozen.append(await self._built(rows, partial(indexes.frozen_at, rows)))
+            frozen.append(await self._built(rows, partial(indexes.snapshot_of, rows)))
         clock = cue.known_at or now
         return Sight([*known_at], frozen, now, clock, tuple(degraded), off=frozenset(off))
 

@@ -1,5 +1,5 @@
 """Reading: the columnar index of each owner, scoring, fusion, and the reasons for every hit.
 
-The index is built from a store's rows, refreshed by the rows that changed, and never written
-anywhere (DESIGN D1). Reads change nothing.
+The index is built in memory from a store's rows and refreshed from the rows that changed. It is
+never stored, and reads change nothing.
 """

@@ -1,4 +1,4 @@
-"""How memories age, over columns: the formulas of :mod:`simonides.domain.ageing`, row by row."""
+"""Vectorised form of the formulas of :mod:`simonides.domain.ageing`: decay, staleness, status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LATEST = 2**63 - 1
-"""Stands for no end at all."""
+"""Marks the absence of an end, µs."""
 
 _INFERRED = code_of(TRUST_CODES, Trust.AGENT)
 _ACTIVE, _REVIEW, _STALE = (
@@ -39,7 +39,7 @@ def decaying(state: NDArray[np.void]) -> Bools:
 
 
 def confidence(entry: NDArray[np.void], state: NDArray[np.void], now_us: int) -> Floats:
-    """Return what is left of each row's confidence."""
+    """Return the decayed confidence of each row."""
     given = state["confidence"]
     lost = np.maximum(now_us - entry["created"], 0) // LOSS_US
     left = np.rint((given - lost / LOSSES) * DIGITS) / DIGITS
@@ -47,7 +47,7 @@ def confidence(entry: NDArray[np.void], state: NDArray[np.void], now_us: int) ->
 
 
 def stale_from(state: NDArray[np.void]) -> Ints:
-    """Return for each row from when on it counts as stale, µs."""
+    """Return the time from which each row counts as stale, µs."""
     start, ends = state["updated"], state["hard"]
     span = np.where(ends == NEVER, YEAR_US, np.maximum(ends - start, 0))
     contradicted = state["status"] == _REVIEW
@@ -65,18 +65,18 @@ def _part(share: Floats, span: Ints) -> Ints:
 
 
 def weak_from(state: NDArray[np.void]) -> Ints:
-    """Return for each row from when on it counts half: stale or past its soft expiry, µs."""
+    """Return the time from which each row counts half, µs: stale or past its soft expiry."""
     soft = np.where(state["soft"] == NEVER, LATEST, state["soft"])
     return np.where(state["status"] == _STALE, NEVER, np.minimum(soft, stale_from(state)))
 
 
 def status(state: NDArray[np.void], now_us: int, endures: Bools | None = None) -> NDArray[np.uint8]:
-    """Return the code of the status in which readers see each row that stands.
+    """Return the status code that readers see, for each live row.
 
     Args:
         state: The rows.
         now_us: The clock.
-        endures: Which of them do not expire; None for none.
+        endures: Which rows do not expire; None for none.
     """
     found: NDArray[np.uint8] = state["status"]
     ages = found == _ACTIVE
@@ -88,6 +88,6 @@ def status(state: NDArray[np.void], now_us: int, endures: Bools | None = None) -
 
 
 def summaries(entry: NDArray[np.void], state: NDArray[np.void]) -> Ints:
-    """Return the places of the session summaries that have no hard end."""
+    """Return the places of the session summaries without a hard expiry."""
     found = (entry["category"] == _SUMMARY) & (state["hard"] == NEVER)
     return np.flatnonzero(found)

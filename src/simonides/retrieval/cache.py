@@ -1,4 +1,4 @@
-"""The owner indexes that are warm, least recently used out first, under a byte budget."""
+"""LRU cache of owner indexes with a byte budget."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from simonides.retrieval.owner_index import OwnerIndex
 from simonides.retrieval.segment import Frozen, Segment
 
 DEFAULT_BUDGET_BYTES = 256 * 1024 * 1024
-"""Memory that warm indexes may hold together; chosen, about 100,000 memories."""
+"""Memory for all cached indexes together; chosen, about 100,000 memories."""
 
 
 CALLS_PER_SIZE = 8
-"""The budget is checked after this many calls for each index that is warm: adding up hundreds of
-sizes more often would cost each recall more than its ranking does."""
+"""Calls per cached index between two budget checks. Adding up hundreds of sizes more often would
+cost each recall more than its ranking."""
 
 
 class IndexCache:
-    """Warm indexes by owner; safe to use from several threads."""
+    """Cached indexes by owner; thread-safe."""
 
     def __init__(self, indexer: Indexer, *, budget_bytes: int = DEFAULT_BUDGET_BYTES) -> None:
         self.indexer = indexer
@@ -35,7 +35,7 @@ class IndexCache:
         return len(self._warm)
 
     def of(self, owner: Scope) -> OwnerIndex:
-        """Return the index of an owner; a cold one is empty and has no head yet."""
+        """Return the index of an owner. A new index is empty and has no head."""
         (index,) = self.of_all((owner,))
         return index
 
@@ -57,34 +57,36 @@ class IndexCache:
         return found
 
     def warm(self, owner: Scope) -> OwnerIndex | None:
-        """Return the index of an owner if there is one; that is no use of it."""
+        """Return the cached index of an owner, or None. This does not count as a use."""
         return self._warm.get(owner)
 
     def owners(self) -> tuple[Scope, ...]:
-        """Return whose indexes are warm, the longest unused first."""
+        """Return the owners of the cached indexes, least recently used first."""
         with self._lock:
             return tuple(self._warm)
 
     def clear(self) -> None:
-        """Let go of every index."""
+        """Drop every index."""
         with self._lock:
             self._warm.clear()
 
     def renew(self, owner: Scope) -> OwnerIndex:
-        """Put an empty index in the place of one whose owner is gone, and return it.
+        """Replace the index of an erased owner by an empty one, and return it.
 
-        Whoever is writing by the old one keeps it as it is.
+        A write in progress keeps the index that it holds.
         """
         with self._lock:
             index = self._warm[owner] = self._new()
             return index
 
-    def apart(self) -> OwnerIndex:
-        """Return an empty index of what no owner of the store has; it is not in the budget."""
+    def uncached(self) -> OwnerIndex:
+        """Return an empty index that is not cached, for rows outside the store. The budget ignores
+        it.
+        """
         return self._new()
 
-    def frozen_at(self, rows: Sequence[StoredRow]) -> Frozen:
-        """Return columns of rows that belong to no current index, for reads of another time."""
+    def snapshot_of(self, rows: Sequence[StoredRow]) -> Frozen:
+        """Return columns of rows that belong to no current index, for reads as of another time."""
         past = self._new()
         current = past.current(sorted(rows))
         return Frozen((Segment(current, self.indexer.dimensions),), (None,), {})

@@ -1,9 +1,8 @@
-"""How sure a ranking may be that what it ranks first is relevant at all (RE-4).
+"""Calibrates relevance: the probability that the best row answers the query at all.
 
-Ranking compares the rows of one pool; some row always comes first. Whether the pool holds an
-answer is told by what can be compared between questions and pools: how much of the question is
-found where the best row stands, what of it is found there together, how alike their meanings are,
-and how far the best row is ahead of others.
+Ranking compares the rows of one pool, and some row always comes first. Calibration uses measures
+that are comparable between questions and pools. For the best row they are: covered share of the
+question, adjacent terms found together, cosine, and lead.
 """
 
 from __future__ import annotations
@@ -19,29 +18,29 @@ from simonides.retrieval.cues import dated, name_terms
 from simonides.retrieval.pool import Floats, Ints, Pool
 from simonides.retrieval.scoring import Signals
 from simonides.retrieval.talk import surroundings
-from simonides.retrieval.typical import ahead_of_typical, greatest_rarity, others_of, rarities
+from simonides.retrieval.typical import comparison_rank, corrected_lead, greatest_rarity, rarities
 
 TYPICAL_COSINE = 0.45
-"""Stands for the cosine where no vector takes part; about the mean over both kinds."""
-MOST_AGAINST = 700.0
-"""Log-odds beyond which an exponential overflows; such a row has no relevance to speak of."""
+"""Replaces a missing cosine; about the mean of relevant and foreign questions."""
+MAX_NEGATIVE_LOG_ODDS = 700.0
+"""Limit of negated log-odds, beyond which an exponential overflows; relevance is about 0 there."""
 MOST_TOGETHER = 2.0
-"""More than any but one question in fifty has; text in Chinese, of which every pair of characters
-is a term, had so much that the relevance of all its best rows was 1."""
+"""Limit of :attr:`Measures.together`; one question in fifty exceeds it. Without it, Chinese text
+got relevance 1 for all its best rows, because each pair of characters is a term."""
 
 
 class Measures(NamedTuple):
-    """What can be compared between questions, as :class:`Calibration` weighs it.
+    """Measures that are comparable between questions; :class:`Calibration` weighs them.
 
     Attributes:
-        cover: Share of the question's rarity that the best row and the turns around it hold.
-        together: Terms that follow each other in the question, where one of these rows holds
-            both: the rarity of the commoner one, added up, in that of a term as rare as can be;
-            at most :data:`MOST_TOGETHER`.
+        cover: Share of the question's summed idf found in the best row and the turns around it.
+        together: Summed idf, over adjacent pairs found in one of these rows, of the commoner term.
+            The unit is the greatest possible idf; at most :data:`MOST_TOGETHER`.
         vector: Cosine of the best row.
-        ahead: By what share of its evidence the best row is ahead of the others, at most 1.
+        ahead: Lead of the best row over others, as a share of its evidence; at most 1.
 
-    Rarity and the others are those of few rows as :mod:`simonides.retrieval.typical` sees them.
+    For small pools, idf and lead have the small-sample correction of
+    :mod:`simonides.retrieval.typical`.
     """
 
     cover: float
@@ -52,23 +51,23 @@ class Measures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """From evidence to relevance: a logistic regression, its threshold at the floor of 0.75.
+    """Logistic regression from evidence to relevance, with its threshold at the floor of 0.75.
 
-    Fitted to development questions and to foreign ones, asked of a conversation that they are not
-    about, and to short facts of one user: ``python benchmarks/abstention.py --data DIR`` prints
-    the coefficients and what the floor keeps and empties, of one row to a whole conversation. Those
-    that it prints since small owners take part in the fit keep and empty as much, but for noise.
+    It is fitted to development questions, questions foreign to their conversation, and short facts
+    of one user. ``python benchmarks/abstention.py --data DIR`` prints the coefficients, and what
+    the floor keeps and empties, from one row to a whole conversation. A fit that includes small
+    owners keeps and empties as much, within noise.
 
     Attributes:
-        constant: Log-odds where nothing is found.
-        cover: Of each of the :class:`Measures`.
-        together: Likewise.
-        vector: Likewise.
-        ahead: Likewise.
-        asked: Of a row under a key that the question asks for, which may have neither a word nor
-            a meaning in common with it; against one under a key that it asks for of somebody else,
-            which may have both. Chosen, on ``python benchmarks/keyed.py --half tune``.
-        nothing: Log-odds of a row of average evidence, however sure the best one is; chosen.
+        constant: Log-odds without any evidence.
+        cover: Coefficient of :attr:`Measures.cover`.
+        together: Coefficient of :attr:`Measures.together`.
+        vector: Coefficient of :attr:`Measures.vector`.
+        ahead: Coefficient of :attr:`Measures.ahead`.
+        asked: Added for a row under a key that the question asks for; such a row may share no word
+            or meaning with it. Subtracted for a row under a key asked for of another person.
+            Chosen, on ``python benchmarks/keyed.py --half tune``.
+        nothing: Log-odds of a row of average evidence, whatever the best row has; chosen.
     """
 
     constant: float = -7.2
@@ -81,10 +80,10 @@ class Calibration:
 
 
 def measure(pool: Pool, signals: Signals, total: Floats) -> Measures:
-    """Return what tells whether the best row of a query is relevant.
+    """Return the measures of the best row of a query.
 
-    Names of speakers are left out of what is covered: in a conversation they are found anyway. A
-    date is covered by turns of that date.
+    Speakers' names are excluded from the cover: a conversation has them anyway. A turn of a date
+    covers the words of that date.
     """
     names, rarity = name_terms(pool), rarities(pool, signals)
     of_all = rarity
@@ -92,10 +91,10 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> Measures:
         terms = zip(signals.terms, rarity, strict=True)
         rarity = [0.0 if term in names else idf for term, idf in terms]
     everything = sum(rarity)
-    best, place = float(np.maximum.reduce(total)), max(len(pool) - others_of(pool), 0)
+    best, place = float(np.maximum.reduce(total)), max(len(pool) - comparison_rank(pool), 0)
     parted = total.copy()
     parted.partition(place)
-    # All that tie, so that nothing depends on the order of rows.
+    # All ties, so that the result does not depend on the order of rows.
     first = (total == best).nonzero()[0]
     near, rarest = surroundings(pool, first), greatest_rarity(pool)
     rows = _found_near(pool, signals, near)
@@ -103,14 +102,14 @@ def measure(pool: Pool, signals: Signals, total: Floats) -> Measures:
     ahead = (best - parted.item(place)) / max(best, 1.0)
     return Measures(
         covered / everything if everything else 0.0,
-        min(_together(signals, rows, rarity) / rarest, MOST_TOGETHER),
+        min(_adjacent_found(signals, rows, rarity) / rarest, MOST_TOGETHER),
         max(signals.dense[first].tolist()) if signals.has_dense else TYPICAL_COSINE,
-        min(ahead_of_typical(pool, signals, first, of_all, ahead), 1.0),
+        min(corrected_lead(pool, signals, first, of_all, ahead), 1.0),
     )
 
 
 def _found_near(pool: Pool, signals: Signals, near: Ints) -> dict[int, set[int]]:
-    """Return by term of a query, as its number, which of some rows hold it."""
+    """Return, by term number of the query, which of the given rows hold it."""
     found = signals.matches
     if len(near) == 1:
         (slot,) = near.tolist()
@@ -125,24 +124,27 @@ def _found_near(pool: Pool, signals: Signals, near: Ints) -> dict[int, set[int]]
     return rows
 
 
-def _together(signals: Signals, rows: Mapping[int, set[int]], rarity: Sequence[float]) -> float:
-    """Add up what neighbours in the question are worth that stand in one row together. Neither
-    names of speakers nor words of a date: those are found together anyway.
+def _adjacent_found(
+    signals: Signals, rows: Mapping[int, set[int]], rarity: Sequence[float]
+) -> float:
+    """Sum the idf of adjacent query terms that one row holds together.
+
+    Speakers' names and words of a date are excluded: they occur together anyway.
     """
     dates = signals.question.date_terms
-    told = [n for n, term in enumerate(signals.terms) if rarity[n] and term not in dates]
+    counted = [n for n, term in enumerate(signals.terms) if rarity[n] and term not in dates]
     nothing: set[int] = set()
     return sum(
         [
             min(rarity[one], rarity[two])
-            for one, two in pairwise(told)
+            for one, two in pairwise(counted)
             if not rows.get(one, nothing).isdisjoint(rows.get(two, nothing))
         ]
     )
 
 
 def _covered(pool: Pool, signals: Signals, near: Ints, rows: Mapping[int, set[int]]) -> set[int]:
-    """Return which terms some rows hold, or name a date that one of them is of."""
+    """Return the terms held by the given rows, and those of a date that one of the rows has."""
     question, terms = signals.question, set(rows)
     if question.dates and dated(pool, question.dates)[near].any():
         numbered = enumerate(signals.terms)
@@ -153,9 +155,10 @@ def _covered(pool: Pool, signals: Signals, near: Ints, rows: Mapping[int, set[in
 def relevance(
     pool: Pool, signals: Signals, total: Floats, by: Calibration, asked: Floats | None = None
 ) -> Floats:
-    """Return the calibrated relevance of each row, 0 to 1, in the order of its evidence; first
-    what stands under a key that is asked for, where :func:`~simonides.retrieval.naming.asked`
-    found some.
+    """Return the calibrated relevance of each row, 0 to 1, in the order of its evidence.
+
+    Rows under a key that the question asks for come first; see
+    :func:`~simonides.retrieval.naming.key_matches`.
     """
     if not len(pool):
         return np.zeros(0)
@@ -164,17 +167,17 @@ def relevance(
     first += by.vector * vector + by.ahead * ahead
     best = float(np.maximum.reduce(total))
     behind = (best - total) / max(best, 1.0)
-    odds = fallen(first, behind, by.nothing)
+    odds = log_odds_behind(first, behind, by.nothing)
     if asked is not None:
         odds = odds + by.asked * asked
-    against = np.minimum(-odds, MOST_AGAINST)
-    return np.asarray(1.0 / (1.0 + np.exp(against)), np.float64)
+    negated = np.minimum(-odds, MAX_NEGATIVE_LOG_ODDS)
+    return np.asarray(1.0 / (1.0 + np.exp(negated)), np.float64)
 
 
-def fallen(first: float, behind: Floats, nothing: float) -> Floats:
-    """Return log-odds of rows by how far they lie behind the first one: 1 for the average row.
+def log_odds_behind(first: float, behind: Floats, nothing: float) -> Floats:
+    """Return log-odds of rows by their distance behind the best one; 1 is the average row.
 
-    By the cube: what lies close behind is nearly as relevant. At least 1, to keep an order
-    where nothing is relevant.
+    The distance counts by its cube: a row close behind is nearly as relevant. The drop is at least
+    1, to keep an order where nothing is relevant.
     """
     return np.asarray(first - behind * behind * behind * max(first - nothing, 1.0), np.float64)

@@ -1,7 +1,7 @@
-"""What a question asks for beside its words: by whom, when, how many (RE-3).
+"""Signals for what a question asks besides its words: speaker, time, number.
 
-Each signal is 0 to 1 for every row. The lists of words behind them are in
-:mod:`simonides.language.questions`; marks of a row are in its index entry.
+Each signal is 0 to 1 for every row. The word lists are in :mod:`simonides.language.questions`; the
+marks of a row are in its index entry.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from simonides.retrieval.entry import VERBATIM, tag
 from simonides.retrieval.pool import Bools, Floats, Pool
 
 USER = tag("user")
-"""Of the speaker that chat transcripts call the user."""
+"""Tag of the speaker that chat transcripts call the user."""
 
 MONTH_ONLY = 0.5
-"""What a row of the month counts where a question names a day, and one of the day counts 1."""
+"""Score of a row of the right month where a question names a day; the day itself scores 1."""
 
 
 HALF_WAY_BACK = 0.2
-"""The share of all rows that came after one of which recency is half."""
+"""Share of newer rows at which recency is one half."""
 
 
 SLACK_DAYS = {"day": (1.0, 1.5), "week": (7.0, 5.0), "month": (30.4, 20.0)}
-"""Length of a unit in days, and by how many days a time said in it may be off; chosen."""
+"""Length of a unit and tolerance of a time given in it, both in days; chosen."""
 DAY_US = 86_400_000_000
 
 
@@ -42,18 +42,17 @@ class _Dates(NamedTuple):
 
 
 def said_by(pool: Pool, question: Question, terms: Sequence[int]) -> Floats | None:
-    """Return 1 for rows said by whom the question is about; None where that tells nothing.
+    """Return 1 for rows said by the people the question is about; None where that selects nothing.
 
-    It is about the speakers whose names it holds, or about the user where it speaks in the first
-    person. Who said a row is not always known: a nameless one counts as theirs if it holds a
-    name, or if the user asks.
+    The question is about the speakers it names, or about the user if it is in the first person. A
+    row without a speaker counts if it holds such a name, or if the question is about the user.
 
     Args:
         pool: Visible rows.
-        question: What is asked for.
+        question: The parsed question.
         terms: Ids of the query's distinct terms.
     """
-    names = pool.once(_speakers)
+    names = pool.cached(_speakers)
     if len(names) < 2:
         return None
     asked = set(terms)
@@ -62,11 +61,11 @@ def said_by(pool: Pool, question: Question, terms: Sequence[int]) -> Floats | No
         about = [USER]
     if not about or len(about) == len(names):
         return None
-    speakers = pool.once(_tags)
+    speakers = pool.cached(_tags)
     by = speakers == np.uint64(about[0])
     for other in about[1:]:
         by |= speakers == np.uint64(other)
-    if pool.once(_has_nameless):
+    if pool.cached(_has_nameless):
         nameless = speakers == 0
         if about != [USER]:
             held = [term for speaker in about for term in sorted(names[speaker] & asked)]
@@ -77,40 +76,40 @@ def said_by(pool: Pool, question: Question, terms: Sequence[int]) -> Floats | No
 
 def name_terms(pool: Pool) -> frozenset[int]:
     """Return the terms of all speakers' names."""
-    return pool.once(_name_terms)
+    return pool.cached(_name_terms)
 
 
 def own_words(pool: Pool, question: Question) -> Floats | None:
-    """Return 1 for turns in which speakers tell of themselves, and for what is no turn.
+    """Return 1 for turns in the first person and for rows that are not turns.
 
-    None where the question itself is in the first person: it need not be answered in it; and where
-    it is so of all rows: then it tells none from another, and would only make all look alike.
+    None where the question itself is in the first person, because its answer need not be. None also
+    where all rows score 1: the signal would then distinguish nothing.
     """
     if question.of_self or not pool.has_turns:
         return None
-    found = pool.once(_of_self)
+    found = pool.cached(_of_self)
     return None if found.all() else found
 
 
 def own_reasons(pool: Pool) -> Floats:
-    """Return 1 for rows in which somebody gives reasons or aims of his own, and asks nothing."""
-    return pool.once(_of_own_reasons)
+    """Return 1 for rows in which a speaker gives own reasons or aims, and asks nothing."""
+    return pool.cached(_of_own_reasons)
 
 
 def marked(pool: Pool, mark: Mark) -> Floats:
     """Return 1 for rows that have a mark."""
-    return pool.once(_marked, mark)
+    return pool.cached(_marked, mark)
 
 
 def dated(pool: Pool, dates: Sequence[SaidDate]) -> Floats:
     """Return how well the date of each row fits the best of some dates.
 
-    1 for the day or one beside it, :data:`MONTH_ONLY` for the month.
+    1 for the same or an adjacent day, :data:`MONTH_ONLY` for the same month.
     """
     fit = np.zeros(len(pool))
     if not len(pool):
         return fit
-    rows = pool.once(_dates)
+    rows = pool.cached(_dates)
     for said in dates:
         of_year = rows.month % 12 == said.month - 1
         if said.year is not None:
@@ -121,12 +120,12 @@ def dated(pool: Pool, dates: Sequence[SaidDate]) -> Floats:
 
 
 def said_ago(pool: Pool, ago: Ago, now_us: int) -> Floats:
-    """Return 1 for rows said about that long before a clock, else 0.
+    """Return 1 for rows said about that long before the clock, else 0.
 
-    Nobody counts the days: a time counts within :data:`SLACK_DAYS` of what was said. A year ago
-    is any day of that calendar year.
+    People give such times roughly, so :data:`SLACK_DAYS` is the tolerance. "A year ago" matches any
+    day of that calendar year.
     """
-    said = pool.once(said_at)
+    said = pool.cached(said_at)
     if ago.unit == "year":
         year = np.int64(now_us).astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64)
         years = said.astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64)
@@ -137,18 +136,17 @@ def said_ago(pool: Pool, ago: Ago, now_us: int) -> Floats:
 
 
 def recent(pool: Pool) -> Floats:
-    """Return 1 for what was said last, half for what a fifth of all rows came after."""
-    return pool.once(_recent)
+    """Return recency by rank: 1 for the newest row, 0.5 where a fifth of all rows are newer."""
+    return pool.cached(_recent)
 
 
 def said_at(pool: Pool) -> NDArray[np.int64]:
-    """Return since when each row holds, µs: when it was said, or else when it was recorded."""
+    """Return the time each row was said, or else recorded, µs."""
     since = pool.entry["valid_from"]
     return np.where(since == NEVER, pool.entry["created"], since)
 
 
 def _speakers(pool: Pool) -> dict[int, frozenset[int]]:
-    """The terms of each speaker's name, by its tag."""
     if not len(pool):
         return {}
     tags, places = np.unique(pool.entry["speaker"], return_index=True)
@@ -157,7 +155,7 @@ def _speakers(pool: Pool) -> dict[int, frozenset[int]]:
 
 
 def _name_terms(pool: Pool) -> frozenset[int]:
-    return frozenset().union(*pool.once(_speakers).values())
+    return frozenset().union(*pool.cached(_speakers).values())
 
 
 def _name(pool: Pool, slot: int) -> str:
@@ -197,13 +195,13 @@ def _marked(pool: Pool, mark: Mark) -> Floats:
 def _recent(pool: Pool) -> Floats:
     if not len(pool):
         return np.zeros(0)
-    said = pool.once(said_at)
+    said = pool.cached(said_at)
     later = len(pool) - np.sort(said).searchsorted(said, "right")
     return np.exp2(-later / (HALF_WAY_BACK * max(len(pool), 1)))
 
 
 def _dates(pool: Pool) -> _Dates:
-    moments = pool.once(said_at).astype("datetime64[us]")
+    moments = pool.cached(said_at).astype("datetime64[us]")
     months = moments.astype("datetime64[M]")
     days = (moments.astype("datetime64[D]") - months.astype("datetime64[D]")).astype(np.int64)
     return _Dates(months.astype(np.int64), days + 1)

@@ -1,4 +1,4 @@
-"""What does not expire though it says that it does: the latest session summary (LT-5)."""
+"""Exempts the latest session summary of each reader from expiry."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import TypeAlias
 from simonides.retrieval.segment import RECALLED, Frozen, Segment
 
 Enduring: TypeAlias = Sequence[tuple[Segment, int]]
-"""Segments, each with the place of a row that endures."""
+"""Segments, each with the place of a row that does not expire."""
 
 
 def enduring(index: Frozen) -> Enduring:
-    """Return where the latest session summary of each reader stands in an index (LT-5).
+    """Return the places of the latest session summary of each reader.
 
-    Of what stands and has no hard end, by when it was recorded, then by id; whatever a cue asks
-    for, so that no filter makes an older one the latest.
+    Only live summaries without a hard expiry count; the latest is by time of recording, then by id.
+    Filters of a cue are ignored, so that no filter makes an older summary the latest.
     """
     newest: dict[int, tuple[int, str, Segment, int]] = {}
     for segment, alive in zip(index.segments, index.alive, strict=True):
         for place in segment.summaries.tolist():
-            stands = RECALLED[segment.state["status"][place]]
-            if not stands or not (alive is None or alive[place]):
+            is_live = RECALLED[segment.state["status"][place]]
+            if not is_live or not (alive is None or alive[place]):
                 continue
             reader, created = (
                 int(segment.entry["place"][place]),

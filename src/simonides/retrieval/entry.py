@@ -1,14 +1,13 @@
-"""The index entry of one memory: what ranking and gates need, packed into bytes.
+"""The index entry of one memory: the packed bytes that ranking and gates read.
 
-An entry is a fixed part (:data:`ENTRY`), the int8 vector, the distinct term ids (uint64), their
-counts (uint16) and a check sum; among the terms are ids of what the text's words may be called
-otherwise (:mod:`simonides.language.names`), which do not count towards its length. A store keeps it
-unopened.
-Thousands of fixed parts are read at once as numpy columns (:data:`ENTRY_COLUMNS`), so that a cold
-owner costs a few milliseconds.
+An entry is a fixed part (:data:`ENTRY`), the int8 vector, distinct term ids (uint64), their counts
+(uint16) and a check sum. The term ids include alias ids (:mod:`simonides.language.names`), which do
+not count towards the length. A store keeps the entry as opaque bytes. Thousands of fixed parts are
+read at once as numpy columns (:data:`ENTRY_COLUMNS`), so that a cold owner costs a few
+milliseconds.
 
-Names are kept as 64-bit tags: enough to select by, useless to read; where equality of a tag
-decides more than a ranking, the memory itself is compared too.
+Names are kept as 64-bit tags, which reveal no text. Where the equality of a tag decides more than a
+ranking, the memory itself is compared too.
 """
 
 from __future__ import annotations
@@ -29,17 +28,17 @@ from simonides.domain.decision import TURN_CATEGORY, Candidate
 from simonides.domain.memory import PASSAGE_CATEGORY, Kind, Memory, Place, Triple
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
-from simonides.language.names import posted
+from simonides.language.names import alias_ids
 from simonides.language.normalise import normalise
 from simonides.language.questions import marks
 
 NO_TURN = -1
 _LAYOUT = "entry 1"
-"""Part of the recipe, raised with :data:`ENTRY`: entries of another layout are made anew."""
+"""Part of the recipe, raised with :data:`ENTRY`: entries of another layout are rebuilt."""
 MAX_COUNT = 2**16 - 1
 VERBATIM = 128
-"""Set in the byte of marks (:class:`~simonides.language.questions.Mark`) for a verbatim turn that
-has a place; :func:`is_telling` tells of those too that have none."""
+"""Flag in the byte of marks (:class:`~simonides.language.questions.Mark`) of a verbatim turn with a
+place; :func:`is_telling` also recognises turns without one."""
 
 ENTRY = struct.Struct("<12Q2qdiIHH4B")
 _FIELDS: tuple[tuple[str, str], ...] = (
@@ -96,14 +95,14 @@ STATE_COLUMNS = np.dtype(
 
 
 class Indexed(NamedTuple):
-    """A text as the index sees it, made before the write turn.
+    """The analysed and embedded text of an entry, made before the write turn.
 
     Attributes:
         terms: Analysed terms in order, with repetition.
-        vector: int8 components, empty where there is no embedder.
-        scale: What one step of the int8 components is worth.
+        vector: int8 components, empty without an embedder.
+        scale: Value of one step of the int8 components.
         analyser: Version of the analyser.
-        embedder: Model id, empty where there is none.
+        embedder: Model id, empty without an embedder.
     """
 
     terms: tuple[str, ...]
@@ -114,14 +113,14 @@ class Indexed(NamedTuple):
 
 
 def tag(*parts: str) -> int:
-    """Return the 64-bit tag of some names; never 0, which stands for absence."""
+    """Return the 64-bit tag of some names; never 0, which marks absence."""
     digest = hashlib.blake2b("\x00".join(parts).encode("utf-8", "surrogatepass"), digest_size=8)
     return int.from_bytes(digest.digest(), "little") or 1
 
 
 @lru_cache(maxsize=1024)
 def name_tag(name: str) -> int:
-    """Return the tag of a name that many memories share."""
+    """Return the cached tag of a name that many memories share."""
     return tag(name)
 
 
@@ -138,8 +137,9 @@ def optional_tag(name: str | None) -> int:
 
 
 def index_text(memory: Memory | Candidate) -> str:
-    """Return the text that a memory is found by: speaker, key and tags stand with the content; with
-    a passage, title and headings of its document.
+    """Return the text that recall searches: the content with speaker, key and tags.
+
+    For a passage, the content with the title and headings of its document.
     """
     if memory.category == PASSAGE_CATEGORY:
         named = (str(memory.metadata.get(name, "")) for name in ("title", "heading"))
@@ -151,10 +151,10 @@ def index_text(memory: Memory | Candidate) -> str:
 
 
 def quantise(vector: NDArray[np.float32]) -> tuple[NDArray[np.int8], float]:
-    """Return int8 components and the worth of one step.
+    """Return int8 components and the value of one step.
 
-    Dot products of such vectors are integers below 2^24 for up to 1,024 dimensions, exact in
-    float32 in whatever order they are summed (DESIGN D1).
+    Dot products of such vectors are integers below 2^24 for up to 1,024 dimensions. They are
+    therefore exact in float32 in any order of summation.
     """
     peak = float(np.maximum.reduce(np.abs(vector), initial=0.0))
     if peak == 0.0:
@@ -164,18 +164,18 @@ def quantise(vector: NDArray[np.float32]) -> tuple[NDArray[np.int8], float]:
 
 
 def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
-    """Write the entry of a memory.
+    """Return the entry of a memory.
 
     Args:
         memory: The record; only its content version is used.
-        indexed: Its text as the index sees it.
+        indexed: Its analysed text.
         term_ids: The 64-bit id of each of ``indexed.terms``, in their order.
     """
     counts: dict[int, int] = {}
     for term in term_ids:
         counts[term] = counts.get(term, 0) + 1
     own_names = memory.tags if memory.key is None else (memory.key, *memory.tags)
-    counts.update(dict.fromkeys(posted(memory.content, own_names), 1))
+    counts.update(dict.fromkeys(alias_ids(memory.content, own_names), 1))
     vector = indexed.vector
     is_turn = turn_of(memory) is not None
     fixed = ENTRY.pack(
@@ -209,16 +209,18 @@ def pack(memory: Memory, indexed: Indexed, term_ids: Sequence[int]) -> bytes:
     return with_check(packed, memory.id)
 
 
-def widened(entry: bytes, dimensions: int) -> bytes:
-    """Return an entry without a vector with the zero vector in its place: what columns can hold
-    beside entries that have one. Its recipe still says that it has none; its check sum is wrong.
+def with_zero_vector(entry: bytes, dimensions: int) -> bytes:
+    """Return an entry without a vector with a zero vector inserted.
+
+    Columns can then hold it next to entries with vectors. Its recipe still says that it has no
+    vector, and its check sum is wrong.
     """
     return entry[: ENTRY.size] + bytes(dimensions) + entry[ENTRY.size :]
 
 
 @lru_cache(maxsize=64)
 def recipe(analyser: str, embedder: str) -> int:
-    """Return the tag of what made an entry; an entry of another recipe is made anew."""
+    """Return the tag of the recipe of an entry; entries of another recipe are rebuilt."""
     return tag(_LAYOUT, analyser, embedder)
 
 
@@ -233,31 +235,31 @@ def turn_of(memory: Memory) -> tuple[str, int] | None:
 
 
 def is_telling(entry: bytes) -> bool:
-    """Whether an entry is that of a turn that is kept as it was said, with a place or without, or
-    of a session's summary.
+    """Whether an entry is that of a verbatim turn, with or without a place, or of a session
+    summary.
     """
     kind, category = entry[_KIND_AT], entry[_CATEGORY_AT : _CATEGORY_AT + 8]
     return (kind == _EPISODIC and category == _TURNS) or category == _SUMMARIES
 
 
 def slot_of(triple: Triple) -> tuple[str, str]:
-    """Return the slot that a fact fills: subject and predicate in normal form (LT-3)."""
+    """Return the slot that a fact fills: normalised subject and predicate."""
     return normalise(triple.subject), normalise(triple.predicate)
 
 
 def slot_tag(subject: str, predicate: str) -> int:
-    """Return the tag that entries carry for a slot in normal form."""
+    """Return the tag of a normalised slot."""
     return tag(subject, predicate)
 
 
 @lru_cache(maxsize=4096)
 def scope_tag(scope: Scope) -> int:
-    """Return the tag that entries carry for a scope."""
+    """Return the tag of a scope."""
     return tag(scope.path)
 
 
 @lru_cache(maxsize=4096)
 def place_tag(place: Place) -> int:
-    """Return the tag that entries carry for a place."""
+    """Return the tag of a place."""
     audience = ["*"] if place.audience is None else ["/", *sorted(place.audience)]
     return tag(place.scope.path, place.purpose or "", *audience)

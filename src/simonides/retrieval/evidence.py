@@ -1,7 +1,7 @@
-"""The evidence that the default ranking weighs, by name (RE-3).
+"""The evidence that the default ranking weighs, by name.
 
-Each piece is one column over the pool, before its weight. Topic comes from words and meaning,
-place from the conversation around a turn, and what kind of answer is wanted from the question.
+Each piece is one unweighted column over the pool. Keywords and meaning give the topic, the
+surrounding conversation gives the place, and the question gives the wanted kind of answer.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from simonides.retrieval.cues import (
     said_ago,
     said_by,
 )
-from simonides.retrieval.meaning import apart
-from simonides.retrieval.naming import asked, named
+from simonides.retrieval.meaning import centred_cosines
+from simonides.retrieval.naming import key_matches, named
 from simonides.retrieval.pool import Floats, Pool
 from simonides.retrieval.scoring import MIN_ROWS_FOR_Z, Signals, bm25, spread, z_scores
 from simonides.retrieval.talk import answers, best_of_session, neighbours, whole_sessions
@@ -33,41 +33,41 @@ DENSE_PRIOR = (0.12, 0.12)
 SESSION_PRIOR = (0.0, 1.0)
 
 VECTOR_SHARE = 0.5
-"""What the vector counts, beside keywords, in the topic that a turn lends to its neighbours."""
+"""Weight of the vector, relative to keywords, in the topic that a turn lends to its neighbours."""
 FULL_TOPIC = 4.0
-"""The topic, in deviations, from which a row gets all that the kind of answer is worth."""
+"""The topic, in deviations, from which evidence of the kind of answer counts in full."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each piece of evidence adds to the log-odds of being what is asked for.
+    """Log-odds that each piece of evidence adds.
 
-    They start from the coefficients of a softmax regression over the development conversations of
-    six data sets, one for each form of query, and were rounded within a plateau:
-    ``python benchmarks/ranking.py --data DIR fit`` prints them, ``ablate`` what each is worth.
+    The starting point is a softmax regression over the development conversations of six data sets,
+    one for each form of query. The weights were then rounded within a plateau. ``python
+    benchmarks/ranking.py --data DIR fit`` prints the coefficients, ``ablate`` the value of each.
     The defaults are those of questions.
 
     Attributes:
         bm25: Keywords, in deviations from the pool's mean.
-        aliases: What the row calls otherwise than the query, likewise.
-        named: Called by its key or a tag in the query, by how few are; no set has rows that are
-            both named and turned to, so it is chosen.
-        asked: Stands under a key that the question asks for, and the other way round under one that
-            it asks for of somebody else; chosen, on ``python benchmarks/keyed.py --half tune``.
-        linked: Called so by the best row that is itself named; chosen likewise.
-        vector: Meaning apart from what the pool has in common, likewise.
-        pairs: Several rare terms at once; not of a message, which has many.
-        neighbours: What the turns around score.
-        answers: What the turn before scores, where it asks something.
-        session: The best keyword score in the session, in deviations.
-        whole_session: The keyword score of the session as one text, where a message is asked with.
-        speaker: Said by whom the question is about.
-        own_words: A speaker telling of himself, where the question asks about others.
-        reasons: A speaker's own reasons and aims, where a remark is asked with.
-        time: Says when, where a time is asked for.
-        number: Has a number, where one is asked for.
-        date: Of the date that the question names, or as long ago as it says.
-        recency: Said lately, where a message asks for it.
+        aliases: Keywords found only under another name, in the same unit.
+        named: The query contains the memory's key or a tag; counts by rarity of that name. Chosen:
+            no data set has rows with both names and turns.
+        asked: The row is under a key that the question asks for; negative if asked for of another
+            person. Chosen, on ``python benchmarks/keyed.py --half tune``.
+        linked: The best row is named in the query and names this row in its text. Chosen.
+        vector: Cosine without the part that the whole pool shares, in deviations.
+        pairs: Several rare terms in one row; not used for messages, which have many terms.
+        neighbours: Scores of the surrounding turns.
+        answers: Score of the previous turn, if that asks something.
+        session: Best keyword score in the session, in deviations.
+        whole_session: Keyword score of the session as one text, for messages.
+        speaker: The speaker is a person the question is about.
+        own_words: A speaker in the first person, where the question asks about others.
+        reasons: A speaker's own reasons and aims, for remarks.
+        time: The row holds a time, and the question asks for one.
+        number: The row holds a number, and the question asks for one.
+        date: The row's date fits the date or age that the question gives.
+        recency: Newer rows, where a message asks for recent ones.
     """
 
     bm25: float = 0.35
@@ -101,30 +101,30 @@ MESSAGE = Weights(
     speaker=1.5,
     recency=1.5,
 )
-"""Where turns are asked with a message: it takes up what a session was about."""
+"""Weights for a message queried against turns: it continues the subject of a session."""
 REMARK = Weights(bm25=0.1, aliases=0.1, vector=1.4, reasons=1.0)
-"""Where turns are asked with a remark, which has its meaning in common with what it goes back to
-and hardly a word. Nothing else takes part."""
+"""Weights for a remark queried against turns. A remark shares its meaning with the turn it refers
+to and hardly a word, so no other evidence is used."""
 
 
 def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
-    """Return the evidence on every row, by the names of :class:`Weights`, before their weights.
+    """Return the unweighted evidence on every row, by the names of :class:`Weights`.
 
-    What the pool or the query gives no occasion for is left out.
+    Pieces that do not apply to the pool or the query are absent.
     """
     form = form_of(pool, signals)
     mean, deviation = spread(signals.lexical, LEXICAL_PRIOR, sum(signals.matches.idf))
     lexical = (signals.lexical - mean) / deviation
     found = {"bm25": lexical}
-    if signals.matches.by_other is not None:
-        found["aliases"] = bm25(pool, signals.matches, others_only=True) / deviation
+    if signals.matches.by_alias is not None:
+        found["aliases"] = bm25(pool, signals.matches, aliases_only=True) / deviation
         found["bm25"] = lexical - found["aliases"]
     if signals.has_dense and signals.vector is not None:
-        # Few rows have no mean to be seen from, and are told by the scale of the prior.
+        # Small pools have no meaningful mean; the scale of the prior applies to their cosines.
         few = len(pool) < MIN_ROWS_FOR_Z
-        meaning = apart(pool, signals.dense if few else signals.cosines, signals.vector)
+        meaning = centred_cosines(pool, signals.dense if few else signals.cosines, signals.vector)
         found["vector"] = z_scores(meaning, DENSE_PRIOR, 1.0)
-    by_key = asked(pool, signals.question.keys, signals.question.of_others)
+    by_key = key_matches(pool, signals.question.keys, signals.question.of_others)
     if by_key is not None:
         found["asked"] = by_key
     if form is Form.REMARK:
@@ -143,14 +143,13 @@ def gather_evidence(pool: Pool, signals: Signals) -> dict[str, Floats]:
 
 
 def _topic(signals: Signals, lexical: Floats) -> Floats:
-    """How much a row is about what is asked, in deviations, 0 and up."""
+    """Return how much a row is about the subject of the query, in deviations, 0 and up."""
     if signals.has_dense:
         lexical = lexical + VECTOR_SHARE * z_scores(signals.dense, DENSE_PRIOR, 1.0)
     return np.maximum(lexical, 0.0)
 
 
 def _of_turns(pool: Pool, signals: Signals, lexical: Floats, topic: Floats) -> dict[str, Floats]:
-    """What the conversation around a turn tells."""
     found = {"neighbours": neighbours(pool, topic)}
     if form_of(pool, signals) is Form.MESSAGE:
         found["whole_session"] = whole_sessions(pool, signals.matches)
@@ -163,12 +162,11 @@ def _of_turns(pool: Pool, signals: Signals, lexical: Floats, topic: Floats) -> d
 
 
 def form_of(pool: Pool, signals: Signals) -> Form:
-    """Return how a query is read: where nothing was said turn by turn, as a question."""
+    """Return the form of a query; always a question if the pool has no turns."""
     return signals.question.form if pool.has_turns else Form.QUESTION
 
 
 def _of_speakers(pool: Pool, signals: Signals) -> dict[str, Floats]:
-    """Who said it, where the question is about somebody."""
     found = {}
     speaker = said_by(pool, signals.question, signals.terms)
     if speaker is not None:
@@ -180,8 +178,9 @@ def _of_speakers(pool: Pool, signals: Signals) -> dict[str, Floats]:
 
 
 def _of_kind(pool: Pool, signals: Signals, topic: Floats) -> dict[str, Floats]:
-    """Whether a row has the kind of answer that is asked for. It counts by the topic, 0 to 1: a
-    date in a turn about something else answers nothing.
+    """Return the evidence that a row has the wanted kind of answer.
+
+    It is scaled by the topic, 0 to 1: a date in a turn about another subject answers nothing.
     """
     question = signals.question
     found = {}

@@ -1,7 +1,7 @@
-"""Whether a filter holds: decided on columns where they can, on the memory itself where not (RE).
+"""Evaluates filters over columns, and over the decoded memory where columns do not suffice.
 
-The columns answer for each row yes, no or perhaps. Only where the whole filter stays at perhaps is
-the row opened.
+Columns answer yes, no or perhaps for each row. Only rows for which the whole filter stays at
+perhaps are decoded.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ Bools = NDArray[np.bool_]
 
 
 class Columns(NamedTuple):
-    """Rows as columns, of one length.
+    """Rows as columns of equal length.
 
     Attributes:
         entry: Of :data:`~simonides.retrieval.entry.ENTRY_COLUMNS`.
         state: Of :data:`~simonides.retrieval.entry.STATE_COLUMNS`.
-        now_us: The clock: a filter asks for what readers see of a memory at a time.
+        now_us: The clock: a filter tests a memory as readers see it at that time.
         endures: Which rows do not expire; None for none.
     """
 
@@ -63,17 +63,17 @@ class Columns(NamedTuple):
     endures: Bools | None = None
 
     def seen(self, place: int, row: StoredRow) -> Memory:
-        """Return the memory of a row of these as readers see it."""
+        """Return the memory of one of these rows as readers see it."""
         lasts = self.endures is not None and bool(self.endures[place])
         return seen_at(decode(row), from_us(self.now_us), endures=lasts)
 
 
 class Decided(NamedTuple):
-    """What columns tell of each row.
+    """The result of a filter on columns alone.
 
     Attributes:
-        surely: Whether the filter holds for certain.
-        perhaps: Whether it may hold; a row that surely passes is among them.
+        surely: Whether the filter certainly holds.
+        perhaps: Whether it may hold; includes the rows of ``surely``.
     """
 
     surely: Bools
@@ -84,9 +84,9 @@ def passing(filter: Filter, columns: Columns, row: Callable[[int], StoredRow]) -
     """Return for which rows a filter holds.
 
     Args:
-        filter: What must hold.
+        filter: The condition.
         columns: The rows.
-        row: Gives a row by its place in the columns; asked for those only that need a look.
+        row: Returns a row by its place in the columns; called only for undecided rows.
     """
     surely, perhaps = decided(filter, columns)
     passed = surely.copy()
@@ -96,9 +96,9 @@ def passing(filter: Filter, columns: Columns, row: Callable[[int], StoredRow]) -
 
 
 def decided(filter: Filter, columns: Columns) -> Decided:
-    """Return what columns alone tell of a filter.
+    """Return the result of a filter on columns alone.
 
-    Names are compared by their 64-bit tags, as scopes and purposes are everywhere.
+    Names are compared by their 64-bit tags, like scopes and purposes everywhere.
     """
     match filter:
         case AllOf(parts):
@@ -122,7 +122,7 @@ def decided(filter: Filter, columns: Columns) -> Decided:
 
 
 def holds(filter: Filter | None, memory: Memory) -> bool:
-    """Return whether a filter holds of a memory; none asks nothing."""
+    """Return whether a filter holds for a memory; None always holds."""
     match filter:
         case None:
             return True
@@ -146,12 +146,12 @@ def holds(filter: Filter | None, memory: Memory) -> bool:
 
 
 class _Column(NamedTuple):
-    """How a field stands in columns.
+    """How columns represent a field.
 
     Attributes:
-        read: The values of all rows.
-        code: The value that stands for one of the field's own.
-        absent: The value that stands for none, or None where there always is one.
+        read: Returns the values of all rows.
+        code: Returns the column value of a field value.
+        absent: The column value that marks absence, or None where the field is always set.
     """
 
     read: Callable[[Columns], NDArray[Any]]
@@ -229,7 +229,7 @@ def _certain(passed: Bools) -> Decided:
 
 
 def _value(memory: Memory, field: str) -> Any:
-    """Return a field's value, None where there is none."""
+    """Return a field's value, None if it is absent."""
     if field.startswith(METADATA):
         return _in_metadata(memory.metadata, field)
     match field:
@@ -251,7 +251,7 @@ def _in_metadata(metadata: Mapping[str, Any], field: str) -> Any:
 
 
 def _same(found: object, value: object) -> bool:
-    """Whether two values of JSON, or of a field, are equal; true is not 1."""
+    """Whether two JSON or field values are equal; true is not 1."""
     if found is None or isinstance(found, bool) != isinstance(value, bool):
         return False
     if isinstance(found, (list, tuple)) and isinstance(value, tuple):
@@ -264,7 +264,7 @@ def _same(found: object, value: object) -> bool:
 
 
 def _alike(found: object, value: object) -> bool:
-    """As :func:`_same` within a list or mapping, where null is a value as any other."""
+    """Like :func:`_same` within a list or mapping, where null is an ordinary value."""
     return value is None if found is None else _same(found, value)
 
 

@@ -1,7 +1,7 @@
-"""How signals become one score: selectable modes, each explained by its components (RE-3).
+"""Fuses signals into one score, by selectable modes with named components.
 
-A mode returns the components in the order they are applied and the calibrated relevance. The
-relevance is what a floor tests; weights that change order only come after (RE-4).
+A mode returns the components and the calibrated relevance, which a floor tests. Weights that only
+change the order come after the floor.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from simonides.retrieval.versions import newest_first
 class FusionMode(StrEnum):
     """Ways to fuse.
 
-    ``conversational`` is the default: what named pieces of evidence add to the log-odds. ``rrf``
-    is reciprocal-rank fusion, ``weighted`` the composite of SPEC RE-3, ``hybrid`` a single weight
-    between keyword and vector.
+    ``conversational`` is the default: named pieces of evidence add to the log-odds. ``rrf`` is
+    reciprocal-rank fusion, ``weighted`` a weighted sum of vector, keyword, recency and importance,
+    ``hybrid`` a single weight between keyword and vector.
     """
 
     CONVERSATIONAL = "conversational"
@@ -41,17 +41,17 @@ class Fusion:
     """A mode with its weights; every number is a setting.
 
     Attributes:
-        mode: Which way.
-        rrf_k: Damping of RRF (Cormack, Clarke, Buettcher 2009; SPEC RE-3).
+        mode: The mode.
+        rrf_k: Damping of RRF (Cormack, Clarke, Buettcher 2009).
         hybrid_weight: 0 keyword only … 1 vector only.
-        weights: Vector, keyword, recency and importance of ``weighted`` (SPEC RE-3).
-        evidence: What each piece of evidence weighs in ``conversational``, where one asks.
-        messages: Likewise, where turns are asked with a message of a conversation that goes on.
-        remarks: Likewise, where turns are asked with a remark that asks nothing.
-        calibration: From evidence to relevance there.
+        weights: Vector, keyword, recency and importance of ``weighted``.
+        evidence: Weights of evidence in ``conversational``, for questions.
+        messages: The same, for messages of a running conversation queried against turns.
+        remarks: The same, for remarks that ask nothing.
+        calibration: From evidence to relevance in ``conversational``.
         half_life_days: Of recency.
-        confidence_share: How much of a score confidence decides: the factor is
-            ``1 - share · (1 - confidence)``.
+        confidence_share: Share of a score that depends on confidence: the factor is ``1 - share ·
+            (1 - confidence)``.
     """
 
     mode: FusionMode = FusionMode.CONVERSATIONAL
@@ -74,7 +74,7 @@ class Fusion:
             raise InvalidInput("fusion.half_life_days", f"must be over 0: {self.half_life_days}")
 
     def weights_of(self, form: Form) -> Weights:
-        """Return what evidence weighs for a form of query."""
+        """Return the weights of evidence for a form of query."""
         if form is Form.QUESTION:
             return self.evidence
         return self.messages if form is Form.MESSAGE else self.remarks
@@ -85,7 +85,7 @@ Fused = tuple[dict[str, Floats], Floats]
 
 
 def fuse(pool: Pool, signals: Signals, fusion: Fusion) -> Fused:
-    """Fuse the signals of one query by the mode that ``fusion`` names."""
+    """Fuse the signals of one query by the mode of ``fusion``."""
     return _MODES[fusion.mode](pool, signals, fusion)
 
 
@@ -145,7 +145,7 @@ def _added(parts: Mapping[str, Floats]) -> Floats:
 
 
 def _reciprocal(values: Floats, k: int) -> Floats:
-    """1 / (k + rank) of rows with a score above 0; equal scores share the better rank."""
+    """Return 1 / (k + rank) of rows with a score above 0; equal scores share the better rank."""
     ordered = np.sort(values)
     rank = len(values) - np.searchsorted(ordered, values, "right") + 1
     return np.where(values > 0.0, 1.0 / (k + rank), 0.0)

@@ -1,4 +1,4 @@
-"""What ranks, by name: a receipt says it, so that the same can be told from another (FX-4)."""
+"""Identifies the ranking in a receipt, so that a replay can detect another one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from simonides.retrieval.fusion import Fusion
 from simonides.retrieval.indexer import Indexer
 
 RANKER = "ranker 1"
-"""Version of the ranking; raised when the same rows and settings may rank otherwise. A replay
-compares what it finds with what was shown besides, so that a forgotten raise does no harm."""
+"""Version of the ranking; raised when the same rows and settings may rank differently. A replay
+also compares its hits with those shown, so that a forgotten raise does no harm."""
 
 
 def ranking(indexer: Indexer, fusion: Fusion, *, has_vector: bool) -> Ranking:
-    """Return what ranks a query, with or without its vector."""
+    """Return the identity of the ranking of a query, with or without its vector."""
     return Ranking(
         ranker=RANKER,
         fusion=fusion.mode.value,
@@ -29,11 +29,11 @@ def ranking(indexer: Indexer, fusion: Fusion, *, has_vector: bool) -> Ranking:
 
 
 def with_reranker(ranked_by: Ranking, model_id: str, candidates: int) -> Ranking:
-    """Return what ranks where a reranker orders so many of the best after it."""
+    """Return the identity with a reranker that reorders the best ``candidates``."""
     return replace(ranked_by, ranker=f"{ranked_by.ranker}, {candidates} by {model_id}")
 
 
-# Every read asks for the same one.
+# Cached: every read needs the same value.
 @lru_cache(maxsize=64)
 def _hash_of(fusion: Fusion) -> str:
     return hashlib.sha256(canonical_json(plain(asdict(fusion)))).hexdigest()

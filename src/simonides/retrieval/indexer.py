@@ -1,4 +1,4 @@
-"""From texts to index entries and queries: analyser and embedder together, as one recipe."""
+"""Makes index entries and queries from texts, with one analyser and one embedder (the recipe)."""
 
 from __future__ import annotations
 
@@ -12,35 +12,34 @@ from simonides.domain.codec import decode
 from simonides.domain.errors import ModelError
 from simonides.domain.memory import Memory
 from simonides.language.analyser import ANALYSER_VERSION, analyse, main_script, query_terms, term_id
-from simonides.language.names import others
+from simonides.language.names import aliases
 from simonides.language.questions import read_question
 from simonides.ports import TYPICAL_UNRELATED, Capability, Embedder
-from simonides.retrieval.entry import Indexed, index_text, pack, quantise, recipe, widened
+from simonides.retrieval.entry import Indexed, index_text, pack, quantise, recipe, with_zero_vector
 from simonides.retrieval.ranker import Query
 
-# Beyond this many characters a query's tail adds cost and no meaning; chosen, eight times the
-# longest query that a model may ask (SPEC PO-1).
+# The rest of a longer query adds cost and no meaning; chosen, eight times the longest query that
+# a model may ask.
 MAX_QUERY_CHARS = 2_000
 
 TEXTS_AT_ONCE = 256
-"""Texts that are given to the embedder together where many are; chosen: some 10 ms of work for the
-embedded model, what others of a process wait for anyhow, and one request for most over a network.
-"""
+"""Batch size for the embedder; chosen. A batch takes the embedded model some 10 ms, a pause that
+other threads accept. For most network embedders it is one request."""
 
 FAILURES = ModelError, OSError
-"""What an embedder raises that cannot do its work now."""
+"""Errors of an embedder that is temporarily unavailable."""
 
-# What an embedder means that leaves a declaration out.
+# Defaults for an embedder without these declarations.
 _NOTHING: frozenset[Capability] = frozenset()
 _UNKNOWN: Mapping[str, float] = {}
 
 
 class Prepared(NamedTuple):
-    """Texts as the index sees them, with vectors or without.
+    """Analysed texts, with or without vectors.
 
     Attributes:
         entries: In the order of the texts.
-        lost: Why their vectors are missing against the wish; None where they are there.
+        lost: The error of the embedder if vectors are missing, else None.
     """
 
     entries: list[Indexed]
@@ -48,21 +47,21 @@ class Prepared(NamedTuple):
 
 
 class Indexer:
-    """Makes entries and queries by one analyser and one embedder.
+    """Makes entries and queries with one analyser and one embedder.
 
     Args:
         embedder: Model, or None for keywords only.
 
     Attributes:
-        recipe: Tag that entries carry; entries of another recipe are made anew when read.
-        bare_recipe: Tag of entries that wait for their vectors; that of ``recipe`` itself where
-            there is no embedder.
+        recipe: Tag of current entries; entries of another recipe are rebuilt when read.
+        bare_recipe: Tag of entries that wait for their vectors; equals ``recipe`` without an
+            embedder.
         dimensions: Length of the vectors, 0 without an embedder.
         embedder: Model id, empty without an embedder.
         analyser: Version of the analyser.
-        is_slow: Whether the embedder may take its time. It is then asked neither on an event loop
-            nor under an owner's turn, and an entry may have to wait for its vector.
-        is_charged: Whether texts that are embedded leave the process and may cost something.
+        is_slow: Whether the embedder may block. It is then never called on an event loop or during
+            an owner's write turn. An entry may have to wait for its vector.
+        is_charged: Whether embedded texts leave the process and may cost money.
     """
 
     def __init__(self, embedder: Embedder | None) -> None:
@@ -76,11 +75,11 @@ class Indexer:
         able: frozenset[Capability] = getattr(embedder, "capabilities", _NOTHING)
         self.is_charged = Capability.CHARGED in able
         self.is_slow = embedder is not None and Capability.INLINE not in able
-        asks: Any = embedder
+        declared: Any = embedder
         self._encode_queries = None
         if embedder is not None:
-            is_told = Capability.QUERIES in able
-            self._encode_queries = asks.encode_queries if is_told else embedder.encode
+            has_query_mode = Capability.QUERIES in able
+            self._encode_queries = declared.encode_queries if has_query_mode else embedder.encode
 
     def prepare(self, texts: Sequence[str]) -> list[Indexed]:
         """Analyse and embed texts, in their order.
@@ -100,26 +99,28 @@ class Indexer:
         ]
 
     def bare(self, texts: Sequence[str]) -> list[Indexed]:
-        """Analyse texts, in their order, without vectors: as where there is no embedder, which is
-        what entries are that wait for theirs (LT-11).
+        """Analyse texts without embedding them, in their order.
+
+        Entries that wait for their vectors are made this way.
         """
         return [Indexed(analyse(text), b"", 0.0, self.analyser, "") for text in texts]
 
     def prepare_anyway(self, texts: Sequence[str]) -> Prepared:
-        """Analyse and embed texts, or only analyse them where the embedder fails: what was said is
-        not lost with its vector.
+        """Analyse and embed texts; if the embedder fails, only analyse them.
+
+        A text is thus stored even if its vector cannot be computed.
         """
         try:
             return Prepared(self.prepare(texts), None)
         except FAILURES as error:
             return Prepared(self.bare(texts), error)
 
-    def made(self, entry: bytes) -> bool:
+    def is_current(self, entry: bytes) -> bool:
         """Return whether an entry is of this recipe, its vector included."""
         return entry.startswith(self._prefix)
 
     def renewed(self, rows: Sequence[StoredRow]) -> list[Renewed]:
-        """Return the entries of rows, made anew by this recipe, in their order.
+        """Return the entries of rows, rebuilt by this recipe, in their order.
 
         Raises:
             ModelError: If the embedder fails; or ``OSError``.
@@ -133,8 +134,9 @@ class Indexer:
         ]
 
     def readable(self, memories: Sequence[Memory]) -> list[bytes]:
-        """Return entries of memories that columns of this recipe can hold, in their order; without
-        vectors where these take time, or the embedder fails.
+        """Return entries that columns of this recipe can hold, in the order of the memories.
+
+        They have no vectors if the embedder is slow or fails.
         """
         entries = []
         make = self.bare if self.is_slow else lambda texts: self.prepare_anyway(texts).entries
@@ -145,15 +147,15 @@ class Indexer:
         return entries
 
     def finished(self, memories: Sequence[Memory]) -> list[bytes]:
-        """Return entries as :meth:`readable` does; an embedder that takes its time is asked too."""
+        """Return entries like :meth:`readable`, but call a slow embedder too."""
         indexed = self.prepare_anyway([index_text(memory) for memory in memories]).entries
         return [self._held(self.entry(*pair)) for pair in zip(memories, indexed, strict=True)]
 
     def _held(self, entry: bytes) -> bytes:
-        return entry if self.made(entry) else widened(entry, self.dimensions)
+        return entry if self.is_current(entry) else with_zero_vector(entry, self.dimensions)
 
     def entry(self, memory: Memory, indexed: Indexed) -> bytes:
-        """Return the packed entry of a memory whose text was prepared before."""
+        """Return the packed entry of a memory from its prepared text."""
         return pack(memory, indexed, [term_id(term) for term in indexed.terms])
 
     def lexical_query(self, text: str) -> Query:
@@ -161,10 +163,10 @@ class Indexer:
         cut = text[:MAX_QUERY_CHARS]
         terms = query_terms(cut)
         ids = tuple(map(term_id, terms))
-        return Query(terms, ids, None, read_question(cut), others=others(cut, terms))
+        return Query(terms, ids, None, read_question(cut), aliases=aliases(cut, terms))
 
     def query(self, text: str) -> Query:
-        """Return a query with terms and, where the embedder knows the script, a vector.
+        """Return a query with terms and, if the embedder supports its script, a vector.
 
         Raises:
             ModelError: If the embedder fails.
@@ -178,4 +180,4 @@ class Indexer:
         vector, _ = quantise(np.asarray(self._encode_queries([text[:MAX_QUERY_CHARS]])[0]))
         known: Mapping[str, float] = getattr(self._model, "unrelated", _UNKNOWN)
         unrelated = known.get(script, TYPICAL_UNRELATED)
-        return Query(query.terms, query.term_ids, vector, query.question, unrelated, query.others)
+        return Query(query.terms, query.term_ids, vector, query.question, unrelated, query.aliases)

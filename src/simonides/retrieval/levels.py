@@ -1,4 +1,6 @@
-"""How near scopes lie to who reads: of those the nearest that holds a key wins (SC-2)."""
+"""Ranks scopes by their distance from the reader; the nearest scope that holds a key hides the
+others.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,15 @@ from simonides.retrieval.entry import scope_tag
 
 
 class Levels(NamedTuple):
-    """The scopes of who reads among those that are read.
+    """The scopes in the reader's own lineage, by distance.
 
-    What is read of other users beside them is on no level: it neither hides nor is hidden.
+    Scopes of other users have no level: they neither hide a key nor are hidden.
 
     Attributes:
-        home: Of who reads; None for whoever only wants the rows.
-        of_scope: Tag of a scope to how far it is from there, 0 for the nearest.
-        asker: The user who says "I", None if there is none: who reads, or, of one other user's
-            memories alone, that one.
+        home: Scope of the reader; None for reads without a reader.
+        of_scope: Tag of a scope to its distance from the reader, 0 for the nearest.
+        asker: The user that "I" means, or None. It is the reader, or the only other user whose
+            memories are read.
     """
 
     home: Scope | None
@@ -31,7 +33,9 @@ class Levels(NamedTuple):
     asker: str | None
 
     def nearest(self, entry: NDArray[Any]) -> dict[int, int]:
-        """Return by tag of a key the level of the nearest scope that holds it among some rows."""
+        """Return, by tag of a key, the level of the nearest scope that holds it among the given
+        rows.
+        """
         keyed = np.flatnonzero(entry["key"])
         keys, scopes = entry["key"][keyed].tolist(), entry["scope"][keyed].tolist()
         nearest: dict[int, int] = {}
@@ -41,7 +45,7 @@ class Levels(NamedTuple):
         return nearest
 
     def is_hidden(self, scope: int, nearest: int) -> bool:
-        """Whether what a scope has under a key is hidden by the nearest that has it."""
+        """Whether a nearer scope hides the key of this scope."""
         return self.of_scope.get(scope, -1) > nearest
 
 
@@ -49,7 +53,7 @@ NO_LEVELS = Levels(None, MappingProxyType({}), None)
 
 
 def levels_of(cue: Cue, home: Scope | None) -> Levels:
-    """Return how near the scopes of a cue lie to who reads."""
+    """Return the levels of a cue's scopes for a reader."""
     line = () if home is None else [scope for scope in home.lineage if scope in cue.scopes]
     users = {scope.user for scope in cue.scopes if scope.user}
     asker = None if home is None or home.user not in users else home.user

@@ -1,9 +1,9 @@
-"""How alike meanings are, apart from what the whole pool has in common (RE-3).
+"""Cosines centred on the mean vector of the pool.
 
-A mean of token vectors says first of all what kind of talk a text is; every turn of a conversation
-has that in common, and a short remark by chance more or less of it. Without the mean of the pool
-the rest tells subjects apart. Source: Mu and Viswanath 2018, "All-but-the-Top"; taking more
-directions away than the mean lost on every development set.
+A mean of token vectors mostly encodes the kind of text, which all turns of a conversation share.
+Short remarks have more or less of it by chance. Without the mean of the pool, the rest separates
+subjects. Source: Mu and Viswanath 2018, "All-but-the-Top"; removing more directions than the mean
+lost on every development set.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from simonides.retrieval.scoring import MIN_ROWS_FOR_Z
 
 
 class _Centre(NamedTuple):
-    """The mean of a pool's unit vectors, in whole numbers of one step, and where rows lie from it.
+    """The mean of a pool's unit vectors, quantised, with the distances of rows from it.
 
     Attributes:
         mean: Its components, -127 to 127.
-        step: What one of them is worth.
+        step: Value of one step of a component.
         square: The square of its length.
         dots: Dot product of each row's unit vector with it.
-        distances: From it to each row; infinite for rows without a vector.
+        distances: Distance of each row from it; infinite for rows without a vector.
     """
 
     mean: Floats
@@ -37,20 +37,20 @@ class _Centre(NamedTuple):
     distances: Floats
 
 
-def apart(pool: Pool, cosines: Floats, vector: NDArray[np.int8]) -> Floats:
-    """Return the cosine of each row with the query, both seen from the mean of the pool.
+def centred_cosines(pool: Pool, cosines: Floats, vector: NDArray[np.int8]) -> Floats:
+    """Return the cosine of each row with the query, both measured from the mean of the pool.
 
-    In pools under :data:`~simonides.retrieval.scoring.MIN_ROWS_FOR_Z` rows, which have no mean to
-    speak of, the cosines as they are.
+    In pools under :data:`~simonides.retrieval.scoring.MIN_ROWS_FOR_Z` rows the mean says little;
+    the cosines are returned unchanged.
 
     Args:
         pool: Visible rows.
-        cosines: Of each row with the query, seen from nowhere.
+        cosines: Plain cosine of each row with the query.
         vector: The query's, not all zero.
     """
     if len(pool) < MIN_ROWS_FOR_Z:
         return cosines
-    centre = pool.once(_centre)
+    centre = pool.cached(_centre)
     query = vector.astype(np.float64)
     along = float(query @ centre.mean) * centre.step / math.sqrt(float(query @ query))
     distance = math.sqrt(max(1.0 - 2.0 * along + centre.square, 0.0))
@@ -61,8 +61,9 @@ def apart(pool: Pool, cosines: Floats, vector: NDArray[np.int8]) -> Floats:
 
 
 def _centre(pool: Pool) -> _Centre:
-    # Rows are whole numbers, and so is the length of one in steps, near enough: sums are exact in
-    # any order of rows (FX-14).
+    # Components are integers, and lengths in steps are rounded to integers: sums are then exact in
+    # any order of rows, and rankings the same on every backend.
+
     scales = pool.entry["scale"]
     has_vector = scales > 0.0
     lengths = np.rint(1.0 / np.where(has_vector, scales, 1.0))

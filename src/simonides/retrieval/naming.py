@@ -1,9 +1,9 @@
-"""The same thing under several names, over the rows of a pool (RE-3).
+"""Matches aliases and names of things over the rows of a pool.
 
-Where a query says ``k8s``, rows about ``kubernetes`` hold its term too; where it calls a memory
-by its key or one of its tags, that memory is meant; and what the best of those so named calls by
-name in turn is one step away. What rows may be called otherwise lies in their index entries, see
-:mod:`simonides.language.names`; only rows that state an alias, and the best one, are opened.
+A query for ``k8s`` also finds rows about ``kubernetes``. A query that contains a memory's key or
+one of its tags means that memory. Things that the best such memory names in turn are found too, one
+step away. Aliases of rows are in their index entries, see :mod:`simonides.language.names`; only
+rows that state an alias, and the best row, are decoded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simonides.domain.memory import Memory
 from simonides.language.analyser import analyse, term_id
 from simonides.language.asked import AskedKeys
 from simonides.language.asked_of import NO_OTHERS, RELATIONS, OfOthers, is_somebody
-from simonides.language.names import STATES, Other, name_ids, stated
+from simonides.language.names import STATES_ALIAS, Alias, name_ids, stated_aliases
 from simonides.language.questions import words_of
 from simonides.retrieval.entry import tag
 from simonides.retrieval.pool import Bools, Floats, Ints, Pool, Postings
@@ -30,82 +30,82 @@ _MOST_OPENED = 256
 """Rows whose stated aliases are read; chosen: reading them once takes a few milliseconds."""
 
 
-class Called(NamedTuple):
-    """Where terms stand, whatever they are called there.
+class TermPostings(NamedTuple):
+    """Postings of terms, including those of their aliases.
 
     Attributes:
-        found: Where they stand.
-        by_other: Of each place found, whether only another name stands there; None for none.
+        found: The postings.
+        by_alias: Per posting, whether the row holds only an alias of the term; None for none.
     """
 
     found: Postings
-    by_other: Bools | None
+    by_alias: Bools | None
 
 
-def look_up(pool: Pool, terms: Sequence[int], others: Sequence[Other]) -> Called:
-    """Return where terms or what they are called otherwise stand.
+def look_up(pool: Pool, terms: Sequence[int], aliases: Sequence[Alias]) -> TermPostings:
+    """Return the postings of terms, including those of their aliases.
 
     Args:
         pool: Visible rows.
         terms: Ids of the query's distinct terms.
-        others: What these are called otherwise, told by the query.
+        aliases: Aliases of these terms, derived from the query.
     """
-    others = [*others, *_stated_for(pool, terms)]
-    theirs = [id for other in others for id in other.ids]
-    if not theirs or not pool.may_hold(theirs):
-        return Called(pool.postings(terms), None)
-    found = pool.postings([*terms, *theirs])
+    aliases = [*aliases, *_aliases_for(pool, terms)]
+    alias_ids = [id for alias in aliases for id in alias.ids]
+    if not alias_ids or not pool.may_hold(alias_ids):
+        return TermPostings(pool.postings(terms), None)
+    found = pool.postings([*terms, *alias_ids])
     ends = np.cumsum([0, *found.df])
     plain = int(ends[len(terms)])
     own = Postings(found.slots[:plain], found.counts[:plain], found.df[: len(terms)])
     added, first = [], len(terms)
-    for other in others:
-        runs = [found.slots[ends[n] : ends[n + 1]] for n in range(first, first + len(other.ids))]
-        first += len(other.ids)
-        if all(map(len, runs)) and not (other.is_guess and any(own.df[p] for p in other.places)):
-            added += [(place, _in_all(runs)) for place in other.places]
-    return _together(own, added, len(pool)) if added else Called(own, None)
+    for alias in aliases:
+        runs = [found.slots[ends[n] : ends[n + 1]] for n in range(first, first + len(alias.ids))]
+        first += len(alias.ids)
+        if all(map(len, runs)) and not (alias.is_guess and any(own.df[p] for p in alias.places)):
+            added += [(place, _intersection(runs)) for place in alias.places]
+    return _merged(own, added, len(pool)) if added else TermPostings(own, None)
 
 
 def named(pool: Pool, terms: Sequence[int]) -> Floats | None:
-    """Return how much rows are what a query calls by name, 0 to 1; None where none is.
+    """Return how much the query names each row, 0 to 1; None if it names none.
 
-    A name is a memory's key or one of its tags, as a whole. It counts by how few have it: one
-    that every other memory has is a label.
+    A name is a memory's whole key or one whole tag. It counts by its rarity: a tag of every other
+    memory is only a label.
 
     Args:
         pool: Visible rows.
         terms: Ids of the query's distinct terms, in order.
     """
-    return _called(pool, terms)
+    return _named_by(pool, terms)
 
 
-def asked(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Floats | None:
-    """Return 1 for rows under a key that a question asks for, -1 for those under one that it asks
-    for of somebody else, else 0; None where there are neither.
+def key_matches(pool: Pool, keys: AskedKeys, of_others: OfOthers = NO_OTHERS) -> Floats | None:
+    """Return 1 for rows under a key that a question asks for, else 0; None for none.
 
-    What is asked of oneself only one's own memories answer, and one's tasks', none of a friend's
-    that are read beside them; and those answer nothing that is asked of others, unless they name
-    anybody.
+    Rows under a key asked for of another person get -1. A question about the user is answered only
+    by the user's own memories and tasks. Memories of other users in the pool do not count. A
+    question about another person is not answered by the user's own memories, unless they mention a
+    person.
 
     Args:
         pool: Visible rows.
-        keys: What the question asks for, as :mod:`simonides.language.asked` reads it.
-        of_others: What it asks of somebody else.
+        keys: Keys that the question asks for; see :mod:`simonides.language.asked`.
+        of_others: Keys that it asks for of another person.
     """
     if not (keys.own or keys.replies or of_others.keys):
         return None
-    tags, slots = pool.once(_keyed)
+    tags, slots = pool.cached(_keyed)
     if not len(tags):
         return None
-    common = _held(tags, slots, keys.replies)
-    own = [slot for slot in _held(tags, slots, keys.own) if _is_asker(pool, slot)]
+    common = _slots_of_keys(tags, slots, keys.replies)
+    own = [slot for slot in _slots_of_keys(tags, slots, keys.own) if _is_asker(pool, slot)]
     theirs = [
         slot
-        for slot in _held(tags, slots, of_others.keys)
+        for slot in _slots_of_keys(tags, slots, of_others.keys)
         if _is_of_user(pool.memory(slot), of_others.who)
     ]
-    if theirs and of_others.name and not _knows(pool, of_others.name):
+    if theirs and of_others.name and not _states_relation_to(pool, of_others.name):
         theirs = []
     if not (common or own or theirs):
         return None
@@ -120,22 +120,20 @@ def _is_asker(pool: Pool, slot: int) -> bool:
     return user is not None and user == pool.levels.asker
 
 
-def _knows(pool: Pool, name: str) -> bool:
-    """Whether a row says what somebody of a name is to the user."""
+def _states_relation_to(pool: Pool, name: str) -> bool:
+    """Whether a row says how a person of this name is related to the user."""
     slots = pool.postings(tuple(map(term_id, analyse(name)))).slots[:_MOST_OPENED].tolist()
     return any(is_somebody(words_of(pool.memory(slot).content), name) for slot in slots)
 
 
 def _is_of_user(memory: Memory, who: frozenset[str]) -> bool:
-    """Whether what stands under a key is about its user, as far as it says."""
     if not memory.scope.user:
         return False
     said = words_of(" ".join((memory.content, *memory.tags)))
     return RELATIONS.isdisjoint(said) and who.isdisjoint(said)
 
 
-def _held(tags: NDArray[np.uint64], slots: Ints, keys: tuple[str, ...]) -> list[int]:
-    """Return where the rows stand that have one of some keys."""
+def _slots_of_keys(tags: NDArray[np.uint64], slots: Ints, keys: tuple[str, ...]) -> list[int]:
     if not keys:
         return []
     wanted = _tags_of(keys)
@@ -149,13 +147,14 @@ def _held(tags: NDArray[np.uint64], slots: Ints, keys: tuple[str, ...]) -> list[
 
 @lru_cache(maxsize=1024)
 def _tags_of(keys: tuple[str, ...]) -> NDArray[np.uint64]:
-    """The tags of keys, as some write them: ``shoe_size``, ``shoe-size``, ``user_shoe_size``."""
+    """Return the tags of keys in their usual spellings: ``shoe_size``, ``shoe-size``,
+    ``user_shoe_size``.
+    """
     written = [form for key in keys for form in (key, key.replace("_", "-"), f"user_{key}")]
     return np.array(list(map(tag, dict.fromkeys(written))), "<u8")
 
 
 def _keyed(pool: Pool) -> tuple[NDArray[np.uint64], Ints]:
-    """The tags of keys in order, and where each stands."""
     if not len(pool):
         return np.zeros(0, "<u8"), np.zeros(0, np.int64)
     slots = pool.entry["key"].nonzero()[0]
@@ -165,32 +164,32 @@ def _keyed(pool: Pool) -> tuple[NDArray[np.uint64], Ints]:
 
 
 def linked(pool: Pool, total: Floats, by_name: Floats) -> Floats | None:
-    """Return how much rows are what the best row calls by name, 0 to 1; None where none is.
+    """Return how much the best row names each row, 0 to 1; None if it names none.
 
-    One step, and only from a row that was itself called by name: "what does the auth service
-    depend on?" finds what the memory named ``auth`` names in its text. What the query names itself
-    is none of these.
+    This is one step, and only from a row that the query itself names. "What does the auth service
+    depend on?" finds the things that the memory named ``auth`` names in its text. Rows that the
+    query itself names are excluded.
 
     Args:
         pool: Visible rows.
-        total: What orders the rows, in log-odds.
-        by_name: What :func:`named` returned.
+        total: The score of each row, in log-odds.
+        by_name: The result of :func:`named`.
     """
     best = np.flatnonzero((total == np.maximum.reduce(total)) & (by_name > 0.0)).tolist()
     if not best or len(best) > 1:
         return None
     terms = dict.fromkeys(map(term_id, analyse(pool.memory(best[0]).content)))
-    found = _called(pool, list(terms))
+    found = _named_by(pool, list(terms))
     if found is None:
         return None
-    # What goes by the same name as the best row is called by the query itself.
+    # Rows with the same name as the best row are named by the query itself.
     found[by_name > 0.0] = 0.0
     return found if found.any() else None
 
 
-def _called(pool: Pool, terms: Sequence[int]) -> Floats | None:
-    """Return how much rows are called by a name that stands in some terms."""
-    sets = pool.once(_names)
+def _named_by(pool: Pool, terms: Sequence[int]) -> Floats | None:
+    """Return how much the given terms name each row, by the rarity of the name."""
+    sets = pool.cached(_names)
     if not sets:
         return None
     asked = name_ids(terms)
@@ -199,7 +198,7 @@ def _called(pool: Pool, terms: Sequence[int]) -> Floats | None:
         return None
     slots, _, df = pool.postings(list(here))
     if not len(slots):
-        # Only rows beside the visible ones have it: nothing may tell of those (SC-4).
+        # Only rows that are not visible have it; the result must not reveal them.
         return None
     rows = len(pool)
     rarest = math.log1p((rows + 0.5) / 0.5)
@@ -210,54 +209,55 @@ def _called(pool: Pool, terms: Sequence[int]) -> Floats | None:
 
 
 def _names(pool: Pool) -> Sequence[frozenset[int]]:
-    """The ids of names that rows have, or rows beside them that are not visible."""
+    """Return the ids of names of all rows, including rows that are not visible."""
     return [names for part in pool.parts if (names := part.segment.names())]
 
 
-def _stated_for(pool: Pool, terms: Sequence[int]) -> list[Other]:
-    said = pool.once(_stated)
+def _aliases_for(pool: Pool, terms: Sequence[int]) -> list[Alias]:
+    said = pool.cached(_stated_aliases)
     if not said:
         return []
     place = {term: number for number, term in enumerate(terms)}
     return [
-        Other(tuple(place[term] for term in name), other)
-        for name, others in said.items()
+        Alias(tuple(place[term] for term in name), other)
+        for name, aliases in said.items()
         if place.keys() >= set(name)
-        for other in others
+        for other in aliases
     ]
 
 
-def _stated(pool: Pool) -> Mapping[Ids, Sequence[Ids]]:
-    """What rows say is the same, by either name, in an order of its own."""
-    slots = sorted(pool.postings((STATES,)).slots.tolist(), key=lambda slot: pool.row(slot).id)
+def _stated_aliases(pool: Pool) -> Mapping[Ids, Sequence[Ids]]:
+    """Return the aliases that rows state, by either name, in a deterministic order."""
+    slots = sorted(
+        pool.postings((STATES_ALIAS,)).slots.tolist(), key=lambda slot: pool.row(slot).id
+    )
     said: dict[Ids, set[Ids]] = {}
     for slot in slots[:_MOST_OPENED]:
-        for pair in stated(pool.memory(slot).content):
+        for pair in stated_aliases(pool.memory(slot).content):
             one, other = (tuple(map(term_id, name)) for name in pair)
             said.setdefault(one, set()).add(other)
             said.setdefault(other, set()).add(one)
     return {name: sorted(said[name]) for name in sorted(said)}
 
 
-def _in_all(runs: Sequence[Ints]) -> Ints:
-    """Return what lies in each of several runs of places."""
+def _intersection(runs: Sequence[Ints]) -> Ints:
     common = runs[0]
     for run in runs[1:]:
         common = np.intersect1d(common, run)
     return np.asarray(common, np.int64)
 
 
-def _together(own: Postings, added: Sequence[tuple[int, Ints]], rows: int) -> Called:
-    """Add places at which terms stand under other names, each counted once."""
+def _merged(own: Postings, added: Sequence[tuple[int, Ints]], rows: int) -> TermPostings:
+    """Add slots at which terms occur under other names, each counted once."""
     number = np.arange(len(own.df)).repeat(own.df)
     keys = number * rows + own.slots
     more = np.unique(np.concatenate([place * rows + slots for place, slots in added]))
     more = more[~np.isin(more, keys)]
     every = np.concatenate([keys, more])
     counts = np.concatenate([own.counts, np.ones(len(more), own.counts.dtype)])
-    by_other = np.arange(len(every)) >= len(keys)
+    by_alias = np.arange(len(every)) >= len(keys)
     order = np.argsort(every)
     terms, slots = np.divmod(every[order], max(rows, 1))
     df = np.bincount(terms, minlength=len(own.df)).tolist()
     found = Postings(slots, counts[order], df)
-    return Called(found, by_other[order] if len(more) else None)
+    return TermPostings(found, by_alias[order] if len(more) else None)

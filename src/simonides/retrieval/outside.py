@@ -1,8 +1,7 @@
-"""Which of an owner's standing texts came from outside, so that they are known when they come
-again in another's name (FX-5).
+"""Index of an owner's external texts, to recognise them when they return under another source.
 
-Every external text is among them, of whatever scope, kind and key, verbatim turns included: what
-is read in one place is saved again in another.
+It holds every external text of whatever scope, kind and key, verbatim turns included: a text read
+in one place is often saved in another.
 """
 
 from __future__ import annotations
@@ -19,33 +18,33 @@ class OutsideTexts:
     """The external texts of one owner, by their passages."""
 
     def __init__(self, rows: Mapping[str, StoredRow]) -> None:
-        """File what is external among rows.
+        """Index the external rows.
 
         Args:
-            rows: The owner's, by id; looked at later too, to tell what is still there.
+            rows: The owner's rows by id; a live mapping, read again to see which are still there.
         """
         self._rows = rows
         self._file_all()
 
     @property
     def nbytes(self) -> int:
-        """Memory held, roughly, in bytes; measured."""
+        """Approximate memory use in bytes; measured."""
         return 100 * len(self._passages)
 
     def file(self, row: StoredRow) -> None:
-        """File a row, if it is external; the text of one never changes."""
+        """Index a row, if it is external; the text of a row never changes."""
         if trust_of(row.state) is Trust.EXTERNAL and row.id not in self._passages:
             self._passages.add(row.id, decode(row).content)
 
     def remove(self, row: StoredRow) -> None:
-        """Do nothing: most rows that are taken out come back in another state."""
+        """Do nothing: most removed rows return in another state."""
 
     def find(self, text: str) -> str | None:
-        """Return the id of the text that another one says again, or None."""
+        """Return the id of an external text that ``text`` repeats, or None."""
         found = self._passages.find(text) if len(self._passages) else None
         if found is None or self._is_here(found):
             return found
-        # It went, and may hide others that have its passages.
+        # The text was deleted; it may hide others with the same passages.
         self._file_all()
         return self._passages.find(text)
 

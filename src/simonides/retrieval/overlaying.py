@@ -1,7 +1,7 @@
-"""Columns under other columns: what holds for one reader only lies over what is stored.
+"""Overlays an owner's columns with rows that only one reader sees.
 
-What is stored is not touched, nor are its segments: rows that give way are masked out of the masks
-that one read goes by, and what lies over them is one more segment.
+Stored rows and their segments do not change. Replaced rows are masked out for that read, and the
+overlay is one more segment.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from simonides.retrieval.entry import slot_of, slot_tag, tag
 from simonides.retrieval.segment import RECALLED, Frozen, Segment
 
 
-def standing(
+def recallable(
     frozen: Sequence[Frozen],
     keys: Collection[str],
     slots: Collection[tuple[str, str]] = (),
     hashes: Collection[str] = (),
 ) -> list[Memory]:
-    """Return what is recalled of some owners and has one of some keys, slots or texts.
+    """Return the recallable memories that have one of some keys, slots or texts.
 
     Args:
-        frozen: Where to look.
+        frozen: Columns of the owners.
         keys: Of facts.
-        slots: Subjects and predicates in normal form.
+        slots: Normalised subjects and predicates.
         hashes: Of the normalised content of free texts.
     """
     wanted = {
@@ -36,7 +36,7 @@ def standing(
         "slot": [slot_tag(*slot) for slot in slots],
         "hash": [tag(one) for one in hashes],
     }
-    # A tag may be another's too: what it finds is compared itself.
+    # Tags may collide, so the memory itself is compared too.
     return [
         memory
         for segment, place in _found(frozen, wanted)
@@ -61,7 +61,9 @@ def _found(frozen: Sequence[Frozen], wanted: dict[str, list[int]]) -> Iterator[t
 
 
 def without(index: Frozen, ids: Collection[str]) -> Frozen:
-    """Return the columns of an owner without some memories; the same where it has none of them."""
+    """Return the columns of an owner without some memories; ``index`` itself if it has none of
+    them.
+    """
     masks = [_masked(*pair, ids) for pair in zip(index.segments, index.alive, strict=True)]
     if all(mask is alive for mask, alive in zip(masks, index.alive, strict=True)):
         return index
@@ -79,12 +81,12 @@ def _masked(
     return mask
 
 
-def above(index: Frozen | None, rows: Sequence[StoredRow], dimensions: int) -> Frozen:
-    """Return the columns of an owner with more rows over them, of the current recipe.
+def overlaid(index: Frozen | None, rows: Sequence[StoredRow], dimensions: int) -> Frozen:
+    """Return the columns of an owner with more rows on top, of the current recipe.
 
     Args:
-        index: What is stored; None for an owner who has nothing.
-        rows: What lies over it.
+        index: The stored columns; None for an owner without any.
+        rows: The overlay.
         dimensions: Length of the vectors of the recipe.
     """
     upper = Segment(sorted(rows, key=lambda row: row.id), dimensions)

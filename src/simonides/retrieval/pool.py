@@ -1,8 +1,7 @@
 """The rows that one principal may read for one cue, gathered over its visible owners.
 
-Everything that is counted for ranking (N, document frequencies, average length, means) is
-counted over the pool, so that no tenant, sibling task or expired row shifts another's ranking
-(SC-4, DESIGN D1).
+All ranking statistics (N, document frequencies, average length, means) are computed over the pool.
+So no tenant, sibling task or expired row influences another's ranking.
 """
 
 from __future__ import annotations
@@ -37,10 +36,10 @@ Ints = NDArray[np.int64]
 
 
 MAX_SELECTIONS = 8
-"""Selections that an owner keeps; chosen: a user with a few agents and purposes."""
+"""Cached selections per owner; chosen: a user with a few agents and purposes."""
 
 EXACT_ROWS = 2**24 // 128
-"""Rows of int8 components whose sums are whole numbers that float32 holds."""
+"""Number of int8 rows whose sums float32 represents exactly."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -50,7 +49,7 @@ class Part(NamedTuple):
     """The pool's rows within one segment.
 
     Attributes:
-        segment: Where they are.
+        segment: The segment.
         places: Their places in it, rising.
         slots: For each row of the segment its place in the pool, or -1.
         is_whole: Whether every row of the segment is visible.
@@ -63,12 +62,12 @@ class Part(NamedTuple):
 
 
 class Postings(NamedTuple):
-    """Where terms stand.
+    """Occurrences of terms.
 
     Attributes:
         slots: Pool places, term by term.
-        counts: How often, of the same length.
-        df: For each term, how many rows hold it.
+        counts: Occurrences in the row, of the same length.
+        df: For each term, the number of rows that hold it.
     """
 
     slots: Ints
@@ -80,17 +79,17 @@ class Pool:
     """Visible rows as columns, over all readable owners.
 
     Attributes:
-        parts: One for each segment that has visible rows.
-        entry: Structured columns of the visible rows.
-        state: Likewise.
-        has_turns: Whether there may be verbatim turns among them.
+        parts: One for each segment with visible rows.
+        entry: Entry columns of the visible rows.
+        state: State columns of the visible rows.
+        has_turns: Whether verbatim turns may be among them.
         ages_at: Earliest time from which any of them may count less, µs.
         decays: Whether any of them may lose confidence with time.
-        levels: How near scopes lie to who reads.
-        nearest: Tag of a key to the level of the nearest scope that holds it; empty where one scope
-            is read.
+        levels: Distances of scopes from the reader.
+        nearest: Tag of a key to the level of the nearest scope that holds it; empty if one scope is
+            read.
 
-    The same pool serves many queries, possibly at once: whatever a query makes is its own.
+    Many queries share a pool, possibly concurrently: a query must not change it.
     """
 
     def __init__(self, parts: Sequence[Part], enduring: Enduring = ()) -> None:
@@ -111,9 +110,12 @@ class Pool:
     def __len__(self) -> int:
         return self._starts[-1]
 
-    def once(self, make: Callable[Concatenate[Pool, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return ``make(self, …)``, made at most once for each arguments: for what the query does
-        not decide. Arrays become read-only.
+    def cached(
+        self, make: Callable[Concatenate[Pool, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Return the cached result of ``make(self, …)``, computed once per arguments.
+
+        Only for values that do not depend on the query. Arrays become read-only.
         """
         asked = (make, args, *kwargs.items()) if args or kwargs else make
         try:
@@ -131,24 +133,24 @@ class Pool:
         return part.segment.rows[place]
 
     def memory(self, slot: int) -> Memory:
-        """Return the memory at a place of the pool, as its state says."""
+        """Return the memory at a place of the pool, in its stored state."""
         part, place = self._at(slot)
         return part.segment.memory(place)
 
     def opener(self, now: datetime) -> Callable[[int], Memory]:
-        """Return what gives the memory at a place of the pool as readers see it at a time."""
+        """Return a function from a place of the pool to the memory as readers see it at ``now``."""
         if not self._is_ageing(now):
             return self.memory
         return lambda slot: self._as_seen(slot, self.memory(slot), now)
 
     def keyed(self, now: datetime) -> list[Memory]:
-        """Return the memories that have a key as readers see them, in the order of the pool."""
+        """Return the memories with a key as readers see them, in the order of the pool."""
         if not len(self):
             return []
         return list(map(self.opener(now), np.flatnonzero(self.entry["key"]).tolist()))
 
     def everything(self, now: datetime) -> list[Memory]:
-        """Return all memories as readers see them, in the order of the pool; none is kept open."""
+        """Return all memories as readers see them, in the order of the pool; none is cached."""
         opened = [decode(self.row(slot)) for slot in range(len(self))]
         if not self._is_ageing(now):
             return opened
@@ -158,20 +160,20 @@ class Pool:
         return self.decays or to_us(now) >= self.ages_at
 
     def _as_seen(self, slot: int, memory: Memory, now: datetime) -> Memory:
-        return seen_at(memory, now, endures=slot in self.once(_enduring_slots))
+        return seen_at(memory, now, endures=slot in self.cached(_enduring_slots))
 
     def weak_from(self) -> Ints:
-        """Return for each row from when on it counts half, µs."""
+        """Return the time from which each row counts half, µs."""
         found = [
             part.segment.weak_from if part.is_whole else part.segment.weak_from[part.places]
             for part in self.parts
         ]
         times = np.concatenate([np.zeros(0, np.int64), *found])
-        times[list(self.once(_enduring_slots))] = LATEST
+        times[list(self.cached(_enduring_slots))] = LATEST
         return times
 
     def enduring_slots(self) -> frozenset[int]:
-        """Return where the rows stand that do not expire though they say that they do."""
+        """Return the slots of rows that are exempt from their expiry."""
         found = (
             int(part.slots[place])
             for segment, place in self._enduring
@@ -181,29 +183,29 @@ class Pool:
         return frozenset(slot for slot in found if slot >= 0)
 
     def dots(self, query: NDArray[np.float32]) -> Floats:
-        """Return the dot product of each row's vector with a query's, both of whole numbers."""
+        """Return the dot product of each row's vector with a query's, both of integers."""
         scores = [_dot(part, query) for part in self.parts]
         if len(scores) == 1:
             return scores[0]
         return np.concatenate(scores) if scores else np.zeros(0)
 
     def vector_sum(self) -> Floats:
-        """Return the sum of all rows' vectors, of whole numbers, exact in any order of rows."""
+        """Return the sum of all rows' integer vectors, exact in any order of rows."""
         sums = [_sum(part) for part in self.parts]
         return np.asarray(np.add.reduce(sums, axis=0), np.float64)
 
     @property
     def dimensions(self) -> int:
-        """Length of the vectors, 0 where there are none."""
+        """Length of the vectors, 0 without vectors."""
         return self.parts[0].segment.vectors.shape[1] if self.parts else 0
 
     def vectors(self, slots: Ints) -> NDArray[np.float32]:
-        """Return the vectors of a few rows, of whole numbers."""
+        """Return the integer vectors of a few rows."""
         found = [(part.segment.vectors, place) for part, place in map(self._at, slots.tolist())]
         return np.stack([vectors[place] for vectors, place in found])
 
     def postings(self, terms: Sequence[int]) -> Postings:
-        """Return where the terms stand, term by term in the order given."""
+        """Return the postings of the terms, term by term in the order given."""
         found = [_seen(part, *part.segment.postings(terms)) for part in self.parts]
         if len(found) == 1:
             return found[0]
@@ -211,13 +213,13 @@ class Pool:
         slots = np.concatenate([none, *(part.slots for part in found)])
         counts = np.concatenate([none.astype(np.uint16), *(part.counts for part in found)])
         numbers = [np.arange(len(terms)).repeat(part.df) for part in found]
-        # Sums run term by term, wherever a row lies.
+        # Sums run term by term, whatever segment a row is in.
         order = np.argsort(np.concatenate([none, *numbers]), kind="stable")
         each = zip(*(part.df for part in found), strict=True)
         return Postings(slots[order], counts[order], list(map(sum, each)) or [0] * len(terms))
 
     def may_hold(self, terms: Sequence[int]) -> bool:
-        """Return whether any row, or one beside it that is not visible, holds any of the terms."""
+        """Return whether any row of the segments holds any of the terms, visible or not."""
         return any(part.segment.holds(terms) for part in self.parts)
 
     def _at(self, slot: int) -> tuple[Part, int]:
@@ -229,18 +231,17 @@ class Pool:
 def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime, home: Scope | None = None) -> Pool:
     """Select the rows that ``cue`` may see.
 
-    A row is visible if it stands, lies in one of the cue's scopes, is of a wanted kind, has not
-    passed its hard expiry, holds at ``valid_at``, admits the agent and the purpose, and passes
-    the filter (RE-5).
+    A row is visible if it is live, not expired, in one of the cue's scopes, and of a wanted kind.
+    It must also be valid at ``valid_at``, admit the agent and the purpose, and pass the filter.
 
     Args:
-        frozen: Columns of whose scopes it names.
-        cue: What is asked.
+        frozen: Columns of the owners of the cue's scopes.
+        cue: The request.
         now: The clock.
-        home: Of who reads; None for whoever only wants the rows.
+        home: Scope of the reader; None for reads without a reader.
     """
-    # Only within one owner: a pool over several copies the rows of all, and every user's would
-    # hold those of the org once more.
+    # Cached for single owners only: a pool over several owners copies their rows, and each user's
+    # pool would hold another copy of the org's.
     if len(frozen) != 1 or cue.filter or cue.valid_at is not None:
         return _selected(frozen, cue, now, home)
     selections = frozen[0].selections
@@ -251,8 +252,8 @@ def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime, home: Scope | None
         return kept[2]
     pool = _selected(frozen, cue, now, home)
     until = _changes_at(pool, clock)
-    if cue.kinds:  # a key is held, and let go of, whatever kind is wanted
-        until = min(until, _changes_at(gather(frozen, unasked(cue), now, home), clock))
+    if cue.kinds:  # rows of other kinds hide keys too, until they end
+        until = min(until, _changes_at(gather(frozen, unfiltered(cue), now, home), clock))
     if len(selections) >= MAX_SELECTIONS:
         selections.clear()
     selections[reader] = (clock, until, pool)
@@ -260,10 +261,11 @@ def gather(frozen: Sequence[Frozen], cue: Cue, now: datetime, home: Scope | None
 
 
 def newest(pool: Pool, frozen: Sequence[Frozen]) -> tuple[int | None, ...]:
-    """Return for each index the start of the newest state among the rows that a pool selected of
-    it, µs; None where it selected none. What it did not select has no part in this.
+    """Return, for each index, the start of the newest state among its selected rows, µs.
+
+    None for an index without selected rows. Rows that were not selected do not count.
     """
-    times = pool.once(_newest)
+    times = pool.cached(_newest)
     if len(frozen) == 1:
         return (max(times, default=None),)
     by_segment = {id(part.segment): time for part, time in zip(pool.parts, times, strict=True)}
@@ -285,13 +287,13 @@ def _selected(frozen: Sequence[Frozen], cue: Cue, now: datetime, home: Scope | N
     pool.levels = levels_of(cue, home)
     if len(cue.scopes) > 1:
         asked = cue.kinds or cue.filter
-        holders = _gathered(frozen, unasked(cue), now) if asked else pool
+        holders = _gathered(frozen, unfiltered(cue), now) if asked else pool
         pool.nearest = pool.levels.nearest(holders.entry) if len(holders) else {}
     return pool
 
 
 def _changes_at(pool: Pool, clock: int) -> int:
-    """When the first of the selected rows ends; those that have ended stay out."""
+    """Return the time at which the first of the selected rows ends; rows that ended stay out."""
     ends = [pool.state[name] for name in ("hard", "valid_to") if len(pool)]
     later = [int(times[times > clock].min(initial=LATEST)) for times in ends]
     return min(later, default=LATEST)
@@ -311,8 +313,8 @@ def _gathered(frozen: Sequence[Frozen], cue: Cue, now: datetime) -> Pool:
     return Pool(parts, lasting)
 
 
-def unasked(cue: Cue) -> Cue:
-    """Return the cue without what it asks for: a key is held whatever kind is wanted (SC-2)."""
+def unfiltered(cue: Cue) -> Cue:
+    """Return the cue without kinds and filter: a key hides others whatever kind is wanted."""
     return replace(cue, kinds=frozenset(), filter=None)
 
 
@@ -338,8 +340,9 @@ def _part(
 
 
 def _is_all_visible(segment: Segment, alive: Bools | None, cue: Cue, now: datetime) -> bool:
-    """Whether no row can be hidden, told without a look at any: the common case of one user's
-    own memories.
+    """Whether no row can be hidden, decided without reading any row.
+
+    This is the common case of one user's own memories.
     """
     if alive is not None or not segment.is_readable or segment.restricted:
         return False
@@ -349,7 +352,7 @@ def _is_all_visible(segment: Segment, alive: Bools | None, cue: Cue, now: dateti
 
 
 def visible(segment: Segment, cue: Cue, now: datetime) -> Bools:
-    """Return which rows of a segment pass what columns can tell."""
+    """Return which rows of a segment meet all conditions on columns."""
     (_, mask), *others = exclusions(segment, cue, now)
     for _, met in others:
         mask &= met
@@ -383,7 +386,7 @@ def exclusions(segment: Segment, cue: Cue, now: datetime) -> list[tuple[str, Boo
 
 
 def _any_equal(column: NDArray[Any], wanted: Sequence[int]) -> Bools:
-    """Whether each value is one of a handful; np.isin sorts, which costs more than looking."""
+    """Whether each value is one of a few; np.isin sorts, which is slower here."""
     found = np.zeros(len(column), np.bool_)
     for value in wanted:
         found |= column == column.dtype.type(value)
@@ -407,9 +410,8 @@ def _dot(part: Part, query: NDArray[np.float32]) -> Floats:
     vectors = part.segment.vectors
     if vectors.shape[1] != query.shape[0]:
         return np.zeros(len(part.places))
-    # Row by row, which keeps to one thread: BLAS threads waiting for a busy core made the same
-    # scan 37 times slower (DESIGN §6). Components are integers, so the order of summation changes
-    # nothing.
+    # Row by row, which uses one thread: BLAS threads waiting for a busy core made the same scan 37
+    # times slower (measured). Components are integers, so the order of summation does not matter.
     scores = np.vecdot(vectors, query)
     return np.asarray(scores if part.is_whole else scores[part.places], np.float64)
 
@@ -417,7 +419,7 @@ def _dot(part: Part, query: NDArray[np.float32]) -> Floats:
 def _sum(part: Part) -> Floats:
     vectors = part.segment.vectors
     rows = vectors if part.is_whole else vectors[part.places]
-    # Of so few rows sums are exact in float32 too, and take a third of the time.
+    # For so few rows float32 sums are exact too, and take a third of the time.
     wide = np.float32 if len(rows) <= EXACT_ROWS else np.float64
     return np.asarray(np.add.reduce(rows, axis=0, dtype=wide), np.float64)
 

@@ -1,4 +1,4 @@
-"""From a pool and a query to hits, best first, each with its reasons (RE)."""
+"""Turns a pool and a query into hits, best first, each with its reasons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simonides.domain.filters import Filter
 from simonides.domain.memory import Memory
 from simonides.domain.recall import Explanation, Hit
 from simonides.domain.value import to_us
-from simonides.language.names import Other
+from simonides.language.names import Alias
 from simonides.language.questions import Question
 from simonides.ports import TYPICAL_UNRELATED
 from simonides.retrieval.entry import tag
@@ -25,21 +25,20 @@ from simonides.retrieval.pool import Bools, Floats, Ints, Pool, exclusions
 from simonides.retrieval.scoring import Signals, certainty, down_weight, find
 from simonides.retrieval.segment import Frozen
 
-LENT = ("neighbours", "linked", "asked")
-"""Evidence by which a row is found though nothing of its text matches."""
+INDIRECT_EVIDENCE = ("neighbours", "linked", "asked")
+"""Evidence that makes a row a hit although none of its text matches."""
 
 
 class Query(NamedTuple):
-    """A cue's text as the index sees it.
+    """A cue's analysed text.
 
     Attributes:
         terms: Distinct analysed terms, in order.
         term_ids: Their 64-bit ids.
-        vector: int8 vector, or None where no vector takes part.
-        question: What it asks for beside its words.
-        unrelated: What the embedder gives for texts of its script that have nothing to do with each
-            other.
-        others: What its terms are called otherwise.
+        vector: int8 vector, or None for a query without one.
+        question: What it asks for besides its words.
+        unrelated: Cosine that the embedder gives unrelated texts of its script.
+        aliases: Aliases of its terms.
     """
 
     terms: tuple[str, ...]
@@ -47,7 +46,7 @@ class Query(NamedTuple):
     vector: NDArray[np.int8] | None
     question: Question = Question()
     unrelated: float = TYPICAL_UNRELATED
-    others: tuple[Other, ...] = ()
+    aliases: tuple[Alias, ...] = ()
 
 
 class Ranked(NamedTuple):
@@ -56,12 +55,12 @@ class Ranked(NamedTuple):
     Attributes:
         pool: The rows.
         order: Eligible pool places, best first.
-        score: Per pool place, what orders; 0 to 1.
-        relevance: Per pool place, what a floor tests; 0 to 1.
+        score: Per pool place, the sort key; 0 to 1.
+        relevance: Per pool place, the value that a floor tests; 0 to 1.
         parts: Per component and pool place, its contribution.
         now: The clock.
         found: Per pool place, whether it would be eligible without a floor.
-        reranked: By pool place, what a reranker said of it.
+        reranked: By pool place, the score from a reranker.
     """
 
     pool: Pool
@@ -74,11 +73,11 @@ class Ranked(NamedTuple):
     reranked: Mapping[int, float] = MappingProxyType({})
 
     def hits(self) -> tuple[Hit, ...]:
-        """Return what is recalled, best first."""
+        """Return the hits, best first."""
         return self.hits_at(self.order)
 
     def unfloored(self, limit: int) -> Ints:
-        """Return the best pool places that are found without a floor, best first."""
+        """Return the best pool places that are eligible without a floor, best first."""
         return _ordered(self.pool, self.score, self.found, limit)
 
     def hits_at(self, slots: Ints) -> tuple[Hit, ...]:
@@ -107,27 +106,27 @@ def rank(
 
     Args:
         pool: Visible rows.
-        query: The cue's text; without terms and vector only structured candidates count (RE-8).
-        cue: What is asked.
+        query: The cue's text; without terms and vector only pinned and biased rows are eligible.
+        cue: The request.
         fusion: Mode and weights.
         now: The clock.
-        bonus: What a biased preference key gains (PO-5).
-        runners_up: How many more than the cue's limit are ordered.
+        bonus: Added to the score of a biased preference key.
+        runners_up: Rows to order beyond the cue's limit.
 
     Returns:
-        Order by score falling, then newest update, then id (RE-7); a key held by a nearer scope
-        hides the same key of a farther one (SC-2).
+        Order by score falling, then newest update, then id; a key in a nearer scope hides the same
+        key in a farther one.
     """
     clock = to_us(now)
     asked = (query.term_ids, query.vector, query.question)
-    signals = Signals(pool, *asked, clock, fusion.half_life_days, query.unrelated, query.others)
+    signals = Signals(pool, *asked, clock, fusion.half_life_days, query.unrelated, query.aliases)
     biased = _biased(pool, cue)
-    structured = pool.once(_pinned) if biased is None else biased | pool.once(_pinned)
+    structured = pool.cached(_pinned) if biased is None else biased | pool.cached(_pinned)
     if query.term_ids:
         parts, relevance = fuse(pool, signals, fusion)
         eligible = (signals.lexical > 0) | (signals.dense > 0)
         eligible |= structured
-        for name in LENT:
+        for name in INDIRECT_EVIDENCE:
             if name in parts:
                 eligible |= parts[name] > 0
     else:
@@ -148,9 +147,10 @@ def rank(
     return Ranked(pool, order, score, relevance, parts, now, found)
 
 
-def standing(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
-    """Return what a filter holds of, whether or not the query finds it, best score first; a key
-    of a nearer scope hides that of a farther one as ever.
+def filtered_hits(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
+    """Return the rows that pass a filter, whether or not the query finds them, best score first.
+
+    A key in a nearer scope hides the same key in a farther one.
     """
     pool = ranked.pool
     if not len(pool):
@@ -167,14 +167,14 @@ def standing(ranked: Ranked, cue: Cue, wanted: Filter) -> tuple[Hit, ...]:
 def explain(
     memory: Memory, frozen: Sequence[Frozen], ranked: Ranked, query: Query, cue: Cue, now: datetime
 ) -> Explanation:
-    """Say why a memory would or would not be recalled (RE-8).
+    """Say why a memory would or would not be recalled.
 
     Args:
         memory: The memory asked about.
         frozen: The indexes that the cue reads.
         ranked: The cue's ranking with a limit that cuts nothing.
         query: The cue's text.
-        cue: What is asked.
+        cue: The request.
         now: The clock.
     """
     places = [s for s in range(len(ranked.pool)) if ranked.pool.row(s).id == memory.id]
@@ -183,7 +183,7 @@ def explain(
     slot = places[0]
     (hit,) = ranked.hits_at(np.array([slot]))
     order = ranked.order.tolist()
-    found = find(ranked.pool, query.term_ids, query.others)
+    found = find(ranked.pool, query.term_ids, query.aliases)
     held = set(found.terms[found.slots == slot].tolist())
     matched = tuple(term for number, term in enumerate(query.terms) if number in held)
     if slot not in order:
@@ -225,7 +225,7 @@ def _pinned(pool: Pool) -> Bools:
 
 
 def _biased(pool: Pool, cue: Cue) -> Bools | None:
-    """Rows that get the preference bonus; None where the cue gives none."""
+    """Return the rows that get the preference bonus; None if the cue gives none."""
     if not (cue.bias_keys or cue.bias_categories):
         return None
     if not len(pool):
@@ -237,7 +237,7 @@ def _biased(pool: Pool, cue: Cue) -> Bools | None:
 
 
 def _shadowed(pool: Pool) -> Bools:
-    """Rows whose key stands in a nearer scope too."""
+    """Return the rows whose key a nearer scope holds too."""
     shadowed = np.zeros(len(pool), np.bool_)
     if not len(pool):
         return shadowed
@@ -251,7 +251,7 @@ def _ordered(pool: Pool, score: Floats, eligible: Bools, limit: int) -> Ints:
     places = eligible.nonzero()[0]
     values = score[places]
     if len(values) > limit:
-        # All rows that tie with the last one stay in, so that the tie is broken by rule.
+        # All rows that tie with the last one are kept, so that the tie-break decides.
         parted = values.copy()
         parted.partition(-limit)
         best = values >= parted[-limit]

@@ -1,8 +1,8 @@
-"""What a reranker says, applied to a ranking (RE-10).
+"""Applies a reranker's scores to a ranking.
 
-It says which of the best memories serve the query better, on a scale of its own, and not how sure
-that is. So it orders, and the calibrated scores stay what they were: they are shared out anew, the
-highest to the first. Floors have been applied before.
+A reranker says which of the best memories serve the query better, on a scale of its own. It does
+not say how certain that is. So it decides only the order. The calibrated scores are kept and
+reassigned, the highest to the first. Floors are applied before.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from simonides.retrieval.ranker import Ranked
 
 
 def texts_of(ranked: Ranked, candidates: int) -> list[str]:
-    """Return the texts of the best memories as they are found by: with speaker, key and tags."""
+    """Return the searchable texts of the best memories: with speaker, key and tags."""
     best = ranked.order[:candidates].tolist()
     return [index_text(ranked.pool.memory(slot)) for slot in best]
 
 
 def reranked(ranked: Ranked, count: int, scores: Sequence[float]) -> Ranked:
-    """Return a ranking whose best are in the order of a reranker's scores.
+    """Return a ranking with its best memories in the order of a reranker's scores.
 
     Args:
-        ranked: With at least so many in order.
-        count: How many of the best were read.
-        scores: For each of them, in their order; equal ones keep it.
+        ranked: With at least ``count`` memories in order.
+        count: Number of the best memories that the reranker scored.
+        scores: One for each of them, in their order; equal scores keep it.
 
     Raises:
-        ModelGarbled: If a score is not finite, or missing, or one too many.
+        ModelGarbled: If a score is not finite, or if their number is wrong.
     """
     if len(scores) != count or not all(map(math.isfinite, scores)):
         raise ModelGarbled("invalid_schema", "a reranker gives each text one finite score")

@@ -1,7 +1,7 @@
 """The signals of ranking, each one float64 array over the pool.
 
-All sums that run over rows are sums of integers, so that a figure does not depend on the order in
-which rows lie in a store (FX-14).
+Sums over rows are sums of integers. So a result does not depend on the order of rows, and rankings
+are the same on every backend.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides.domain.codec import IMPORTANCE_CODES
-from simonides.language.names import Other
+from simonides.language.names import Alias
 from simonides.language.questions import Question
 from simonides.ports import TYPICAL_UNRELATED
 from simonides.retrieval import ageing
@@ -27,12 +27,12 @@ BM25_K1 = 1.2
 BM25_B = 0.75
 
 RARE_TERMS = 4
-"""Terms of a query that are looked for in pairs."""
+"""Number of rare query terms that :func:`pairs` combines."""
 
-# Below this many visible rows a mean and a deviation say little (DESIGN D1).
+# With fewer visible rows a mean and a deviation say little.
 MIN_ROWS_FOR_Z = 10
 STEP_BITS = 21
-# Below 2^-900 a signal is nothing; without a limit the scale would overflow.
+# Smaller signals count as 0; without a limit the scale would overflow.
 LEAST_EXPONENT = -900
 DAY_US = 86_400_000_000
 
@@ -40,9 +40,10 @@ DAY_US = 86_400_000_000
 T = TypeVar("T")
 
 
-class once(Generic[T]):  # noqa: N801 - used like a decorator of functools
-    """``cached_property`` without the lock that it has before Python 3.12 and that costs more than
-    some signals: those of a query are asked for on one thread.
+class lazy(Generic[T]):  # noqa: N801 - used like a decorator of functools
+    """``cached_property`` without its lock, which before Python 3.12 costs more than some signals.
+
+    The signals of a query are used on one thread only.
     """
 
     def __init__(self, make: Callable[[Any], T]) -> None:
@@ -51,24 +52,24 @@ class once(Generic[T]):  # noqa: N801 - used like a decorator of functools
         self.__doc__ = make.__doc__
 
     def __get__(self, signals: Any, kind: type | None = None) -> T:
-        """Make the signal and leave it where it is found from now on."""
+        """Compute the signal and cache it on the instance."""
         found: T = self._make(signals)
         signals.__dict__[self._name] = found
         return found
 
 
 class Signals:
-    """What is known of every visible row for one query, each computed when a mode asks for it.
+    """The signals of every visible row for one query, each computed on first use.
 
     Args:
         pool: Visible rows.
         terms: Ids of the query's distinct terms.
-        vector: int8 vector of the query, or None where no vector takes part.
-        question: What the query asks for.
+        vector: int8 vector of the query, or None for a query without one.
+        question: The parsed question.
         now_us: The clock.
         half_life_days: Of recency.
-        others: What the query's terms are called otherwise.
-        unrelated: Cosine of texts that have nothing to do with each other, as the embedder says.
+        unrelated: Cosine that the embedder gives unrelated texts.
+        aliases: Aliases of the query's terms.
     """
 
     def __init__(
@@ -80,10 +81,10 @@ class Signals:
         now_us: int,
         half_life_days: float,
         unrelated: float = TYPICAL_UNRELATED,
-        others: Sequence[Other] = (),
+        aliases: Sequence[Alias] = (),
     ) -> None:
         self._pool = pool
-        self._others = others
+        self._aliases = aliases
         self.terms = terms
         self.vector = vector
         self.question = question
@@ -92,57 +93,57 @@ class Signals:
         self.unrelated = unrelated
         self.has_dense = vector is not None and np.count_nonzero(vector) > 0
 
-    @once
+    @lazy
     def matches(self) -> Matches:
-        """Where the query's terms stand."""
-        return find(self._pool, self.terms, self._others)
+        """Postings of the query's terms."""
+        return find(self._pool, self.terms, self._aliases)
 
-    @once
+    @lazy
     def lexical(self) -> Floats:
         """BM25 score, 0 and up."""
         return bm25(self._pool, self.matches)
 
-    @once
+    @lazy
     def pairs(self) -> Floats:
-        """What rows gain that hold several of the rarest terms at once, 0 and up."""
+        """Bonus of rows that hold several of the rarest terms, 0 and up."""
         return pairs(self._pool, self.matches)
 
-    @once
+    @lazy
     def cosines(self) -> Floats:
-        """Cosine of the int8 vectors, -1 to 1; all 0 where no vector takes part."""
+        """Cosine of the int8 vectors, -1 to 1; all 0 without a query vector."""
         return cosine(self._pool, self.vector)
 
-    @once
+    @lazy
     def dense(self) -> Floats:
-        """The cosine as the embedded embedder might give it; 0 where no vector takes part."""
+        """The cosine on the scale of the embedded embedder; 0 without a vector."""
         if self.unrelated == TYPICAL_UNRELATED or not self.has_dense:
             return self.cosines
-        has_vector = self._pool.once(_scales) > 0.0
+        has_vector = self._pool.cached(_scales) > 0.0
         return np.where(has_vector, as_typical(self.cosines, self.unrelated), 0.0)
 
-    @once
+    @lazy
     def recency(self) -> Floats:
-        """1 for an update at the clock, falling by half each half-life."""
+        """1 for an update at the clock, halved each half-life."""
         return recency(self._pool, self.now_us, self._half_life_days)
 
-    @once
+    @lazy
     def importance(self) -> Floats:
         """0.5, 0.8 or 1."""
         return importance(self._pool)
 
 
 class Matches(NamedTuple):
-    """Where the terms of a query stand, and what each is worth.
+    """Postings of a query's terms, with their idf.
 
     Attributes:
         slots: Pool places, term by term in the query's order.
-        counts: How often, of the same length.
-        terms: Which term stands there, by its number, of the same length.
-        worth: Its idf, of the same length.
-        df: For each term, how many rows hold it.
+        counts: Occurrences in the row, of the same length.
+        terms: Number of the term, of the same length.
+        worth: Idf of the term, of the same length.
+        df: For each term, the number of rows that hold it.
         idf: For each term, ``ln(1 + (N - df + 0.5) / (df + 0.5))``.
-        by_other: Whether only another name of the term stands there, of the same length as the
-            slots; None where no row is found by another name.
+        by_alias: Whether the row holds only an alias of the term, of the same length as the slots;
+            None if no row is found by an alias.
     """
 
     slots: Ints
@@ -151,43 +152,43 @@ class Matches(NamedTuple):
     worth: Floats
     df: list[int]
     idf: list[float]
-    by_other: Bools | None = None
+    by_alias: Bools | None = None
 
 
-def find(pool: Pool, terms: Sequence[int], others: Sequence[Other] = ()) -> Matches:
-    """Look the distinct terms of a query up, and what they are called otherwise."""
-    (slots, counts, df), by_other = look_up(pool, terms, others)
+def find(pool: Pool, terms: Sequence[int], aliases: Sequence[Alias] = ()) -> Matches:
+    """Look up the distinct terms of a query and their aliases."""
+    (slots, counts, df), by_alias = look_up(pool, terms, aliases)
     rows = len(pool)
     idf = [math.log1p((rows - held + 0.5) / (held + 0.5)) for held in df]
     terms_there = np.arange(len(df)).repeat(df)
-    return Matches(slots, counts, terms_there, np.array(idf)[terms_there], df, idf, by_other)
+    return Matches(slots, counts, terms_there, np.array(idf)[terms_there], df, idf, by_alias)
 
 
-def bm25(pool: Pool, found: Matches, *, others_only: bool = False) -> Floats:
+def bm25(pool: Pool, found: Matches, *, aliases_only: bool = False) -> Floats:
     """Return the BM25 score of each row, with Lucene's idf.
 
     Args:
         pool: Visible rows.
-        found: Where the terms stand.
-        others_only: Only what is there under another name of a term.
+        found: Postings of the terms.
+        aliases_only: Count only rows found by an alias of a term.
 
     Source: Robertson, Zaragoza 2009.
     """
     if not len(found.slots):
         return np.zeros(len(pool))
-    norms = pool.once(_bm25_norms)[found.slots]
+    norms = pool.cached(_bm25_norms)[found.slots]
     gains = found.worth * found.counts / (norms + found.counts)
-    if others_only:
-        gains = gains * (False if found.by_other is None else found.by_other)
+    if aliases_only:
+        gains = gains * (False if found.by_alias is None else found.by_alias)
     # bincount adds in the order of its input: term by term, whatever the order of rows.
     return np.bincount(found.slots, gains, minlength=len(pool)).astype(np.float64, copy=False)
 
 
 def pairs(pool: Pool, found: Matches) -> Floats:
-    """Return, for each row, the idf of the commoner of each two rare terms that it holds.
+    """Return, for each row, the summed idf of the commoner term of each pair of rare terms in it.
 
-    Rare are the :data:`RARE_TERMS` terms of the query that the fewest rows hold. One rare word
-    may stand anywhere; two of them together are seldom there by chance.
+    Rare are the :data:`RARE_TERMS` terms of the query with the lowest document frequency. One rare
+    word may occur anywhere; two together are seldom a coincidence.
     """
     held = [term for term, frequency in enumerate(found.df) if frequency]
     rare = sorted(held, key=found.df.__getitem__)[:RARE_TERMS]
@@ -198,7 +199,7 @@ def pairs(pool: Pool, found: Matches) -> Floats:
     return np.asarray(np.vecdot(_RARER, worth)[which.astype(np.intp)], np.float64)
 
 
-# For each set of rare terms, rarest first, as bits: how many of the set are rarer than each of it.
+# For each set of rare terms, as bits, rarest first: the number of rarer terms in it, for each term.
 _RARER = np.array(
     [
         [(held % (1 << term)).bit_count() if held >> term & 1 else 0 for term in range(RARE_TERMS)]
@@ -215,7 +216,7 @@ def _bm25_norms(pool: Pool) -> Floats:
 
 
 def cosine(pool: Pool, vector: NDArray[np.int8] | None) -> Floats:
-    """Return the cosine of each row's int8 vector with the query's, 0 where either is empty."""
+    """Return the cosine of each row's int8 vector with the query's, 0 if either is empty."""
     if vector is None or not len(pool):
         return np.zeros(len(pool))
     query = vector.astype(np.float32)
@@ -223,19 +224,19 @@ def cosine(pool: Pool, vector: NDArray[np.int8] | None) -> Floats:
     if own == 0.0:
         return np.zeros(len(pool))
     # Rows are unit vectors before quantisation, so scale · norm of the int8 row is 1 to within
-    # the quantisation step; multiplying by the scale spares a norm per row.
-    return np.asarray(pool.dots(query) * pool.once(_scales) / own, np.float64)
+    # the quantisation step. Multiplying by the scale avoids a norm per row.
+    return np.asarray(pool.dots(query) * pool.cached(_scales) / own, np.float64)
 
 
 def as_typical(cosines: Floats, unrelated: float) -> Floats:
-    """Return cosines on the scale that weights, thresholds and calibration are fitted to.
+    """Return cosines on the scale to which weights, thresholds and calibration are fitted.
 
-    What means nothing is :data:`~simonides.ports.TYPICAL_UNRELATED` there and what is the same
-    text is 1, which leaves one straight line.
+    The map is linear: ``unrelated`` becomes :data:`~simonides.ports.TYPICAL_UNRELATED`, and 1, the
+    same text, stays 1.
 
     Args:
-        cosines: As an embedder gives them.
-        unrelated: What it gives for texts that have nothing to do with each other.
+        cosines: From an embedder.
+        unrelated: The cosine that it gives unrelated texts.
     """
     if unrelated == TYPICAL_UNRELATED:
         return cosines
@@ -262,9 +263,9 @@ def importance(pool: Pool) -> Floats:
 
 
 def certainty(pool: Pool, share: float, now_us: int) -> Floats:
-    """Return ``1 - share · (1 - confidence)`` for each row, by what is left of its confidence."""
+    """Return ``1 - share · (1 - confidence)`` for each row, with its decayed confidence."""
     if not pool.decays:
-        return pool.once(_certainty, share)
+        return pool.cached(_certainty, share)
     return 1.0 - share * (1.0 - ageing.confidence(pool.entry, pool.state, now_us))
 
 
@@ -273,10 +274,10 @@ def _certainty(pool: Pool, share: float) -> Floats:
 
 
 def down_weight(pool: Pool, now_us: int) -> Floats:
-    """Return 0.5 for stale and soft-expired rows and 1 for others (LT-5, HY-4)."""
+    """Return 0.5 for stale and soft-expired rows and 1 for others."""
     if now_us < pool.ages_at:
-        return pool.once(_ones)
-    return np.where(pool.once(_weak_from) <= now_us, 0.5, 1.0)
+        return pool.cached(_ones)
+    return np.where(pool.cached(_weak_from) <= now_us, 0.5, 1.0)
 
 
 def _weak_from(pool: Pool) -> Ints:
@@ -296,16 +297,16 @@ def z_scores(values: Floats, prior: tuple[float, float], peak: float | None = No
 def spread(
     values: Floats, prior: tuple[float, float], peak: float | None = None
 ) -> tuple[float, float]:
-    """Return the mean of values and their deviation from it.
+    """Return the mean and the standard deviation of values.
 
-    Both are taken in whole steps, at least 2^-20 of the peak: integers add up the same in any
-    order of rows (FX-14). Sums of squares of up to 2^21 rows do not overflow.
+    Both are computed in integer steps of at least 2^-20 of the peak. The sums are then the same in
+    any order of rows. Sums of squares of up to 2^21 rows do not overflow.
 
     Args:
         values: One signal over the pool.
-        prior: Mean and deviation to use for pools under :data:`MIN_ROWS_FOR_Z` rows, or where
-            the deviation is 0.
-        peak: What no value is far above in size, where that is known; None for the largest.
+        prior: Mean and deviation for pools under :data:`MIN_ROWS_FOR_Z` rows. Also replaces a
+            deviation of 0.
+        peak: Approximate upper limit of the absolute values, if known; None for their maximum.
     """
     mean, deviation = prior
     count = len(values)

@@ -1,4 +1,4 @@
-"""Which rows may be due for collecting, told by columns: the few that are worth opening (LT-6)."""
+"""Selects garbage collection candidates by columns, so that only few rows are decoded."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _IS_OLD = np.array([code in _OLD for code in range(len(STATUS_CODES))])
 
 
 class Summary(NamedTuple):
-    """A session summary without a hard end.
+    """A session summary without a hard expiry.
 
     Attributes:
-        reader: Tag of who may read it.
-        created: When it was recorded, µs.
+        reader: Tag of its readers.
+        created: Time of recording, µs.
         id: Of the memory.
     """
 
@@ -42,14 +42,14 @@ class Summary(NamedTuple):
     id: str
 
 
-class Screened(NamedTuple):
-    """What one look at some rows found.
+class GcCandidates(NamedTuple):
+    """The candidates among some rows.
 
     Attributes:
-        due: Places of the rows that have to be opened.
-        summaries: The session summaries that stand.
-        certain: The rules of rows of which columns tell all, by place. What is to be purged among
-            them is the first version of its chain.
+        due: Places of the rows that must be decoded to decide.
+        summaries: The live session summaries.
+        certain: By place, the rule of each row that columns alone decide. Rows to be purged among
+            these are first versions of their chains.
     """
 
     due: list[int]
@@ -57,33 +57,36 @@ class Screened(NamedTuple):
     certain: Mapping[int, Rule] = MappingProxyType({})
 
 
-def screened(
+def gc_candidates(
     rows: Sequence[StoredRow], recipe: int, now: datetime, rules: GcRules, foreseen: timedelta
-) -> Screened:
-    """Return which rows some rule of collecting applies to, may apply to, and a few more.
+) -> GcCandidates:
+    """Return the rows to which a collection rule applies or may apply, and a few others.
 
     Args:
         rows: In any order.
-        recipe: Tag of the entries that columns can be read from; others are opened.
+        recipe: Tag of the entries that columns can be read from; rows with other entries are
+            decoded.
         now: The clock.
-        rules: Numbers.
+        rules: The limits.
         foreseen: How far ahead staleness matters.
     """
     prefix = recipe.to_bytes(8, "little")
     known = [place for place, row in enumerate(rows) if row.entry.startswith(prefix)]
     others = sorted(set(range(len(rows))) - set(known))
-    found = _told(rows, known, now, rules, foreseen) if known else Screened([], [])
+    found = _by_columns(rows, known, now, rules, foreseen) if known else GcCandidates([], [])
     summaries = [s for place in others if (s := _summary(rows[place])) is not None]
-    return Screened(sorted([*found.due, *others]), [*found.summaries, *summaries], found.certain)
+    return GcCandidates(
+        sorted([*found.due, *others]), [*found.summaries, *summaries], found.certain
+    )
 
 
-def _told(
+def _by_columns(
     rows: Sequence[StoredRow],
     known: list[int],
     now: datetime,
     rules: GcRules,
     foreseen: timedelta,
-) -> Screened:
+) -> GcCandidates:
     state = np.frombuffer(b"".join([rows[n].state[: STATE.size] for n in known]), STATE_COLUMNS)
     entry = np.frombuffer(b"".join([rows[n].entry[: ENTRY.size] for n in known]), ENTRY_COLUMNS)
     live = RECALLED[state["status"]]
@@ -100,11 +103,11 @@ def _told(
         else:
             certain[known[n]] = _OLD[rows[known[n]].state[0]]
     places = ageing.summaries(entry, state)
-    standing = [
+    live_summaries = [
         Summary(int(entry["place"][n]), int(entry["created"][n]), rows[known[n]].id)
         for n in places[live[places]].tolist()
     ]
-    return Screened(due, standing, certain)
+    return GcCandidates(due, live_summaries, certain)
 
 
 def _ageing(
@@ -114,15 +117,13 @@ def _ageing(
     rules: GcRules,
     foreseen: timedelta,
 ) -> NDArray[np.bool_]:
-    """Whether a standing row is past its soft expiry, doubtful, marked, or about to be stale
-    unread.
-    """
+    """Whether a live row is soft-expired, of low confidence, stale, or soon stale if unread."""
     clock = to_us(now)
     found = (state["soft"] != NEVER) & (state["soft"] <= clock)
     found |= state["status"] == _STALE
     doubtful = ageing.confidence(entry, state, clock) < rules.doubtful_below
     found |= doubtful & (state["verified"] == NEVER)
-    # Whatever the state says of reads: the journal may know less of them.
+    # Reads in the state are ignored: the journal may know fewer.
     unread = state.copy()
     unread["read"] = 0
     return np.asarray(found | (ageing.stale_from(unread) <= to_us(now + foreseen)))

@@ -1,6 +1,6 @@
 """Some rows of one owner as columns, with their postings and vectors.
 
-A segment is never changed after it is built; rows that die are masked out by its index.
+A segment is immutable; its index masks out the rows that were deleted or replaced.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ from simonides.retrieval.ageing import LATEST
 from simonides.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, VERBATIM, tag
 
 RECALLED = np.array([status.is_live for status in STATUS_CODES])
-"""By status code, whether recall may return it; a look-up in a table is the cheapest test."""
+"""By status code, whether recall may return it; a table look-up is the fastest test."""
 
 Places: TypeAlias = NDArray[np.int32]
 Counts: TypeAlias = NDArray[np.uint16]
 
 EVER_TRUE = RECALLED | (np.arange(len(STATUS_CODES)) == code_of(STATUS_CODES, Status.SUPERSEDED))
-"""By status code, whether a row may have been true at some time of the world (ME-5)."""
+"""By status code, whether a row may have been true at some time in the world."""
 
 MAX_RUNS = 2048
-"""Terms whose places a segment remembers; chosen: about 1 MB, and the words of a busy owner fit."""
+"""Terms whose postings a segment caches; chosen: about 1 MB, enough for the words of a busy owner.
+"""
 
 MAX_OPENED = 1024
-"""Memories that a segment keeps opened; chosen: about 2 MB, and the hits of a busy owner fit."""
+"""Decoded memories that a segment caches; chosen: about 2 MB, enough for the hits of a busy owner.
+"""
 
 _ENTRY_OF, _STATE_OF, _BODY_OF = (
     itemgetter(StoredRow._fields.index(name)) for name in ("entry", "state", "body")
@@ -48,7 +50,7 @@ _LAST_BITS = 0xFFFF
 
 
 class _Run(NamedTuple):
-    """Where one term stands: rows, how often, and how many rows hold it."""
+    """Postings of one term: rows, occurrences, and the number of rows."""
 
     places: Places
     counts: Counts
@@ -59,18 +61,18 @@ class Segment:
     """Columns of n rows, in the order given.
 
     Attributes:
-        rows: The rows themselves; bodies are opened only for hits.
+        rows: The rows themselves; bodies are decoded only for hits.
         entry: Structured array of :data:`~simonides.retrieval.entry.ENTRY_COLUMNS`, length n.
         state: Structured array of :data:`~simonides.retrieval.entry.STATE_COLUMNS`, length n.
         vectors: float32 of shape (n, d) holding int8 values; d may be 0.
         everywhere: The places of all rows, 0 to n - 1.
         has_turns: Whether any row is a verbatim turn.
         ends_at: Earliest hard expiry or end of validity of any row, µs.
-        weak_from: For each row, from when on it counts half; µs.
+        weak_from: For each row, the time from which it counts half, µs.
         ages_at: The earliest of these times.
         decays: Whether any row loses confidence with time.
-        summaries: Places of session summaries, of which the latest does not expire.
-        scopes: Tags of the scopes that its rows lie in.
+        summaries: Places of session summaries; the latest does not expire.
+        scopes: Tags of the scopes of its rows.
         is_readable: Whether every row has a status that recall returns.
         restricted: Whether any row has an audience or a purpose.
     """
@@ -111,7 +113,7 @@ class Segment:
             dimensions: Length of the vectors of that recipe; 0 for none.
 
         Raises:
-            StoreCorrupt: If entries or states are not what the encoders write.
+            StoreCorrupt: If entries or states are not in the encoders' format.
         """
         self.rows = list(rows)
         try:
@@ -121,8 +123,9 @@ class Segment:
             raise StoreCorrupt("what memories are found by", problem) from error
 
     def _build(self, rows: Sequence[StoredRow], dimensions: int) -> None:
-        # Each cell is read once, and without a step of Python's for each row: an owner is cold when
-        # this runs, and so are its rows.
+        # Each cell is read once, without a Python step per row: this runs for cold owners, whose
+        # rows are cold in memory too.
+
         entries, start = list(map(_ENTRY_OF, rows)), ENTRY.size + dimensions
         heads = np.frombuffer(b"".join(map(itemgetter(slice(start)), entries)), np.uint8)
         heads = heads.reshape(len(rows), start)
@@ -155,12 +158,12 @@ class Segment:
         sizes = self.entry["terms"].astype(np.int64)
         tails = b"".join(map(itemgetter(slice(start, -CHECK_BYTES)), entries))
         words = np.frombuffer(tails, "<u2")
-        # Of each row its terms, of four words each, then as many counts.
+        # Each row has its terms, four 16-bit words each, then as many counts.
         of_each = np.column_stack((4 * sizes, sizes)).ravel()
         is_term = np.repeat(np.tile([True, False], len(sizes)), of_each)
         terms = words[is_term].view("<u8")
-        # By the last 16 bits of their ids, which numpy sorts in a tenth of the time that all 64
-        # take: a look-up tells apart the few terms that share them.
+        # Sorted by the last 16 bits of their ids, which takes numpy a tenth of the time of all 64.
+        # A look-up separates the few terms that share them.
         ends = terms.astype(np.uint16)
         order = np.argsort(ends, kind="stable")
         self._ends, self._terms = ends[order], terms[order]
@@ -175,7 +178,7 @@ class Segment:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, roughly, for the cache's budget; added up when it is first asked for."""
+        """Approximate memory use in bytes, for the cache's budget; computed on first use."""
         if not self._nbytes:
             bodies = sum(map(len, map(_BODY_OF, self.rows)))
             packed = self.entry.nbytes + self.state.nbytes + self._terms.nbytes
@@ -184,7 +187,7 @@ class Segment:
         return self._nbytes
 
     def postings(self, terms: Sequence[int]) -> tuple[Places, Counts, list[int]]:
-        """Return where the terms stand: row, how often, and how many rows hold each term.
+        """Return the postings of the terms: rows, occurrences, and the number of rows per term.
 
         Term by term in the order given, rows rising within each.
         """
@@ -204,12 +207,12 @@ class Segment:
         return self._names
 
     def _runs_of(self, terms: Sequence[int]) -> list[_Run]:
-        """Find where terms lie, and note it: an owner is asked in the same words again."""
+        """Find the postings of terms and cache them: queries of an owner repeat words."""
         runs = self._runs
         new = [term for term in terms if term not in runs]
         if new:
             if len(runs) >= MAX_RUNS:
-                # Another thread may be reading by the old ones.
+                # Replaced, not cleared: another thread may be reading the old ones.
                 runs, new = {}, list(terms)
                 self._runs = runs
             wanted = np.array(new, "<u8").astype(np.uint16)
@@ -235,9 +238,9 @@ class Segment:
         return int(self._known_from[places].max())
 
     def admits(self, place: int, agent: str | None) -> bool:
-        """Return whether an agent belongs to the audience of a row (SC-12).
+        """Return whether an agent belongs to the audience of a row.
 
-        Who may hear is read from the row itself, once; a tag of it could be another's.
+        The audience is decoded from the row, once, because a tag of it could collide.
         """
         if not self.entry["restricted"][place]:
             return True
@@ -247,8 +250,10 @@ class Segment:
         return audience is None or (agent is not None and agent in audience)
 
     def memory(self, place: int) -> Memory:
-        """Return the memory of a row; what was opened lately is kept, unless a caller could change
-        it for the next one: metadata may hold lists and mappings.
+        """Return the memory of a row.
+
+        Decoded memories are cached, unless their metadata has lists or mappings, which a caller
+        could change.
         """
         memory = self._opened.get(place)
         if memory is None:
@@ -261,13 +266,13 @@ class Segment:
 
 
 class Frozen(NamedTuple):
-    """What one query reads: unchanged while it runs.
+    """An immutable snapshot of an owner's columns, for one query.
 
     Attributes:
         segments: One or two, the older first.
-        alive: For each segment, which of its rows stand and were not refused; None for all.
-        selections: What readers selected of it and may select again; kept and bounded by
-            :func:`~simonides.retrieval.pool.gather`, gone with the next change of the owner.
+        alive: For each segment, which of its rows are live and not refused; None for all.
+        selections: Cached selections of readers. :func:`~simonides.retrieval.pool.gather` fills and
+            bounds it; the owner's next change drops it.
     """
 
     segments: tuple[Segment, ...]

@@ -1,7 +1,7 @@
-"""The passages of one source of documents as an index, ranked like memories are (KN-1).
+"""Index of the passages of one document source, ranked together with memories.
 
-Passages become rows as memories do, but of no store: the same analyser, embedder and columns, so
-that one ranking is over both.
+Passages become rows like memories, but are not stored. Analyser, embedder and columns are the same,
+so that one ranking covers both.
 """
 
 from __future__ import annotations
@@ -23,54 +23,54 @@ from simonides.retrieval.segment import Frozen
 _NOWHERE = bytes(16)
 
 
-class Shelf:
-    """What stands of a source, by id; safe to use from several threads.
+class DocumentIndex:
+    """The passages of a source, by id; thread-safe.
 
     Attributes:
         index: Its index.
-        revision: What of the source it holds; empty until something was put there.
+        revision: Revision of the source that it holds; empty before the first :meth:`put`.
     """
 
     def __init__(self, indexes: IndexCache) -> None:
-        self.index = indexes.apart()
+        self.index = indexes.uncached()
         self.revision = ""
         self._indexer = indexes.indexer
         self._lock = threading.Lock()
-        self._standing: Mapping[str, Memory] = MappingProxyType({})
+        self._passages: Mapping[str, Memory] = MappingProxyType({})
         self._puts = 0
 
     def __len__(self) -> int:
-        return len(self._standing)
+        return len(self._passages)
 
     @property
-    def standing(self) -> Mapping[str, Memory]:
-        """The passages by id, as they are at this moment; what is put later does not change it."""
-        return self._standing
+    def passages(self) -> Mapping[str, Memory]:
+        """The current passages by id; a later :meth:`put` does not change the returned mapping."""
+        return self._passages
 
     def put(self, passages: Iterable[Memory], revision: str) -> None:
-        """Have exactly these stand; only those that are new or changed are analysed and embedded.
+        """Replace the passages; only new or changed ones are analysed and embedded.
 
         Args:
-            passages: By ids that differ.
-            revision: What they are of the source.
+            passages: With distinct ids.
+            revision: Revision of the source.
         """
         with self._lock:
             wanted = {passage.id: passage for passage in passages}
-            before = self._standing
+            before = self._passages
             gone = [each for id, each in before.items() if id not in wanted]
             made = [each for id, each in wanted.items() if before.get(id) != each]
             rows = [_row(replace(each, status=Status.EVICTED), b"") for each in gone]
             rows += rows_of(made, self._indexer)
             self._puts += 1
             self.index.apply(Head(_NOWHERE, 0, self._puts, 0, 0), rows)
-            self._standing, self.revision = MappingProxyType(wanted), revision
+            self._passages, self.revision = MappingProxyType(wanted), revision
 
 
 def rows_of(passages: Sequence[Memory], indexer: Indexer) -> list[StoredRow]:
     """Return passages as rows with entries, in their order.
 
-    An embedder that takes its time is asked all the same: nobody holds a turn meanwhile. Where it
-    fails they are entries without vectors, which wait for theirs as others do.
+    A slow embedder is called too, because no write turn is held. If it fails, the entries have no
+    vectors and wait for them like others.
     """
     rows = list[StoredRow]()
     for first in range(0, len(passages), TEXTS_AT_ONCE):
@@ -81,9 +81,9 @@ def rows_of(passages: Sequence[Memory], indexer: Indexer) -> list[StoredRow]:
     return rows
 
 
-def laid_out(passages: Sequence[Memory], indexes: IndexCache) -> Frozen:
-    """Return columns of passages that are for one question only."""
-    return indexes.frozen_at(rows_of(passages, indexes.indexer))
+def passage_columns(passages: Sequence[Memory], indexes: IndexCache) -> Frozen:
+    """Return columns of passages for a single question."""
+    return indexes.snapshot_of(rows_of(passages, indexes.indexer))
 
 
 def _row(passage: Memory, entry: bytes) -> StoredRow:

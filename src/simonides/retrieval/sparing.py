@@ -1,4 +1,4 @@
-"""Which of the rows that stand in a scope can be spared, over columns (LT-8)."""
+"""Orders the rows of a scope for eviction, by columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from simonides.retrieval.ageing import confidence
 from simonides.retrieval.entry import ENTRY, ENTRY_COLUMNS, STATE_COLUMNS, tag
 
 KEPT_CATEGORY = "constraint"
-"""Category of what goes last though it is not pinned (LT-8)."""
+"""Category that is evicted last even if it is not pinned."""
 
 _WEIGHTS = np.array([importance.weight for importance in IMPORTANCE_CODES])
 _REVIEW = code_of(STATUS_CODES, Status.REVIEW)
@@ -40,13 +40,13 @@ _REVIEW = code_of(STATUS_CODES, Status.REVIEW)
 Floats = NDArray[np.float64]
 
 
-class Spare(NamedTuple):
-    """A row that could go.
+class EvictionCandidate(NamedTuple):
+    """A row that may be evicted.
 
     Attributes:
         id: Of the memory.
-        revision: Of its row; another one is another state.
-        is_kept: Whether it is pinned or a constraint, and so gives way to its like only.
+        revision: Of its row; another revision is another state.
+        is_kept: Whether it is pinned or a constraint. It then gives way only to another such row.
     """
 
     id: str
@@ -54,18 +54,18 @@ class Spare(NamedTuple):
     is_kept: bool
 
 
-def spares(
+def eviction_candidates(
     rows: Sequence[StoredRow], now_us: int, worth: Callable[[Uses], Numbers], most: int
-) -> list[Spare]:
-    """Return the rows that can be spared first, in their order.
+) -> list[EvictionCandidate]:
+    """Return the first eviction candidates, in order of eviction.
 
-    What has expired comes first, what is pinned or a constraint last; within each the least worth,
-    then the oldest, then as they are given.
+    Expired rows come first, pinned rows and constraints last. Within each group the order is least
+    worth, then oldest, then as given.
 
     Args:
         rows: All of one scope, by revision, then id.
         now_us: The clock.
-        worth: By what they are compared.
+        worth: Returns the worth of rows.
         most: How many to return.
     """
     if not rows:
@@ -77,11 +77,14 @@ def spares(
     order = np.lexsort((entry["created"], worth(_uses(entry, state, now_us)), is_kept, ~has_ended))
     kept = is_kept & ~has_ended
     first = order[:most].tolist()
-    return [Spare(rows[place].id, rows[place].revision, bool(kept[place])) for place in first]
+    return [
+        EvictionCandidate(rows[place].id, rows[place].revision, bool(kept[place]))
+        for place in first
+    ]
 
 
 def of_kind(rows: Sequence[StoredRow], kind: Kind) -> list[StoredRow]:
-    """Return the rows of one kind, in their order, without opening any."""
+    """Return the rows of one kind, in their order, without decoding any."""
     entry = np.frombuffer(b"".join([row.entry[: ENTRY.size] for row in rows]), ENTRY_COLUMNS)
     is_of_kind = entry["kind"] == code_of(KIND_CODES, kind)
     return [row for row, fits in zip(rows, is_of_kind.tolist(), strict=True) if fits]
@@ -102,7 +105,7 @@ def _uses(entry: NDArray[np.void], state: NDArray[np.void], now_us: int) -> Uses
 
 
 def _staleness(state: NDArray[np.void], now_us: int) -> Floats:
-    """Return HY-4's staleness of rows, by the reads that were folded into their states."""
+    """Return the staleness of rows, counting the reads recorded in their states."""
     start, ends = state["updated"], state["hard"]
     span = np.where(ends == NEVER, YEAR_US, np.maximum(ends - start, 1))
     age = np.where(state["timeless"] != 0, 0.0, np.clip((now_us - start) / span, 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""How stale memories are, over columns: the formula of HY-4, and its spread (OB-3)."""
+"""Vectorised staleness of memories, and its percentiles."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _REVIEW = code_of(STATUS_CODES, Status.REVIEW)
 
 
 class Spread(NamedTuple):
-    """How stale some memories are.
+    """Percentiles of the staleness of some memories.
 
     Attributes:
-        memories: How many they are.
-        p50: Staleness of the median; None of no memories.
-        p95: Staleness that a twentieth of them passes; likewise.
+        memories: Their number.
+        p50: Median; None without memories.
+        p95: 95th percentile; None without memories.
     """
 
     memories: int
@@ -37,16 +37,16 @@ class Spread(NamedTuple):
 
 
 def spread_of(indexes: Iterable[Frozen], now_us: int) -> Spread:
-    """Return how stale the memories of some owners are, those past their hard expiry left out.
+    """Return the staleness percentiles of some owners, without hard-expired memories.
 
-    Reads count as ranking knows them: those that were folded into a memory's state (ME-7).
+    Only reads recorded in a memory's state count, as in ranking.
 
     Args:
         indexes: Columns of the owners.
         now_us: The clock.
     """
     parts = [
-        staleness(state, now_us)[_stands(state, alive, now_us)]
+        staleness(state, now_us)[_is_live(state, alive, now_us)]
         for frozen in indexes
         for state, alive in zip(
             (segment.state for segment in frozen.segments), frozen.alive, strict=True
@@ -60,9 +60,7 @@ def spread_of(indexes: Iterable[Frozen], now_us: int) -> Spread:
 
 
 def staleness(state: NDArray[np.void], now_us: int) -> NDArray[np.float64]:
-    """Return the staleness of each row, 0 to 1, as
-    :func:`simonides.domain.ageing.staleness` has it of a memory.
-    """
+    """Return the staleness of each row, 0 to 1, like :func:`simonides.domain.ageing.staleness`."""
     spent = now_us - state["updated"]
     span = np.where(
         state["hard"] == NEVER, YEAR_US, np.maximum(state["hard"] - state["updated"], 0)
@@ -78,7 +76,7 @@ def staleness(state: NDArray[np.void], now_us: int) -> NDArray[np.float64]:
     return found
 
 
-def _stands(
+def _is_live(
     state: NDArray[np.void], alive: NDArray[np.bool_] | None, now_us: int
 ) -> NDArray[np.bool_]:
     unended: NDArray[np.bool_] = (state["hard"] == NEVER) | (state["hard"] > now_us)

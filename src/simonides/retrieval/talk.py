@@ -1,7 +1,7 @@
-"""What a verbatim turn gains from where it stands: the turns around it and its session (RE-3).
+"""Scores of a verbatim turn from its conversation: surrounding turns and its session.
 
-A turn is often found by what was said next to it: the question it answers, the sentence before.
-What depends on the pool alone, who stands next to whom, is made once for each pool.
+A turn is often found by the text next to it: the question it answers, the sentence before. The
+adjacency of turns depends on the pool alone and is computed once for each pool.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from simonides.retrieval.pool import Bools, Floats, Ints, Pool
 from simonides.retrieval.scoring import BM25_K1, Matches, z_scores
 
 REACH = (0.3, 0.2, 0.1, 0.1)
-"""What the turn at distance 1, 2, … counts, on either side."""
+"""Weight of the turn at distance 1, 2, …, on either side."""
 
 SESSION_B = 0.5
-"""How much the length of a session counts against it: less than that of a turn, as a session is
-long because much was said on its subject. Of 0.5, 0.75 and 0.9 the best for sessions found."""
+"""Length normalisation of sessions, less than that of turns: a long session says much on its
+subject. Of 0.5, 0.75 and 0.9 the best for sessions found."""
 WHOLE_PRIOR = (3.9, 3.0)
 """Typical mean and deviation of the keyword score of a session, for pools of few sessions."""
 
@@ -32,13 +32,13 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class _Around(NamedTuple):
-    """Who stands next to whom, over the rows of a pool; rows that are no turn have no weights.
+    """The adjacent turns of each row of a pool; rows that are not turns have no weights.
 
     Attributes:
-        places: For each distance on either side, the pool place that far away, or any.
-        weights: Likewise what it counts, or 0; divided by the root of what is there.
+        places: For each distance on either side, the pool place at that distance, or any.
+        weights: Its weight, or 0 if absent, divided by the root of the sum of weights.
         before: The pool place of the turn before, or any.
-        asked: 1 where there is one and it asks something, else 0.
+        asked: 1 if that turn exists and asks something, else 0.
     """
 
     places: Ints
@@ -48,35 +48,35 @@ class _Around(NamedTuple):
 
 
 def neighbours(pool: Pool, topic: Floats) -> Floats:
-    """Return, for verbatim turns, what the turns around them score, 0 and up.
+    """Return, for verbatim turns, the weighted score of the surrounding turns, 0 and up.
 
-    The sum is divided by the square root of the weights there are: between sum and mean, so that
-    a turn at the edge of its session or in a short one is not judged by what was never said.
+    The sum is divided by the square root of the existing weights, between sum and mean. So a turn
+    at the edge of its session, or in a short one, is not punished for missing neighbours.
 
     Args:
         pool: Visible rows.
-        topic: Score of each row by itself, 0 and up.
+        topic: Own score of each row, 0 and up.
     """
     if not pool.has_turns:
         return np.zeros(len(pool))
-    around = pool.once(_around)
-    # Distance by distance: every row is summed in the same order, wherever it lies.
+    around = pool.cached(_around)
+    # Distance by distance: every row is summed in the same order, whatever its place.
     return np.asarray(np.add.reduce(topic[around.places] * around.weights, axis=0), np.float64)
 
 
 def surroundings(pool: Pool, slots: Ints) -> Ints:
-    """Return some rows and, of verbatim turns, those around that :func:`neighbours` looks at."""
+    """Return some rows and the surrounding turns that :func:`neighbours` uses."""
     if not pool.has_turns:
         return slots
-    around = pool.once(_around)
+    around = pool.cached(_around)
     return np.append(around.places[:, slots][around.weights[:, slots] > 0.0], slots)
 
 
 def answers(pool: Pool, topic: Floats) -> Floats:
-    """Return, for each turn after one that asks something, what the asking turn scores."""
+    """Return, for each turn after one that asks something, the score of the asking turn."""
     if not pool.has_turns:
         return np.zeros(len(pool))
-    around = pool.once(_around)
+    around = pool.cached(_around)
     return topic[around.before] * around.asked
 
 
@@ -84,24 +84,23 @@ def best_of_session(pool: Pool, values: Floats) -> Floats:
     """Return for each turn the best value in its session, for any other row its own."""
     if not pool.has_turns:
         return values
-    order, starts, lengths = pool.once(_sessions)
+    order, starts, lengths = pool.cached(_sessions)
     best = np.empty(len(pool))
     best[order] = np.maximum.reduceat(values[order], starts).repeat(lengths)
     return best
 
 
 def whole_sessions(pool: Pool, found: Matches) -> Floats:
-    """Return for each row the keyword score of its session as one text, in deviations from the
-    mean of all sessions.
+    """Return for each row the keyword score of its session as one text, as a z-score over sessions.
 
-    A message takes up what a session was about, and its words are spread over the turns of it.
-    A row that is no turn is a session of its own. BM25 with sessions for documents.
+    A message continues the subject of a session, and its words are spread over several turns. A row
+    that is not a turn is a session of its own. The score is BM25 with sessions as documents.
 
     Args:
         pool: Visible rows.
-        found: Where the terms of the query stand.
+        found: Postings of the query's terms.
     """
-    session, lengths = pool.once(_session_of), pool.once(_session_lengths)
+    session, lengths = pool.cached(_session_of), pool.cached(_session_lengths)
     count, ends = len(lengths), np.cumsum([0, *found.df])
     norms = BM25_K1 * (
         1.0 - SESSION_B + SESSION_B * count / (float(lengths.sum()) or 1.0) * lengths
@@ -121,16 +120,14 @@ def whole_sessions(pool: Pool, found: Matches) -> Floats:
 
 
 def _session_of(pool: Pool) -> Ints:
-    """The number of each row's session, 0 and up."""
-    order, starts, lengths = pool.once(_sessions)
+    order, starts, lengths = pool.cached(_sessions)
     number = np.empty(len(pool), np.int64)
     number[order] = np.arange(len(starts)).repeat(lengths)
     return number
 
 
 def _session_lengths(pool: Pool) -> Floats:
-    """Terms in each session."""
-    lengths = np.bincount(pool.once(_session_of), pool.entry["length"])
+    lengths = np.bincount(pool.cached(_session_of), pool.entry["length"])
     return lengths.astype(np.float64, copy=False)
 
 
@@ -156,11 +153,11 @@ def _around(pool: Pool) -> _Around:
 
 
 def _sessions(pool: Pool) -> tuple[Ints, Ints, Ints]:
-    """Return pool places session by session, where each session starts, and how long it is."""
+    """Return pool places session by session, and the start and length of each session."""
     mixed = (pool.entry["session"] * _MIX) ^ pool.entry["place"]
     alone = np.arange(len(pool), dtype=np.uint64)
     is_turn = _is_turn(pool)
-    # Two keys: no row that stands alone can share the first with a session.
+    # Two keys: is_turn separates single rows from sessions with the same first key.
     order = np.lexsort((np.where(is_turn, mixed, alone), is_turn))
     keys, turned = np.where(is_turn, mixed, alone)[order], is_turn[order]
     begins = np.ones(len(pool), np.bool_)

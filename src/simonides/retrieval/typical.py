@@ -1,11 +1,11 @@
-"""Few rows, looked at as if typical ones in which nothing is found made up a hundred (RE-4).
+"""Small-sample correction: below :data:`TYPICAL_ROWS` rows, rarity and lead are computed as if
+typical rows without a match filled the pool up.
 
-How rare a word is and by how much a row is ahead of the others are told by the rows of a pool, and
-one to ten memories do not tell it: the only memory of a user holds every word that it has in all
-rows there are, and is ahead of none. Counted so, "I prefer aisle seats" was no answer to "which
-seat should I book?" alone and one beside three others that have nothing to do with it. What
-calibration compares between pools is therefore counted as of :data:`TYPICAL_ROWS` at least; what
-orders the rows of one pool is not, for there their own statistics are the better ones.
+One to ten memories do not show how rare a word is, or how far the best row is ahead. The only
+memory of a user holds each of its words in all rows there are, and is ahead of none. Without the
+correction, "I prefer aisle seats" alone did not answer "which seat should I book?". Next to three
+unrelated memories it did. Only the calibration, which compares pools, uses the correction. The
+order within one pool uses the pool's own statistics, which are better there.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from simonides.retrieval.pool import Floats, Ints, Pool
 from simonides.retrieval.scoring import Signals, bm25
 
 TYPICAL_ROWS = 100
-"""From so many on a pool stands for itself; chosen, of 30, 100 and 300, which are much alike."""
-OTHERS = 10
-"""How far the best row is ahead is told by the tenth; of few rows by one as far down among them."""
-BELIEVED_FROM = 10
-"""Rows of an owner that count as much as all that is known of others; chosen."""
+"""Pool size from which no correction applies; chosen, of 30, 100 and 300, which are much alike."""
+LEAD_RANK = 10
+"""The lead is measured against the tenth best row; in small pools against a proportional rank."""
+PRIOR_WEIGHT_ROWS = 10
+"""Number of an owner's rows that weigh as much as all that is known of others; chosen."""
 _COMMON_WORDS = """
     can could will would shall should may might must ought
     ask be bring come find get give go going gonna got have help keep know let look make made
@@ -43,28 +43,28 @@ shows that "should" says less than "aisle"; in a small store only a list does. T
 words: in a text they may be names or facts. The words for likes, uses, wants and needs are left
 out.
 """
-
 COMMON_SHARE = 0.8
-"""Share of typical rows that count as holding a common word; chosen. With .5 more foreign questions
-were emptied than with .2 or 0, for as many answerable ones kept."""
+"""Share of typical rows that are assumed to hold a common word; chosen. With .5 more foreign
+questions were emptied than with .2 or 0, for as many answerable ones kept."""
 TYPICAL_TENTH = 0.15
-"""What the tenth best of typical rows has of :func:`standing`; chosen, of 0 to .6, so that of one
-to five rows nine in ten foreign questions are emptied and as many answerable ones kept:
+"""Score from :func:`prior_scores` of the tenth best of typical rows; chosen, of 0 to .6. With one
+to five rows, nine in ten foreign questions are then emptied and as many answerable ones kept.
 ``python benchmarks/abstention.py --data DIR`` prints both by the number of rows."""
 
 _WEIGHTS = Weights()
 
 
 def rarities(pool: Pool, signals: Signals) -> Sequence[float]:
-    """Return the idf of each term of a query.
+    """Return the corrected idf of each term of a query.
 
-    The one row of few that holds a term may be the answer. What more of them hold is no rarity with
-    this owner, the less so the more rows it has; and common words are none with anybody.
+    A term in a single row of a small pool may identify the answer. A term in several rows counts as
+    common with this owner, the more rows the owner has. Words that are common everywhere are never
+    rare.
     """
     rows, df = len(pool), signals.matches.df
     if rows >= TYPICAL_ROWS:
         return signals.matches.idf
-    more = (TYPICAL_ROWS - rows) / (rows + BELIEVED_FROM)
+    more = (TYPICAL_ROWS - rows) / (rows + PRIOR_WEIGHT_ROWS)
     common, of_common = _common_terms(), COMMON_SHARE * (TYPICAL_ROWS - rows)
     found = []
     for held, term in zip(df, signals.terms, strict=True):
@@ -80,33 +80,34 @@ def greatest_rarity(pool: Pool) -> float:
     return _idf(max(len(pool), TYPICAL_ROWS), 0)
 
 
-def others_of(pool: Pool) -> int:
-    """Return the how manyth best row tells how far the best one is ahead, 2 and up."""
-    return max(OTHERS * min(len(pool), TYPICAL_ROWS) // TYPICAL_ROWS, 2)
+def comparison_rank(pool: Pool) -> int:
+    """Return the rank against which the lead of the best row is measured, 2 and up."""
+    return max(LEAD_RANK * min(len(pool), TYPICAL_ROWS) // TYPICAL_ROWS, 2)
 
 
-def ahead_of_typical(
+def corrected_lead(
     pool: Pool, signals: Signals, first: Ints, rarity: Sequence[float], ahead: float
 ) -> float:
-    """Return by what share of its evidence the best row is ahead of the others.
+    """Return the corrected lead of the best row, as a share of its evidence.
 
     Args:
         pool: Visible rows.
         signals: Of the query.
         first: Places of the best row, and of those that tie with it.
         rarity: Of the query's terms, by :func:`rarities`.
-        ahead: By what share it is ahead of those that there are.
+        ahead: The lead over the existing rows.
     """
     if len(pool) >= TYPICAL_ROWS:
         return ahead
-    own: float = max(standing(pool, signals, rarity)[first].tolist())
+    own: float = max(prior_scores(pool, signals, rarity)[first].tolist())
     share = len(pool) / TYPICAL_ROWS
     return share * ahead + (1.0 - share) * max(own - TYPICAL_TENTH, 0.0) / max(own, 1.0)
 
 
-def standing(pool: Pool, signals: Signals, rarity: Sequence[float]) -> Floats:
-    """Return what words, meaning and names tell of each row, in log-odds as evidence weighs them,
-    in deviations of typical rows.
+def prior_scores(pool: Pool, signals: Signals, rarity: Sequence[float]) -> Floats:
+    """Return the score of each row from words, meaning and names, in log-odds.
+
+    The weights are those of evidence, the deviations those of typical rows.
     """
     found = signals.matches
     mean, deviation = LEXICAL_PRIOR
