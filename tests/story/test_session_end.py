@@ -5,7 +5,7 @@ import contextlib
 import pytest
 from sessions import ALICE, Talk, summaries
 
-from simonides.domain.decision import Candidate, Hold, Proposer
+from simonides.domain.decision import Candidate, Hold, Judgements, Proposer
 from simonides.domain.errors import StoreUnavailable
 from simonides.domain.memory import Kind, Origin
 from simonides.domain.session_end import EndedBy, EndStep
@@ -49,7 +49,7 @@ def held(talk, content, *, session=None, turn=None, why="session_only_category",
     )
     writer = Writer(talk.services, talk.principal)
     judgement = Hold(candidate, (why,))
-    (outcome,) = talk.drive(writer.write_turn(ALICE, [judgement]))
+    (outcome,) = talk.drive(writer.write_judged(Judgements((judgement,))))
     return outcome
 
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 from simonides.capture.drafts import target_scope
 from simonides.domain.candidate_codec import decode_held
 from simonides.domain.change import Change, Snapshot, TurnRequest
-from simonides.domain.decision import Commit, Drop, Outcome, OutcomeKind, Proposer
+from simonides.domain.decision import Commit, Drop, Judgements, Outcome, OutcomeKind, Proposer
 from simonides.domain.event import Event, EventType
 from simonides.domain.held import Held
 from simonides.domain.scope import Principal, Scope
 from simonides.language.normalise import check_text
 from simonides.manager.changes import NOT_FOUND
+from simonides.manager.judging import judge_one
 from simonides.manager.reading import Reader
 from simonides.manager.reviewing import MAX_REASON_BYTES, OWN_PROPOSAL
 from simonides.manager.scribe import Scribe
@@ -53,12 +54,14 @@ class Holder:
             return Outcome(OutcomeKind.BLOCKED, None, (FROM_ELSEWHERE,))
         # Under its id a second release of it, by somebody else at the same time, finds it done.
         named = replace(candidate, idempotency_key=f"release:{held.id}")
-        judgement = self._writer.judge(named, looked_at_before(named, held.reasons))
+        policy = self._services.policies.policy_for(named.scope.org)
+        judgement = judge_one(named, policy, looked_at_before(named, held.reasons))
         if not isinstance(judgement, Drop):
             judgement = Commit(judgement.candidate, (RELEASED, *held.reasons))
-        release = Release(held.id, reason)
-        owner = candidate.scope.owner
-        (outcome,) = await self._writer.write_turn(owner, [judgement], release=release)
+        batch = await self._writer.prepare(
+            candidate.scope.owner, Judgements((judgement,)), release=Release(held.id, reason)
+        )
+        (outcome,) = await self._writer.commit(batch)
         return outcome
 
     async def discard(self, id: str, reason: str, scope: str | None) -> Outcome:
