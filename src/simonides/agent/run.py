@@ -42,8 +42,8 @@ from simonides.manager.capturing import (
     turns_before,
 )
 from simonides.manager.floors import Floors
+from simonides.manager.lookup import Lookup
 from simonides.manager.metering import account_of
-from simonides.manager.reading import Reader
 from simonides.manager.services import Services
 from simonides.policy.boundary import check_intent
 from simonides.policy.execution import allowed_scopes, paths, resolve_scopes
@@ -400,7 +400,7 @@ class _Run:
     async def _memory_state(self) -> tuple[MemoryState, ...]:
         now = from_us(self._services.clock.now_us())
         principal = self._manager.principal
-        memories = await Reader(self._services, principal).keyed(principal.home)
+        memories = await Lookup(self._services, principal).keyed(principal.home)
         return tuple(_state(memory, now) for memory in memories)
 
 

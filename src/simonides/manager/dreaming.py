@@ -24,9 +24,9 @@ from simonides.longterm.versions import Moment
 from simonides.manager.applying import FindingsTurn
 from simonides.manager.evidence import EVIDENCE_GONE, fallen_among, settle, withdrawn
 from simonides.manager.judging import judge_one
+from simonides.manager.lookup import Lookup
 from simonides.manager.planning import Plan, Planner
 from simonides.manager.preparing import PreparedBatch, QuotaCheck
-from simonides.manager.reading import Reader
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.manager.turn import WriteTurn
@@ -61,7 +61,7 @@ class Dreamer:
         self._principal = principal
         self._owner = principal.home.owner if owner is None else owner
         self._writer = Writer(services, principal)
-        self._reader = Reader(services, principal)
+        self._lookup = Lookup(services, principal)
 
     async def dream(self, *, dry_run: bool) -> Dream:
         """See :meth:`simonides.manager.AsyncMemoryManager.dream`."""
@@ -121,7 +121,7 @@ class Dreamer:
         """Return an item with the words of the memories that this principal may read (SC-12)."""
         named = (*item.ids, *item.evidence)
         seen = [memory for id in named if (memory := turn.known.get(id)) is not None]
-        shown = {memory.id: memory.content for memory in seen if self._reader.admits(memory)}
+        shown = {memory.id: memory.content for memory in seen if self._lookup.admits(memory)}
         return replace(item, texts=MappingProxyType(shown))
 
 

@@ -14,7 +14,7 @@ from simonides.domain.scope import Principal, Scope
 from simonides.language.normalise import check_text
 from simonides.manager.changes import NOT_FOUND
 from simonides.manager.judging import judge_one
-from simonides.manager.reading import Reader
+from simonides.manager.lookup import Lookup
 from simonides.manager.reviewing import MAX_REASON_BYTES, OWN_PROPOSAL
 from simonides.manager.scribe import Scribe
 from simonides.manager.second_looks import looked_at_before
@@ -35,7 +35,7 @@ class Holder:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
-        self._reader = Reader(services, principal)
+        self._lookup = Lookup(services, principal)
         self._writer = Writer(services, principal)
 
     async def held(self, scope: str | None) -> tuple[Held, ...]:
@@ -93,9 +93,9 @@ class Holder:
             each
             for each in found
             if each.candidate.scope == scope
-            and self._reader.hears(each.candidate)
+            and self._lookup.hears(each.candidate)
             and each.candidate.purpose in (None, self._principal.purpose)
-            and not each.is_overdue(self._reader.now, days, kept_days)
+            and not each.is_overdue(self._lookup.now, days, kept_days)
         )
 
     def _is_org_s(self, held: Held) -> bool:

@@ -24,11 +24,11 @@ from simonides.domain.value import from_us, to_us
 from simonides.language.normalise import content_hash
 from simonides.manager.services import Services
 from simonides.manager.session_rows import rows_of, stated_memory
-from simonides.manager.sights import Sight
 from simonides.manager.stating import Stated, Statements
 from simonides.manager.write_names import marks_of, tombstoned
 from simonides.retrieval.entry import slot_of
 from simonides.retrieval.overlaying import above, standing, without
+from simonides.retrieval.read_view import ReadView
 from simonides.retrieval.segment import Frozen
 
 SESSION = "session"
@@ -59,17 +59,17 @@ class _Laid(NamedTuple):
     Attributes:
         under: Columns of what is stored; the same objects until an owner changes.
         said: What was laid over them.
-        sight: What came of it.
+        view: What came of it.
     """
 
     under: tuple[Frozen, ...]
     said: Said
-    sight: Sight
+    view: ReadView
 
-    def still_fits(self, sight: Sight, said: Said) -> bool:
+    def still_fits(self, view: ReadView, said: Said) -> bool:
         """Whether the same is to be laid over the same."""
-        same = len(self.under) == len(sight.frozen)
-        return same and all(map(is_, self.under, sight.frozen)) and self.said == said
+        same = len(self.under) == len(view.frozen)
+        return same and all(map(is_, self.under, view.frozen)) and self.said == said
 
 
 class Overlay:
@@ -85,31 +85,31 @@ class Overlay:
         self._session = principal.session
         self._statements = Statements(services, self._principal)
 
-    async def over(self, sight: Sight, cue: Cue) -> Sight:
+    async def over(self, view: ReadView, cue: Cue) -> ReadView:
         """Return what a cue reads with what was said in this session laid over it.
 
         Where the session cannot be read, what is stored is shown, and the answer says so (RE-5).
         """
         is_of_now = cue.known_at is None and cue.valid_at is None
         if self._session is None or not is_of_now or self._principal.home not in cue.scopes:
-            return sight
+            return view
         try:
             said = await self.said()
             if said == NOTHING:
-                return sight
-            return await self._laid(sight, await self._still_meant(said), self._session)
+                return view
+            return await self._laid(view, await self._still_meant(said), self._session)
         except StoreError:
-            return sight._replace(degraded=(*sight.degraded, SESSION))
+            return view._replace(degraded=(*view.degraded, SESSION))
 
-    async def again(self, sight: Sight, until: int) -> Sight:
+    async def again(self, view: ReadView, until: int) -> ReadView:
         """Return what was read before with what had been said by then laid over it.
 
         Raises:
             StoreError: If the session cannot be read.
         """
         if self._session is None:
-            return sight
-        return await self._laid(sight, await self.said(until), self._session)
+            return view
+        return await self._laid(view, await self.said(until), self._session)
 
     async def said(self, until: int | None = None) -> Said:
         """Return what this session says of keys and slots; nothing outside any session.
@@ -176,20 +176,20 @@ class Overlay:
         left = {n: s for n, s in said.facts.items() if gone.isdisjoint(marks_of(s.candidate))}
         return said._replace(facts=left)
 
-    async def _laid(self, sight: Sight, said: Said, session: str) -> Sight:
+    async def _laid(self, view: ReadView, said: Said, session: str) -> ReadView:
         """Lay what was said over what is stored; the same again until either changes."""
         hot = self._services.hot.of(self._principal.home.owner, session)
         name = (_Laid, self._reader)
         known: _Laid | None = hot.derived.get(name)
-        if known is None or not known.still_fits(sight, said):
-            known = _Laid(tuple(sight.frozen), said, await self._laid_anew(sight, said, session))
+        if known is None or not known.still_fits(view, said):
+            known = _Laid(tuple(view.frozen), said, await self._laid_anew(view, said, session))
             hot.derived[name] = known
-        laid = known.sight
-        return laid._replace(now=sight.now, clock=sight.clock, degraded=sight.degraded)
+        laid = known.view
+        return laid._replace(now=view.now, clock=view.clock, degraded=view.degraded)
 
-    async def _laid_anew(self, sight: Sight, said: Said, session: str) -> Sight:
+    async def _laid_anew(self, view: ReadView, said: Said, session: str) -> ReadView:
         stored = standing(
-            sight.frozen,
+            view.frozen,
             [name[0] for name in (*said.facts, *said.forgotten) if len(name) == 1],
             [(name[0], name[1]) for name in said.facts if len(name) == 2],
             [name[1] for name in said.forgotten if name[0] == ""],
@@ -205,16 +205,16 @@ class Overlay:
             if not same and not self._is_refused(memory := self._made(stated)):
                 shown.append(memory)
         if not gone and not shown:
-            return sight
-        return await self._with(sight, shown, gone)
+            return view
+        return await self._with(view, shown, gone)
 
-    async def _with(self, sight: Sight, shown: Sequence[Memory], gone: set[str]) -> Sight:
+    async def _with(self, view: ReadView, shown: Sequence[Memory], gone: set[str]) -> ReadView:
         owner = self._principal.home.owner
-        columns = {o: without(f, gone) for o, f in zip(sight.owners, sight.frozen, strict=True)}
+        columns = {o: without(f, gone) for o, f in zip(view.owners, view.frozen, strict=True)}
         if shown:
             rows = await rows_of(self._services, shown)
             columns[owner] = self._above(columns.get(owner), rows)
-        return sight._replace(
+        return view._replace(
             owners=[*columns],
             frozen=[*columns.values()],
             in_session=frozenset(memory.id for memory in shown),
