@@ -45,6 +45,7 @@ class Asker:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        self._lineage = principal.home.lineage
 
     async def readable(self, scopes: Sequence[str] | None, verb: str) -> tuple[Scope, ...]:
         """Return the scopes to read, each once: the principal's own and their ancestors, nearest
@@ -63,10 +64,9 @@ class Asker:
             StoreError: If the journal cannot be written.
         """
         if scopes is None:
-            return self._principal.home.lineage
+            return self._lineage
         named = [target_scope(s, self._principal) for s in sequence("scopes", scopes)]
-        lineage = self._principal.home.lineage
-        others = [scope for scope in dict.fromkeys(named) if scope not in lineage]
+        others = [scope for scope in dict.fromkeys(named) if scope not in self._lineage]
         told: dict[Scope, list[JournalEntry]] = {}
         for scope in others:
             if not await self._granted(scope):
@@ -78,7 +78,7 @@ class Asker:
             told.setdefault(scope.owner, []).append(self._entry(scope, verb))
         if told:
             await self._services.store.journal(told)
-        return (*filter(named.__contains__, lineage), *others)
+        return (*filter(named.__contains__, self._lineage), *others)
 
     async def _granted(self, scope: Scope) -> bool:
         home = self._principal.home

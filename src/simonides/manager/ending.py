@@ -1,7 +1,7 @@
-"""The one path on which sessions end, whatever ends them, once and for all (SE-4).
+"""Ends a session in committed steps, exactly once, whatever ends it.
 
-Each step is committed with what came of it, and only if the session still stands where it was read:
-who is stopped has taken a step or has not, and of several workers one takes each.
+Each step is committed together with its effects, and only if the session is unchanged since it was
+read. So a process that stops has taken a step or has not, and of several workers one takes each.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""From what a session's log says to candidates, off the way of the answer (CO-1).
+"""Extracts candidates from a session's log, in the background.
 
-Entries are looked at in their order, some at a time. What came of those, what they bear out of what
-is held back, and how far that is, are one turn: whoever is stopped has done it or has not.
+Entries are read in their order, in batches. The outcomes of a batch, the support that it gives to
+held candidates, and the position in the log are one transaction.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which life of an owner it was in which something was said: what was said in one that an erasure
-has ended is not stored in the next (FX-3).
+"""Detects that an owner was erased after the caller read it, by its incarnation id. A late write is
+then refused.
 
-A store draws a new incarnation with every erasure. Of an owner who was never written there is none
-to compare with: one that is written meanwhile is told from one that is erased by its epoch, or else
-by the trail, which keeps the record of an erasure.
+A store draws a new incarnation with every erasure. An owner that was never written has none to
+compare with. Its epoch tells whether it was written or erased meanwhile, or else the trail, which
+keeps the record of an erasure.
 """
 
 from __future__ import annotations

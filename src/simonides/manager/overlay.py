@@ -1,4 +1,4 @@
-"""What was said in a session lies over what is stored, for who reads within it (RE-9).
+"""Statements of a session override what is stored, for reads within that session.
 
 A keyed fact, or the value of a functional slot, that the user stated in this session and that is
 not stored yet counts at once, and what is stored of the same key or slot is not shown beside it.
@@ -86,9 +86,9 @@ class Overlay:
         self._statements = Statements(services, self._principal)
 
     async def over(self, view: ReadView, cue: Cue) -> ReadView:
-        """Return what a cue reads with what was said in this session laid over it.
+        """Return a view with the statements of this session laid over it.
 
-        Where the session cannot be read, what is stored is shown, and the answer says so (RE-5).
+        If the session cannot be read, the view is returned as it is, marked as degraded.
         """
         is_of_now = cue.known_at is None and cue.valid_at is None
         if self._session is None or not is_of_now or self._principal.home not in cue.scopes:
@@ -155,7 +155,7 @@ class Overlay:
         return names
 
     async def _still_meant(self, said: Said) -> Said:
-        """Return what was said without what was forgotten since by other ways (LT-9).
+        """Return what was said without what was forgotten since outside the session.
 
         Tombstones come with the physical removal of something, which raises the owner's epoch: who
         never had anything removed is not asked.
@@ -217,7 +217,6 @@ class Overlay:
         return view._replace(
             owners=[*columns],
             frozen=[*columns.values()],
-            in_session=frozenset(memory.id for memory in shown),
             overridden=tuple(sorted(gone)),
         )
 

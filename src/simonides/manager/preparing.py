@@ -76,6 +76,11 @@ class PreparedBatch:
     ceiling: str | None
 
     @property
+    def is_turned_away(self) -> bool:
+        """Whether nothing of the batch is within the quotas."""
+        return bool(self.turned_away) and len(self.turned_away) == len(self.judgements)
+
+    @property
     def left(self) -> Sequence[Judgement]:
         """The judgements that are within the quotas."""
         return within(self.judgements, self.turned_away)

@@ -1,4 +1,4 @@
-"""Storing what was held back and has found support, and letting go of what never will (CO-5)."""
+"""Stores held candidates that have found support, and releases those that never will."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The log of a session as columns, so that it is searched as memories are (SE-3).
+"""The log of a session as columns, so that it is searched as memories are.
 
-Each entry is analysed and embedded once, when somebody first searches, and stays so for as long as
-its session is hot. What the user refuses, and what was forgotten since, is not among them (PO-4).
+Each entry is analysed and embedded once, at the first search, and kept while its session is hot.
+Entries that the user refuses, or that were forgotten since, are left out.
 """
 
 from __future__ import annotations

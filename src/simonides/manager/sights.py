@@ -403,7 +403,7 @@ class FreshIndexes:
     ) -> tuple[Sequence[OwnerIndex], tuple[str, ...]]:
         """Bring the owners' indexes up to the store; name what could not be reached.
 
-        Without the store a warm index still answers, and the answer says so (RE-5).
+        If the store cannot be reached, warm indexes still answer, and the answer says so.
         """
         try:
             current = []

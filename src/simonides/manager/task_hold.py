@@ -1,4 +1,4 @@
-"""The name of a task, for one session: taken before a run begins, given back with its scope (MM-1).
+"""The name of a task, for one session: taken before a run begins, given back with its scope.
 
 It is a row that is read and written under the owner's turn (:mod:`simonides.domain.task_hold`), so
 of two sessions that begin a name at once one gets it, and what cleans the scope looks under the

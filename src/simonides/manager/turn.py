@@ -389,7 +389,7 @@ class _Attempt:
         return Outcome(kind, None, reasons, (event,))
 
     def _details(self, candidate: Candidate) -> dict[str, Any]:
-        # What hygiene found there is told by its mark alone (HY-1).
+        # Text that hygiene found there is not repeated; the mark names it.
         key = None if any(f.field == "key" for f in candidate.findings) else candidate.key
         named = {"key": key, "category": candidate.category}
         scores = scores_of(candidate) if candidate.findings else {}
@@ -414,7 +414,7 @@ class _Attempt:
         return shape_of(candidate.place, candidate.kind, terms, indexed.vector)
 
     def _lacking(self, candidate: Candidate) -> tuple[str, ...]:
-        """Return, as a reason, that what is stored has no vector yet (LT-11)."""
+        """Return, as a reason, that what is stored has no vector yet."""
         indexed = self._batch.indexed.get(index_text(candidate))
         wanted = self._services.indexes.indexer.embedder
         return (VECTOR_MISSING,) if indexed is not None and indexed.embedder != wanted else ()

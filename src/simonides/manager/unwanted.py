@@ -1,8 +1,8 @@
-"""What was said that is not to be told again: it was forgotten since (FX-3), or the user does not
-want it remembered (PO-4).
+"""Finds statements that must not be shown again: they were forgotten since, or the user does not
+want them remembered.
 
-One decision, for the summary of a session and for whoever searches its log. The log itself keeps
-what was said for as long as the session is open: the talk goes on in it.
+The summary of a session and the search of its log share this decision. The log itself keeps every
+entry while the session is open, because the conversation goes on in it.
 """
 
 from __future__ import annotations

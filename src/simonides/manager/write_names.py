@@ -55,14 +55,14 @@ def write_name(candidate: Candidate) -> str | None:
 
 
 def is_promotion(candidate: Candidate) -> bool:
-    """Whether a candidate is a copy of a memory of another scope (SC-6)."""
+    """Whether a candidate is a copy of a memory of another scope."""
     return candidate.proposer is Proposer.IMPORT and candidate.origin.memory is not None
 
 
 def request_of(candidate: Candidate) -> bytes:
     """Return the digest that tells whether a write under a name is the same again."""
     if is_promotion(candidate):
-        # It is of one version: its tags or its confidence may have changed since (SC-6).
+        # It copies one version, whose tags or confidence may have changed since.
         return hashlib.sha256(f"promotion {write_name(candidate)}".encode()).digest()
     return hashlib.sha256(encode_candidate(candidate)).digest()
 

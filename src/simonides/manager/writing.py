@@ -75,7 +75,7 @@ class Writer:
         self._echoes = Echoes(services, principal)
 
     async def in_this_life(self) -> Writer:
-        """Return a writer that stores nothing once the principal's owner is erased (FX-3)."""
+        """Return a writer that stores nothing once the principal's owner is erased."""
         if self._life is not None:
             return self
         life = await life_of(self._services.store, self._principal.home.owner)
@@ -285,7 +285,7 @@ class Writer:
             StoreError: If the store could not; nothing was written.
         """
         services = self._services
-        if companion is None and batch.judgements and not batch.left:
+        if companion is None and batch.is_turned_away:
             away = tuple(batch.turned_away[place] for place in range(len(batch.judgements)))
             return charged(away, batch.usage, None)
         turn = WriteTurn(services, self._principal, batch, companion)
@@ -362,7 +362,7 @@ class Writer:
         return await tombstoned(self._services.store, self._principal.home.owner, candidates)
 
     async def check_right(self, scope: Scope) -> None:
-        """Raise :class:`ScopeDenied` unless the principal may write to a scope (SC-3)."""
+        """Raise :class:`ScopeDenied` unless the principal may write to a scope."""
         principal = self._principal
         if scope == principal.home or principal.by is not None:
             return

@@ -25,8 +25,8 @@ class ReadView(NamedTuple):
         degraded: Names of what could not be reached.
         documents: Columns of the passages that are read beside memories.
         off: Those of the owners who have switched recall off.
-        in_session: Ids of what was stated in the reader's session and is not stored.
-        overridden: Ids of stored memories that such a statement replaces, or asks to forget.
+        overridden: Ids of stored memories that a statement of the reader's session replaces, or
+            asks to forget.
     """
 
     owners: Sequence[Scope]
@@ -36,7 +36,6 @@ class ReadView(NamedTuple):
     degraded: tuple[str, ...]
     documents: Sequence[Frozen] = ()
     off: frozenset[Scope] = frozenset()
-    in_session: frozenset[str] = frozenset()
     overridden: tuple[str, ...] = ()
 
     @property
