@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from simonides.adapters.system import SystemClock
-from simonides.domain.decision import Usage
+from simonides.domain.decision import Judgements, Usage
 from simonides.domain.turn import Role, Turn
 from simonides.language.tokens import estimate_tokens
 from simonides.manager import AsyncMemoryManager
@@ -113,9 +113,9 @@ async def main(path: Path) -> None:
     policy = services.policies.policy_for(principal.home.org)
     for turns in talks:
         proposed = await propose_lanes(services, principal, policy, turns)
-        judged = await writer.judged(proposed.candidates)
-        advised = await advised_by_model(services, principal, policy, judged)
-        outcomes = await writer.write_judged(advised.judgements)
+        judged = await writer.judge(proposed.candidates)
+        advised = await advised_by_model(services, principal, policy, judged.each)
+        outcomes = await writer.write_judged(Judgements(advised.judgements))
         await reconcile(services, principal, policy, outcomes)
         await summarise(services, policy, turns, max_chars=600, owner=principal.home.owner)
     ends = dict(model.calls)

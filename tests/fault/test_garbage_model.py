@@ -16,7 +16,7 @@ import pytest
 
 from simonides.adapters.model_openai import OpenAIModel
 from simonides.blocking import Strata
-from simonides.domain.decision import Usage
+from simonides.domain.decision import Judgements, Usage
 from simonides.domain.errors import ModelGarbled, ModelTimeout, ModelUnavailable
 from simonides.domain.session import Entry, EntryKind
 from simonides.domain.trust import Trust
@@ -201,9 +201,9 @@ class Life:
         services, principal, policy = self.services, self.principal, self.policy
         writer = Writer(services, principal)
         proposed = await propose_lanes(services, principal, policy, turns)
-        judged = await writer.judged(proposed.candidates)
-        advised = await advised_by_model(services, principal, policy, judged)
-        outcomes = await writer.write_judged(advised.judgements)
+        judged = await writer.judge(proposed.candidates)
+        advised = await advised_by_model(services, principal, policy, judged.each)
+        outcomes = await writer.write_judged(Judgements(advised.judgements))
         report = await reconcile(services, principal, policy, outcomes)
         owner = principal.home.owner
         summary = await summarise(services, policy, turns, max_chars=400, owner=owner)

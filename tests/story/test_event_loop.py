@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import simonides
-from simonides.manager import reading, sights, writing
+from simonides.manager import sights, writing
 from simonides.ports import Capability
 from simonides.retrieval.cache import IndexCache
 from simonides.retrieval.indexer import Indexer
@@ -75,7 +75,7 @@ class Steps:
 @pytest.mark.parametrize("verb", ["recall", "digest"])
 def test_reading_and_ranking_many_rows_lets_others_go_on(tmp_path, monkeypatch, verb):
     monkeypatch.setattr(sights, "MANY_READ", 20)
-    monkeypatch.setattr(reading, "MANY_RANKED", 20)
+    monkeypatch.setattr(sights, "MANY_RANKED", 20)
 
     async def ask(count: int) -> tuple[int, int, object]:
         async with simonides.aopen(tmp_path / f"{count}.db") as strata:

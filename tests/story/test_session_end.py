@@ -5,7 +5,7 @@ import contextlib
 import pytest
 from sessions import ALICE, Talk, summaries
 
-from simonides.domain.decision import Candidate, Hold, Proposer
+from simonides.domain.decision import Candidate, Hold, Judgements, Proposer
 from simonides.domain.errors import StoreUnavailable
 from simonides.domain.memory import Kind, Origin
 from simonides.domain.session_end import EndedBy, EndStep
@@ -49,7 +49,7 @@ def held(talk, content, *, session=None, turn=None, why="session_only_category",
     )
     writer = Writer(talk.services, talk.principal)
     judgement = Hold(candidate, (why,))
-    (outcome,) = talk.drive(writer.write_turn(ALICE, [judgement]))
+    (outcome,) = talk.drive(writer.write_judged(Judgements((judgement,))))
     return outcome
 
 
@@ -251,6 +251,28 @@ def test_a_checkpoint_stores_what_has_support_and_the_session_goes_on(talk):
     assert [o.stored for o in report.promoted] == [True]
     assert (len(talk.log()), talk.step().step) == (2, EndStep.OPEN)
     assert talk.checkpoint().promoted == ()
+
+
+def test_a_turn_that_is_decided_twice_releases_what_it_stores(talk, monkeypatch):
+    held(talk, "Ana compares hotels in Bolzano", turn=0)
+    talk.say("So which hotels in Bolzano are there?", "Compare hotels in Bolzano.")
+    store = type(talk.services.store)
+    commit = store.commit
+
+    async def foreseen_wrongly(self, owner, request, decide):
+        def twice(snapshot):
+            decide(snapshot)
+            return decide(snapshot)
+
+        return await commit(self, owner, request, twice if request.is_brief else decide)
+
+    monkeypatch.setattr(store, "commit", foreseen_wrongly)
+
+    report = talk.end()
+
+    assert talk.contents() == ["Ana compares hotels in Bolzano"]
+    assert talk.held() == []
+    assert (report.kept, report.let_go) == (0, 0)
 
 
 def test_a_discarded_candidate_is_not_promoted(talk, world):

@@ -41,8 +41,8 @@ from simonides.manager.capturing import (
     turns_before,
 )
 from simonides.manager.floors import Floors
+from simonides.manager.lookup import Lookup
 from simonides.manager.metering import account_of
-from simonides.manager.reading import Reader
 from simonides.manager.services import Services
 from simonides.manager.sync_markers import waits_for_model
 from simonides.policy.boundary import check_intent
@@ -403,7 +403,7 @@ class _Run:
     async def _memory_state(self) -> tuple[MemoryState, ...]:
         now = from_us(self._services.clock.now_us())
         principal = self._manager.principal
-        memories = await Reader(self._services, principal).keyed(principal.home)
+        memories = await Lookup(self._services, principal).keyed(principal.home)
         return tuple(_state(memory, now) for memory in memories)
 
 

@@ -224,6 +224,22 @@ NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)
+class Judgements:
+    """What policy said to the candidates of one proposal.
+
+    Attributes:
+        each: One judgement for each candidate, in their order.
+        usage: What second opinions cost. It is charged to the first outcome of the write.
+    """
+
+    each: tuple[Judgement, ...]
+    usage: Usage = NO_USAGE
+
+
+NO_JUDGEMENTS = Judgements(())
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome(Value):
     """What became of one write.
 

@@ -8,6 +8,7 @@ principal known only by its session (SC-8). A scope is compared as a tuple, neve
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -217,6 +218,11 @@ class Scope(Value):
 
     def __str__(self) -> str:
         return self.path
+
+
+def owners_of(scopes: Iterable[Scope]) -> tuple[Scope, ...]:
+    """Return the owners of scopes, each once, in their order."""
+    return tuple(dict.fromkeys(scope.owner for scope in scopes))
 
 
 # A few principals make their scopes again and again; refusals are not remembered.

@@ -52,7 +52,7 @@ async def advised_by_model(
         services: The open simonides.
         principal: For whom.
         policy: Of its org; its ``lanes.judge`` may say that nobody is asked.
-        judgements: Of the rules, see :meth:`simonides.manager.writing.Writer.judged`.
+        judgements: Of the rules, see :meth:`simonides.manager.writing.Writer.judge`.
         model: The account to ask through; None opens one of its own.
 
     Raises:

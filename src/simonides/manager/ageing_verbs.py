@@ -13,7 +13,7 @@ from simonides.language.normalise import check_text
 from simonides.manager.accesses import looked_at
 from simonides.manager.asking import Asker
 from simonides.manager.collecting import Collector
-from simonides.manager.reading import Reader
+from simonides.manager.lookup import Lookup
 from simonides.manager.services import Services
 
 
@@ -24,7 +24,7 @@ class AsyncAgeingVerbs:
 
     _services: Services
     _principal: Principal
-    _reader: Reader
+    _lookup: Lookup
     _asker: Asker
 
     async def ageing(self, id: str) -> Ageing | None:
@@ -35,12 +35,12 @@ class AsyncAgeingVerbs:
         access says what ranking knows.
         """
         readable = await self._asker.readable(None, "get")
-        memory = await self._reader.one(check_text("id", id, 512), readable)
+        memory = await self._lookup.get(check_text("id", id, 512), readable)
         if memory is None:
             return None
-        owner, now = memory.scope.owner, self._reader.now
+        owner, now = memory.scope.owner, self._lookup.now
         await self._services.journal.flush()
-        (row,) = await self._reader.stored([memory.id], owner)
+        (row,) = await self._lookup.stored([memory.id], owner)
         if owner == self._principal.home.owner:
             folded = await looked_at(self._services.store, owner, ())
             access = folded.access(memory.id, to_us(now))
@@ -63,8 +63,8 @@ class AsyncAgeingVerbs:
         Unverified ones stay flagged until they are confirmed; they are asked about for an hour
         after they were recorded.
         """
-        now = self._reader.now
-        found = await self._reader.visible(await self._asker.cue("", verb="list"))
+        now = self._lookup.now
+        found = await self._lookup.list(await self._asker.cue("", verb="list"))
         return tuple(memory for memory in found if memory.asks_to_be_verified(now))
 
     async def gc(

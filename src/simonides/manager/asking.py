@@ -11,16 +11,15 @@ from simonides.capture.drafts import flag, target_scope
 from simonides.domain.canonical import canonical_json
 from simonides.domain.change import JournalEntry
 from simonides.domain.cue import Cue
-from simonides.domain.errors import InvalidInput
+from simonides.domain.errors import InvalidInput, ScopeDenied
 from simonides.domain.filters import Filter, OneOf, both, parse_filter
 from simonides.domain.given import enum_member, moment
 from simonides.domain.layer import MEMORY, Layer, layers_of
 from simonides.domain.memory import Kind
 from simonides.domain.receipt import Receipt
-from simonides.domain.scope import Principal, Scope
+from simonides.domain.scope import Principal, Right, Scope
 from simonides.domain.trust import Source
 from simonides.language.normalise import check_text
-from simonides.manager.reading import Reader
 from simonides.manager.services import Services
 
 T = TypeVar("T")
@@ -43,16 +42,21 @@ GRANTED_READ = "granted_read"
 class Asker:
     """Makes cues of one principal's questions."""
 
-    def __init__(self, services: Services, principal: Principal, reader: Reader) -> None:
+    def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
-        self._reader = reader
+        self._lineage = principal.home.lineage
 
     async def readable(self, scopes: Sequence[str] | None, verb: str) -> tuple[Scope, ...]:
-        """Return the scopes to read; None means the principal's own and their ancestors.
+        """Return the scopes to read, each once: the principal's own and their ancestors, nearest
+        first, then those of users it was granted to read, in their order.
 
-        Who reads another user's by a grant is put down in that user's journal first (SC-5): who,
-        with which verb, not what was asked. A read that cannot be put down is not made.
+        A read of another user's memories is first noted in that user's journal: the reader and the
+        verb, not the question. A read that cannot be noted is not made.
+
+        Args:
+            scopes: Names or paths; None means the principal's own and their ancestors.
+            verb: What the journal is told that this is for.
 
         Raises:
             InvalidInput: If a scope is malformed.
@@ -60,16 +64,31 @@ class Asker:
             StoreError: If the journal cannot be written.
         """
         if scopes is None:
-            return self._reader.lineage
+            return self._lineage
         named = [target_scope(s, self._principal) for s in sequence("scopes", scopes)]
-        readable = await self._reader.readable(named)
+        others = [scope for scope in dict.fromkeys(named) if scope not in self._lineage]
         told: dict[Scope, list[JournalEntry]] = {}
-        for scope in readable:
-            if scope not in self._reader.lineage:
-                told.setdefault(scope.owner, []).append(self._entry(scope, verb))
+        for scope in others:
+            if not await self._granted(scope):
+                raise ScopeDenied(
+                    scope.path,
+                    "read",
+                    "a principal reads its own scope, its ancestors and what read_user grants",
+                )
+            told.setdefault(scope.owner, []).append(self._entry(scope, verb))
         if told:
             await self._services.store.journal(told)
-        return readable
+        return (*filter(named.__contains__, self._lineage), *others)
+
+    async def _granted(self, scope: Scope) -> bool:
+        home = self._principal.home
+        if home.user is None or scope.org != home.org or scope.user is None or scope.task:
+            return False
+        grants = await self._services.store.grants(Scope(home.org))
+        return any(
+            (grant.grantee, grant.right, grant.subject) == (home.user, Right.READ_USER, scope.user)
+            for grant in grants
+        )
 
     def _check_session(self, given: Sequence[object]) -> None:
         if self._principal.session is None:

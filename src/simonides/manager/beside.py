@@ -1,10 +1,13 @@
-"""What a turn of a session writes beside its outcomes, if the session stands where it stood."""
+"""Companion writes: what a session or a task writes in the same transaction as a batch.
+
+A companion is an optimistic lock. The batch is committed only if the companion's row is unchanged
+since this worker read it, so exactly one of several workers writes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 from simonides.domain.change import HeldCandidate, Snapshot
 from simonides.domain.decision import Outcome, OutcomeKind
@@ -12,16 +15,16 @@ from simonides.domain.session_end import SessionStep
 from simonides.manager.scribe import Scribe
 
 GONE = Outcome(OutcomeKind.DROPPED, reasons=("not_found",))
-"""What comes of storing what waits no more."""
+"""Outcome of storing a held candidate that is no longer held."""
 
 
-class Also(NamedTuple):
-    """What is written with a batch.
+class ExtraChanges(NamedTuple):
+    """What a companion adds to the change of a batch.
 
     Attributes:
-        steps: Where sessions stand after it.
-        held: What waits on, with what bears it out.
-        released: Ids of what waits no more.
+        steps: The new rows of sessions and task names.
+        held: Held candidates, with the support that was found for them.
+        released: Ids of candidates that are no longer held.
     """
 
     steps: tuple[SessionStep, ...] = ()
@@ -29,67 +32,49 @@ class Also(NamedTuple):
     released: tuple[str, ...] = ()
 
 
-Finish: TypeAlias = Callable[
-    [Mapping[int, Outcome], Sequence[HeldCandidate], Snapshot, Scribe], Also
-]
-"""From the outcomes by their places, what the batch itself holds back, and what stood under the
-turn, to what is written too."""
-
-
-@dataclass(slots=True)
-class Beside:
-    """The step of a session that a batch is committed with.
-
-    Several workers may be at one session, and one may have died in the middle: what is written is
-    written by the one of them whom the session still stands as he read it.
+class Decided(NamedTuple):
+    """What the batch came to under the turn.
 
     Attributes:
-        session: Its name.
-        before: Where it stood; None for one never looked at.
-        finish_with: Says what is written with the batch.
-        waiting: By place in the batch: the id of what was held back and is stored by it.
-        incarnation: Of the owner when a session was read that nobody had looked at; what was read
-            before an erasure is not written after it (FX-3).
-        is_limited: Whether it counts among the writes of a minute. What a session says does not: it
-            was let in when it was said.
-        raced: Whether somebody else was there first; then nothing was written.
+        outcomes: One for each judgement, in the order of the batch.
+        held_before: What was held for the owner when the turn began.
+        held: What this batch adds to it.
+        scribe: Records the companion's own events.
     """
 
-    session: str
-    before: SessionStep | None
-    finish_with: Finish
-    waiting: Mapping[int, str] = field(default_factory=dict)
-    incarnation: bytes | None = None
-    is_limited: bool = False
-    raced: bool = False
-    _places: Sequence[int] | None = None
+    outcomes: Sequence[Outcome]
+    held_before: Sequence[HeldCandidate]
+    held: Sequence[HeldCandidate]
+    scribe: Scribe
 
-    def moved_to(self, places: Sequence[int]) -> None:
-        """Say which places of the batch are written, in order; the others were refused before."""
-        self._places = places
 
-    def has_raced(self, snapshot: Snapshot) -> bool:
-        """Whether somebody else went on with the session, or its owner was erased."""
-        incarnation = None if snapshot.head is None else snapshot.head.incarnation
-        is_other = self.before is None and incarnation != self.incarnation
-        self.raced = is_other or snapshot.session_step != self.before
-        return self.raced
+class CompanionWrite(Protocol):
+    """A write that a batch is committed together with.
 
-    def is_gone(self, place: int, snapshot: Snapshot) -> bool:
-        """Whether what is to be stored waits no more: somebody has decided about it meanwhile."""
-        id = self.waiting.get(self._place(place))
-        return id is not None and all(held.id != id for held in snapshot.held)
+    Both methods run under the turn and wait for nothing. The store may decide a turn twice, so
+    they may be called again.
+    """
 
-    def finish(
-        self,
-        outcomes: Sequence[Outcome],
-        held: Sequence[HeldCandidate],
-        snapshot: Snapshot,
-        scribe: Scribe,
-    ) -> Also:
+    @property
+    def session(self) -> str:
+        """Name of the row that is read under the turn."""
+
+    def is_current(self, snapshot: Snapshot) -> bool:
+        """Whether the row is as it was read; otherwise nothing is written."""
+
+    def changes(self, decided: Decided) -> ExtraChanges:
         """Return what is written with the batch."""
-        by_place = {self._place(place): outcome for place, outcome in enumerate(outcomes)}
-        return self.finish_with(by_place, held, snapshot, scribe)
 
-    def _place(self, place: int) -> int:
-        return place if self._places is None else self._places[place]
+
+def is_unchanged(snapshot: Snapshot, step: SessionStep | None, incarnation: bytes | None) -> bool:
+    """Whether a row stands under the turn as it was read before.
+
+    Args:
+        snapshot: What stands under the turn.
+        step: The row that was read; None if there was none.
+        incarnation: The owner's at that time. It decides where there was no row: an erasure
+            deletes the row with everything else, and draws a new incarnation.
+    """
+    now = None if snapshot.head is None else snapshot.head.incarnation
+    is_erased = step is None and now != incarnation
+    return not is_erased and snapshot.session_step == step

@@ -17,6 +17,7 @@ from simonides.domain.decision import (
     Candidate,
     CaptureReport,
     Judgement,
+    Judgements,
     Outcome,
     Usage,
 )
@@ -222,16 +223,18 @@ async def carry_out(
         ScopeDenied: If a caller's own candidate is for a scope that is not the principal's.
         StoreError: If the store could not; what stood before it in the order is done.
     """
-    judged = await writer.judged(candidates)
+    judged = await writer.judge(candidates)
     stated = [candidate for candidate in candidates if candidate.retracts is None]
-    standing = None if len(stated) == len(candidates) else await writer.tombstoned(stated)
+    binding = None if len(stated) == len(candidates) else await writer.tombstoned(stated)
     outcomes: list[Outcome] = []
-    for retracts, run in groupby(judged, key=lambda one: one.candidate.retracts is not None):
+    usage = judged.usage
+    for retracts, run in groupby(judged.each, key=lambda one: one.candidate.retracts is not None):
         if retracts:
             outcomes += [await forgetter.retract(str(one.candidate.retracts)) for one in run]
         else:
-            outcomes += await writer.write_judged(tuple(run), standing)
-    return judged, tuple(outcomes)
+            outcomes += await writer.write_judged(Judgements(tuple(run), usage), binding)
+            usage = NO_USAGE
+    return judged.each, tuple(outcomes)
 
 
 def _place_in_text(candidate: Candidate) -> float:

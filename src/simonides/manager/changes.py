@@ -17,7 +17,7 @@ from simonides.domain.scope import Principal
 from simonides.domain.trust import Source
 from simonides.language.normalise import check_text
 from simonides.longterm.versions import confirmed
-from simonides.manager.reading import Reader
+from simonides.manager.lookup import Lookup
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.manager.writing import Writer
@@ -34,7 +34,7 @@ class Changer:
     ) -> None:
         self._services = services
         self._principal = principal
-        self._reader = Reader(services, principal)
+        self._lookup = Lookup(services, principal)
         self._writer = writer or Writer(services, principal)
 
     async def standing(self, which: str) -> Memory | None:
@@ -46,8 +46,8 @@ class Changer:
             *await self._services.store.get(home.owner, [name]),
         )
         found = [memory for memory in map(decode, rows) if memory.status.is_live]
-        mine = [m for m in found if m.scope == home and self._reader.admits(m)]
-        agreed = await self._reader.agreed(mine[-1:])
+        mine = [m for m in found if m.scope == home and self._lookup.admits(m)]
+        agreed = await self._lookup.agreed(mine[-1:])
         return agreed[0] if agreed else None
 
     async def correct(self, which: str, content: str, *, quote: str | None) -> Outcome:

@@ -8,8 +8,8 @@ from simonides.domain.cue import Cue
 from simonides.domain.decision import Outcome
 from simonides.domain.review import Review, ReviewStatus
 from simonides.domain.scope import Principal
+from simonides.manager.lookup import Lookup
 from simonides.manager.measuring import metrics_of
-from simonides.manager.reading import Reader
 from simonides.manager.reviewing import Reviewer
 from simonides.manager.services import Services
 from simonides.manager.undoing import Undoer
@@ -22,7 +22,7 @@ class AsyncChangingVerbs:
 
     _services: Services
     _principal: Principal
-    _reader: Reader
+    _lookup: Lookup
 
     async def reviews(self, *, status: str = ReviewStatus.OPEN) -> tuple[Review, ...]:
         """Return what a person is asked to decide in this principal's own scope, oldest first.
@@ -101,6 +101,6 @@ class AsyncChangingVerbs:
             StoreError: If the store cannot be read and nothing is warm.
         """
         owner = self._principal.home.owner
-        sight = await self._reader.sights.of(Cue("", 1, (owner,)))
+        view = await self._lookup.fresh.stored(Cue("", 1, (owner,)))
         index = self._services.indexes.of(owner)
-        return metrics_of(self._services, {owner: index}, sight.frozen)
+        return metrics_of(self._services, {owner: index}, view.frozen)

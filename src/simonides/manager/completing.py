@@ -21,6 +21,9 @@ from simonides.retrieval.owner_index import OwnerIndex
 EMBEDDER = "embedder"
 RERANKER = "reranker"
 
+VECTOR = "vector"
+"""What is degraded where the query, or any memory that was read, is without its vector."""
+
 BATCH = 64
 """Texts that are embedded in one go; chosen: half a second of a model on one core."""
 LONGEST_S = 2.0

@@ -31,9 +31,9 @@ from simonides.manager.reading import Reader
 from simonides.manager.reranking import rank_again
 from simonides.manager.services import Services
 from simonides.manager.session_rows import NOT_STORED
-from simonides.manager.sights import Sight
 from simonides.retrieval.fusion import Fusion, FusionMode
 from simonides.retrieval.ranker import Query, Ranked, filtered_hits
+from simonides.retrieval.read_view import ReadView
 
 MAX_ANSWER_BYTES = 1024 * 1024
 """Longest answer that is looked through for what it cites; chosen."""
@@ -100,10 +100,9 @@ class Digester:
         counters = self._services.counters
         began = counters.now()
         asked = replace(cue, floor=rules.floor, limit=rules.candidates)
-        now = self._reader.now
-        nothing = Sight((), (), now, now, ())
-        sight = await self._reader.audible(asked) if rules.enabled else nothing
-        made = await self._reader.aside(sight, partial(self.made, sight, asked, rules, trigger))
+        fresh = self._reader.fresh
+        view = await fresh.view(asked) if rules.enabled else fresh.nothing()
+        made = await fresh.aside(view, partial(self.made, view, asked, rules, trigger))
         stored = [item for item in made.items if item.memory.version > NOT_STORED]
         self._notes.read(stored, made.receipt.at)
         self._notes.add(made.receipt)
@@ -127,8 +126,8 @@ class Digester:
         scopes = await self._asker.readable(receipt.scopes, "verify")
         ids, unshown = resolved(names, receipt)
         shown = ids if text is None else tuple(shown.id for shown in receipt.returned)
-        found = {memory.id: memory for memory in await self._reader.all_known(shown, scopes)}
-        said = await self._reader.overlay.memories(to_us(receipt.at))
+        found = {memory.id: memory for memory in await self._reader.lookup.all_known(shown, scopes)}
+        said = await self._reader.fresh.overlay.memories(to_us(receipt.at))
         found |= {memory.id: memory for memory in said if memory.id in shown}
         await self._count_use(ids, text, receipt, found)
         return verified(ids, unshown, receipt, found, text)
@@ -148,20 +147,20 @@ class Digester:
                 return
         await self._floors.learn(receipt, used)
 
-    def made(self, sight: Sight, cue: Cue, rules: DigestRules, trigger: Trigger) -> Digest:
+    def made(self, view: ReadView, cue: Cue, rules: DigestRules, trigger: Trigger) -> Digest:
         """Return the digest of what was looked at; leaves nothing for the journal."""
-        query, lost, fusion = self._query(cue.query, rules, sight)
-        ranked = self._reader.rank(sight, query, cue, fusion)
+        query, lost, fusion = self._query(cue.query, rules, view)
+        ranked = self._reader.rank(view, query, cue, fusion)
         below = _below(ranked)
-        ranked, lost = rank_again(self._services, ranked, cue, lost, sight.degraded)
+        ranked, lost = rank_again(self._services, ranked, cue, lost, view.degraded)
         hits = self._candidates(ranked, cue, rules, trigger)
         count = self._services.tokens.count
-        home = self._reader.lineage[0]
-        composed = compose(hits, rules, sight.clock, count, reader=home) if rules.enabled else _OFF
+        home = self._principal.home
+        composed = compose(hits, rules, view.clock, count, reader=home) if rules.enabled else _OFF
         looked_at = {hit.memory.id for hit in hits}
         dropped = [each for each in below if each.id not in looked_at]
         receipt = self._reader.receipt(
-            sight,
+            view,
             cue,
             ranked,
             composed.chosen,
@@ -174,13 +173,13 @@ class Digester:
         return Digest(composed.text, composed.items, replace(receipt, page=page))
 
     def _query(
-        self, text: str, rules: DigestRules, sight: Sight
+        self, text: str, rules: DigestRules, view: ReadView
     ) -> tuple[Query, Sequence[str], Fusion | None]:
         """Return what looks for candidates: the sources that the rules allow and that there were.
 
         With neither there is no query: only what is a candidate whatever is asked (DI-2).
         """
-        by_meaning = rules.by_meaning and "vector" not in sight.degraded
+        by_meaning = rules.by_meaning and "vector" not in view.degraded
         asked = text if rules.by_keyword or by_meaning else ""
         query, lost = self._reader.query(asked, has_vector=by_meaning)
         if rules.by_keyword:

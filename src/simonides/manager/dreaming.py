@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from simonides.consolidation.reflection import is_standing
 from simonides.domain.change import Change, Snapshot
-from simonides.domain.decision import Commit, Judgement, Outcome, OutcomeKind
+from simonides.domain.decision import Commit, Judgement, Judgements, Outcome, OutcomeKind
 from simonides.domain.dream import Dream, DreamItem, DreamStatus, DreamStep
 from simonides.domain.event import EventType
 from simonides.domain.memory import Memory, Status
@@ -23,8 +23,10 @@ from simonides.domain.scope import Principal, Scope
 from simonides.longterm.versions import Moment
 from simonides.manager.applying import FindingsTurn
 from simonides.manager.evidence import EVIDENCE_GONE, fallen_among, settle, withdrawn
+from simonides.manager.judging import judge_one
+from simonides.manager.lookup import Lookup
 from simonides.manager.planning import Plan, Planner
-from simonides.manager.reading import Reader
+from simonides.manager.preparing import PreparedBatch, QuotaCheck
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.manager.turn import WriteTurn
@@ -59,7 +61,7 @@ class Dreamer:
         self._principal = principal
         self._owner = principal.home.owner if owner is None else owner
         self._writer = Writer(services, principal)
-        self._reader = Reader(services, principal)
+        self._lookup = Lookup(services, principal)
 
     async def dream(self, *, dry_run: bool) -> Dream:
         """See :meth:`simonides.manager.AsyncMemoryManager.dream`."""
@@ -83,10 +85,11 @@ class Dreamer:
     async def _dreamt(self, plan: Plan, *, dry_run: bool) -> Dream:
         services, owner = self._services, self._owner
         policy = services.policies.policy_for(owner.org)
-        judged = [self._writer.judge(candidate) for candidate in plan.insights]
-        fit: list[Judgement] = [each for each in judged if isinstance(each, Commit)]
-        _, write, _ = await self._writer.prepared(owner, fit)
-        turn = _Dreaming(services, self._principal, owner, policy, write.index, plan, write)
+        judged = [judge_one(each, self._writer.policy(each.scope)) for each in plan.insights]
+        fit = Judgements(tuple(each for each in judged if isinstance(each, Commit)))
+        batch = await self._writer.prepare(owner, fit, check=QuotaCheck.NONE)
+        write = WriteTurn(services, self._principal, batch)
+        turn = _Dreaming(services, self._principal, owner, policy, write.index, plan, batch)
         turn.refused = [_left(each) for each in judged if not isinstance(each, Commit)]
         if dry_run:
             if write.index.head is not None:
@@ -118,7 +121,7 @@ class Dreamer:
         """Return an item with the words of the memories that this principal may read (SC-12)."""
         named = (*item.ids, *item.evidence)
         seen = [memory for id in named if (memory := turn.known.get(id)) is not None]
-        shown = {memory.id: memory.content for memory in seen if self._reader.admits(memory)}
+        shown = {memory.id: memory.content for memory in seen if self._lookup.admits(memory)}
         return replace(item, texts=MappingProxyType(shown))
 
 
@@ -147,7 +150,7 @@ class _Dreaming:
     policy: Policy
     index: OwnerIndex
     plan: Plan
-    write: WriteTurn
+    batch: PreparedBatch
     refused: list[DreamItem] = field(default_factory=list)
     id: str = ""
     at: datetime | None = None
@@ -235,23 +238,23 @@ class _Dreaming:
 
     def _insights(self, snapshot: Snapshot) -> Change | None:
         """Take insights through guards and gates; only what is new and disturbs nothing stays."""
-        turn, now = self.write, self._now(snapshot)
-        proposed = list(turn.judgements)
-        turn.judgements = [each for each in proposed if self._rests(each, now)]
-        left = [(each, "evidence_moved") for each in proposed if each not in turn.judgements]
+        now, proposed = self._now(snapshot), self.batch.judgements
+        fit = [each for each in proposed if self._rests(each, now)]
+        left = [(each, "evidence_moved") for each in proposed if each not in fit]
         while True:
-            change = turn.decide(snapshot) if turn.judgements else None
-            pairs = list(zip(turn.judgements, turn.outcomes, strict=False)) if change else []
-            # What is said already, or stands against what somebody stated, is no insight.
+            batch = replace(self.batch, judgements=tuple(fit))
+            turn = WriteTurn(self.services, self.principal, batch)
+            change = turn.decide(snapshot) if fit else None
+            pairs = list(zip(fit, turn.outcomes, strict=False)) if change else []
+            # What is said already, or contradicts what a person stated, is no insight.
             stray = [pair for pair in pairs if pair[1].kind not in (*_NEW, *_REFUSED)]
             if not stray:
                 break
             left += [(judgement, f"not_new:{outcome.kind}") for judgement, outcome in stray]
             gone = [judgement for judgement, _ in stray]
-            turn.judgements = [each for each in turn.judgements if each not in gone]
+            fit = [each for each in fit if each not in gone]
         self.items += [self._insight(*pair) for pair in pairs]
         self.items += [replace(_left(judgement), left=why) for judgement, why in left]
-        turn.judgements = proposed
         return change
 
     def _insight(self, judgement: Judgement, outcome: Outcome) -> DreamItem:

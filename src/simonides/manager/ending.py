@@ -1,7 +1,7 @@
-"""The one path on which sessions end, whatever ends them, once and for all (SE-4).
+"""Ends a session in committed steps, exactly once, whatever ends it.
 
-Each step is committed with what came of it, and only if the session still stands where it was read:
-who is stopped has taken a step or has not, and of several workers one takes each.
+Each step is committed together with its effects, and only if the session is unchanged since it was
+read. So a process that stops has taken a step or has not, and of several workers one takes each.
 """
 
 from __future__ import annotations
@@ -10,27 +10,25 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from simonides.consolidation.arcs import TOLD_BY, arc, is_substantive
-from simonides.domain.change import HeldCandidate, Snapshot
 from simonides.domain.codec import decode
-from simonides.domain.decision import NO_USAGE, Outcome, Usage
+from simonides.domain.decision import NO_USAGE, Judgements, Outcome, Usage
 from simonides.domain.event import EventType
 from simonides.domain.memory import Memory
-from simonides.domain.scope import Principal
+from simonides.domain.scope import Principal, Scope
 from simonides.domain.session import Logged
 from simonides.domain.session_end import EndedBy, EndStep, SessionEndReport
 from simonides.domain.session_progress import Progress
 from simonides.domain.task import left_open
 from simonides.domain.trust import Trust
 from simonides.domain.turn import Turn
-from simonides.manager.beside import Also, Finish
+from simonides.manager.beside import Decided, ExtraChanges
 from simonides.manager.dreaming import Dreamer
 from simonides.manager.extracting import Extractor, Lanes
 from simonides.manager.metering import account_of
 from simonides.manager.promoting import Promotion, SessionPromoter
-from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.manager.session_pieces import turn_of_entry
-from simonides.manager.session_turns import SessionTurns, Standing
+from simonides.manager.session_turns import SessionTurns, Standing, StepWrite, step_to
 from simonides.manager.summarising import summarise
 from simonides.manager.tasks import TaskEnder
 from simonides.manager.writing import Writer
@@ -153,7 +151,8 @@ class SessionEnder:
         done.diagnostics += report.diagnostics
         standing = await turns.standing()
         if standing.progress.step is EndStep.OPEN and not standing.has_more:
-            await turns.take(standing, replace(standing.progress, step=EndStep.EXTRACTED))
+            after = replace(standing.progress, step=EndStep.EXTRACTED)
+            await turns.take(StepWrite(standing, after))
 
     async def _summarise(
         self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
@@ -165,7 +164,7 @@ class SessionEnder:
         said = [turn for turn in await self._told(turns, progress) if turn.role in TOLD_BY]
         told = await self._extractor.unforgotten(said)
         if not is_substantive(told, policy.consolidation):
-            await turns.take(standing, after)
+            await turns.take(StepWrite(standing, after))
             return
         chars = policy.consolidation.arc_chars
         summary = await summarise(
@@ -180,25 +179,13 @@ class SessionEnder:
         done.diagnostics += summary.diagnostics
         if not summary.text.strip():
             done.diagnostics.append(NO_SUMMARY)
-            await turns.take(standing, after)
+            await turns.take(StepWrite(standing, after))
             return
         parents = await self._parents(progress)
         home = self._principal.home
         candidate = arc(summary.text, summary.by, turns.session, told, home, parents)
-        judged = await self._writer.judged([candidate])
-
-        def finish(
-            outcomes: Mapping[int, Outcome],
-            held: Sequence[HeldCandidate],
-            snapshot: Snapshot,
-            scribe: Scribe,
-        ) -> Also:
-            del held, snapshot
-            memory = outcomes[0].memory if outcomes and outcomes[0].stored else None
-            named = replace(after, summary=None if memory is None else memory.id)
-            return Also((named.recorded(scribe.moment.known_at),))
-
-        written = await turns.take(standing, after, judged, finish)
+        judged = await self._writer.judge([candidate])
+        written = await turns.take(_SummaryWrite(standing, after), judged)
         if written:
             done.summary = written[0]
 
@@ -219,14 +206,14 @@ class SessionEnder:
         done: _Done,
     ) -> bool:
         """Write a promotion with the step that it comes to; whether nobody was there first."""
-        after = replace(standing.progress, step=step)
-        finish = _promoting(promotion, after)
-        waiting = promotion.waiting
-        written = await turns.take(standing, after, promotion.judgements, finish, waiting)
+        write = _PromotionWrite(standing, replace(standing.progress, step=step), promotion)
+        judgements = Judgements(tuple(promotion.judgements))
+        written = await turns.take(write, judgements, waiting=promotion.waiting)
         if written is None:
             return False
         done.promoted += written
-        done.kept, done.let_go = promotion.kept, done.let_go + promotion.let_go
+        done.kept = promotion.settled.kept
+        done.let_go += promotion.settled.let_go
         return True
 
     async def _clean(
@@ -241,26 +228,14 @@ class SessionEnder:
                 await ender.end(task, (), session=turns.session)
             done.tasks = tasks
         after = replace(progress, step=EndStep.CLEANED).counting(tasks=len(done.tasks))
-        await turns.take(standing, after)
+        await turns.take(StepWrite(standing, after))
 
     async def _finish(
         self, turns: SessionTurns, standing: Standing, done: _Done, by: EndedBy
     ) -> None:
         after = replace(standing.progress, step=EndStep.DONE)
-
-        def finish(
-            outcomes: Mapping[int, Outcome],
-            held: Sequence[HeldCandidate],
-            snapshot: Snapshot,
-            scribe: Scribe,
-        ) -> Also:
-            del outcomes, held, snapshot
-            told = {"session": turns.session, "run": after.run, "counts": dict(after.counts)}
-            reasons = (by.value,)
-            scribe.record(EventType.SESSION_ENDED, turns.owner, reasons=reasons, details=told)
-            return Also((after.recorded(scribe.moment.known_at),))
-
-        if await turns.take(standing, after, (), finish) is not None:
+        write = _EndWrite(standing, after, turns.owner, by)
+        if await turns.take(write) is not None:
             self._services.counters.ended(by.value, dict(after.counts))
 
     async def _drop(self, turns: SessionTurns, standing: Standing) -> None:
@@ -271,7 +246,7 @@ class SessionEnder:
         if standing.record is None or await self._services.sessions.drop(
             turns.owner, turns.session, entries=progress.extracted + 1
         ):
-            await turns.take(standing, replace(progress, is_dropped=True))
+            await turns.take(StepWrite(standing, replace(progress, is_dropped=True)))
 
     # -- what they need --------------------------------------------------------------------
 
@@ -329,17 +304,41 @@ class SessionEnder:
 _Take = Callable[[SessionTurns, Standing, _Done, EndedBy], Awaitable[None]]
 
 
-def _promoting(promotion: Promotion, after: Progress) -> Finish:
-    def finish(
-        outcomes: Mapping[int, Outcome],
-        held: Sequence[HeldCandidate],
-        snapshot: Snapshot,
-        scribe: Scribe,
-    ) -> Also:
-        del held, snapshot
-        released = promotion.settle(outcomes, scribe)
-        stored = sum(outcome.stored for outcome in outcomes.values())
-        step = after.counting(promoted=stored, let_go=promotion.let_go)
-        return Also((step.recorded(scribe.moment.known_at),), (), released)
+@dataclass(frozen=True, slots=True)
+class _SummaryWrite(StepWrite):
+    """Notes in the step which memory the summary became."""
 
-    return finish
+    def changes(self, decided: Decided) -> ExtraChanges:
+        outcome = decided.outcomes[0]
+        memory = outcome.memory if outcome.stored else None
+        after = replace(self.after, summary=None if memory is None else memory.id)
+        return step_to(after, decided)
+
+
+@dataclass(frozen=True, slots=True)
+class _PromotionWrite(StepWrite):
+    """Counts what was promoted and let go, and releases both."""
+
+    promotion: Promotion
+
+    def changes(self, decided: Decided) -> ExtraChanges:
+        settled = self.promotion.settle(decided.outcomes, decided.scribe)
+        stored = sum(outcome.stored for outcome in decided.outcomes)
+        after = self.after.counting(promoted=stored, let_go=settled.let_go)
+        return step_to(after, decided, released=settled.released)
+
+
+@dataclass(frozen=True, slots=True)
+class _EndWrite(StepWrite):
+    """Records in the trail that the session has ended."""
+
+    owner: Scope
+    ended_by: EndedBy
+
+    def changes(self, decided: Decided) -> ExtraChanges:
+        after = self.after
+        told = {"session": self.session, "run": after.run, "counts": dict(after.counts)}
+        decided.scribe.record(
+            EventType.SESSION_ENDED, self.owner, reasons=(self.ended_by.value,), details=told
+        )
+        return step_to(after, decided)

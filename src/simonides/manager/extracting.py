@@ -1,12 +1,12 @@
-"""From what a session's log says to candidates, off the way of the answer (CO-1).
+"""Extracts candidates from a session's log, in the background.
 
-Entries are looked at in their order, some at a time. What came of those, what they bear out of what
-is held back, and how far that is, are one turn: whoever is stopped has done it or has not.
+Entries are read in their order, in batches. The outcomes of a batch, the support that it gives to
+held candidates, and the position in the log are one transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -14,13 +14,15 @@ from typing import TypeAlias
 from simonides.capture.clauses import MEMORY_CONTROL
 from simonides.consolidation.support import Said, bears_out, claim_of
 from simonides.domain.candidate_codec import decode_held, encode_held
-from simonides.domain.change import HeldCandidate, Snapshot
+from simonides.domain.change import HeldCandidate
 from simonides.domain.decision import (
+    NO_JUDGEMENTS,
     NO_USAGE,
     TURN_CATEGORY,
     Candidate,
     CaptureReport,
     Judgement,
+    Judgements,
     Outcome,
     Usage,
 )
@@ -32,17 +34,16 @@ from simonides.domain.session import Logged
 from simonides.domain.session_progress import Progress
 from simonides.domain.turn import Role, Turn
 from simonides.manager.advising import advised_by_model
-from simonides.manager.beside import Also
+from simonides.manager.beside import Decided, ExtraChanges
 from simonides.manager.capturing import EARLIER_TURNS, Proposed, propose_by_rules
 from simonides.manager.forgetting import Forgetter
 from simonides.manager.lanes import propose_lanes
 from simonides.manager.metering import account_of
 from simonides.manager.reconciling import reconcile
 from simonides.manager.screening import screened
-from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.manager.session_pieces import Piece, Read, pieces, said, turn_of_entry
-from simonides.manager.session_turns import SessionTurns, Standing
+from simonides.manager.session_turns import SessionTurns, Standing, StepWrite, step_to
 from simonides.manager.spoken import speaks_of
 from simonides.manager.unwanted import Unwanted
 from simonides.manager.write_names import marks_of
@@ -180,7 +181,9 @@ class Extractor:
         entries = await turns.entries(after=max(last - LOOK_BACK, -1), limit=LOOK_BACK + BATCH)
         new = [each for each in entries if each.number > last][:BATCH]
         before = said(entries, progress, upto=last)
-        read, diagnostics = await self._read(new, before, progress)
+        looked = _Found()
+        read = await self._read(new, before, progress, looked)
+        found.usage += looked.usage
         for piece in pieces(read, progress):
             after = piece.after(standing.progress)
             outcomes = await self._carry_out(turns, standing, piece, after)
@@ -192,14 +195,14 @@ class Extractor:
             now = standing.progress
             if (now.run, now.extracted, now.part) != (after.run, after.extracted, after.part):
                 return
-        found.diagnostics += diagnostics
+        found.diagnostics += looked.diagnostics
 
     async def _read(
-        self, entries: Sequence[Logged], before: Sequence[Turn], progress: Progress
-    ) -> tuple[list[Read], list[str]]:
-        """Examine entries by the rules and judge what they give, each as one proposal (PO-1)."""
+        self, entries: Sequence[Logged], before: Sequence[Turn], progress: Progress, found: _Found
+    ) -> list[Read]:
+        """Examine entries by the rules and judge what they give, each as one proposal."""
         policy = self._writer.policy(self._principal.home)
-        earlier, read, diagnostics = list(before), list[Read](), list[str]()
+        earlier, read = list(before), list[Read]()
         for logged in entries:
             turn = turn_of_entry(logged, progress)
             if turn is None:
@@ -213,11 +216,12 @@ class Extractor:
             unheard = MEMORY_CONTROL in proposed.diagnostics
             candidates = list(proposed.candidates)
             if policy.consolidation.verbatim_turns and not unheard:
-                candidates[:0] = self._verbatim(turn, diagnostics)
-            judged = await self._writer.judged(candidates) if candidates else ()
-            diagnostics += proposed.diagnostics
-            read.append(Read(logged.number, turn, judged, unheard=unheard))
-        return read, diagnostics
+                candidates[:0] = self._verbatim(turn, found.diagnostics)
+            judged = await self._writer.judge(candidates) if candidates else NO_JUDGEMENTS
+            found.usage += judged.usage
+            found.diagnostics += proposed.diagnostics
+            read.append(Read(logged.number, turn, judged.each, unheard=unheard))
+        return read
 
     def _verbatim(self, turn: Turn, diagnostics: list[str]) -> list[Candidate]:
         """Return a turn as it is kept beside what was read out of it (CO-10)."""
@@ -267,28 +271,15 @@ class Extractor:
         own = [place for place, each in enumerate(judged) if self._is_own(each, turns)]
         others = [place for place in range(len(judged)) if place not in own]
         named = [_once(judged[place], turns.session) for place in others]
-        outcomes = dict(zip(others, await self._writer.write_judged(named), strict=True))
-        now = self._services.clock.now_us()
-        known = _Support(heard)
+        elsewhere = await self._writer.write_judged(Judgements(tuple(named)))
+        outcomes = dict(zip(others, elsewhere, strict=True))
+        support = _Support(heard)
         if heard:
             # Before the turn, in which others wait: only what came meanwhile is left for it.
-            known.look_at(await self._services.store.held(turns.owner))
-
-        def finish(
-            by_place: Mapping[int, Outcome],
-            held: Sequence[HeldCandidate],
-            snapshot: Snapshot,
-            scribe: Scribe,
-        ) -> Also:
-            del scribe
-            stored = [one.memory.id for one in by_place.values() if one.stored and one.memory]
-            ids = tuple(dict.fromkeys((*after.memories, *stored)))
-            step = replace(after, memories=ids).counting(stored=len(stored), held=len(held))
-            known.look_at((*snapshot.held, *held))
-            return Also((step.recorded(now),), known.noted((*snapshot.held, *held)))
-
-        own_judged = [judged[place] for place in own]
-        written = await turns.take(standing, after, own_judged, finish, binding=binding)
+            support.look_at(await self._services.store.held(turns.owner))
+        mine = Judgements(tuple(judged[place] for place in own))
+        step = _ExtractionWrite(standing, after, support)
+        written = await turns.take(step, mine, binding=binding)
         if written is None:
             return None
         outcomes |= dict(zip(own, written, strict=True))
@@ -298,7 +289,8 @@ class Extractor:
         """Return the tombstones that bind what an entry says behind what it has forgotten."""
         stated = [each.candidate for each in piece.judged]
         lifted = [each for each in stated if each.key in piece.lifted]
-        return await self._writer.tombstoned(stated) - {m for c in lifted for m in marks_of(c)}
+        buried = await self._writer.tombstoned(stated)
+        return buried - {mark for each in lifted for mark in marks_of(each)}
 
     @staticmethod
     def _is_own(judgement: Judgement, turns: SessionTurns) -> bool:
@@ -329,11 +321,11 @@ class Extractor:
             before = said(heard, progress, upto=progress.asked)
             lanes = self._lanes or partial(propose_lanes, model=self._account)
             proposed = await lanes(self._services, self._principal, policy, asked, before)
-        by_rules = await self._writer.judged(proposed.candidates)
+        by_rules = await self._writer.judge(proposed.candidates)
         about = (self._services, self._principal, policy)
-        advice = await advised_by_model(*about, by_rules, model=self._account)
+        advice = await advised_by_model(*about, by_rules.each, model=self._account)
         judged = advice.judgements
-        found.usage += advice.usage
+        found.usage += by_rules.usage + advice.usage
         found.diagnostics += advice.diagnostics
         after = replace(progress, asked=progress.extracted)
         outcomes = await self._written(turns, standing, judged, (), after)
@@ -384,6 +376,22 @@ class _Support:
         known = decode_held(row).borne_out(str(self._turns[0].session), self._found[row.id])
         told = (known.candidate, known.reasons, known.proposed_by, known.support)
         return row._replace(body=encode_held(*told))
+
+
+@dataclass(frozen=True, slots=True)
+class _ExtractionWrite(StepWrite):
+    """Notes what was stored of a session, and the support for what is held."""
+
+    support: _Support
+
+    def changes(self, decided: Decided) -> ExtraChanges:
+        stored = [one.memory.id for one in decided.outcomes if one.stored and one.memory]
+        ids = tuple(dict.fromkeys((*self.after.memories, *stored)))
+        counts = {"stored": len(stored), "held": len(decided.held)}
+        held = (*decided.held_before, *decided.held)
+        self.support.look_at(held)
+        step = step_to(replace(self.after, memories=ids).counting(**counts), decided)
+        return step._replace(held=self.support.noted(held))
 
 
 def _once(judgement: Judgement, session: str) -> Judgement:

@@ -22,8 +22,8 @@ from simonides.language.normalise import check_text, content_hash
 from simonides.manager.burying import Burial, not_found, or_none, read_of
 from simonides.manager.changes import NOT_FOUND
 from simonides.manager.doom import Doom, as_memory
+from simonides.manager.lookup import Lookup
 from simonides.manager.promotion import deliver
-from simonides.manager.reading import Reader
 from simonides.manager.salvaging import may_lie
 from simonides.manager.services import Services
 from simonides.manager.trails import Told
@@ -43,7 +43,7 @@ class Forgetter:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
-        self._reader = Reader(services, principal)
+        self._lookup = Lookup(services, principal)
 
     async def forget(
         self,
@@ -70,7 +70,7 @@ class Forgetter:
                     frozenset(),
                     by_key=False,
                     everything=False,
-                    hears=self._reader.hears,
+                    hears=self._lookup.hears,
                     came_from=came_from,
                     dry_run=dry_run,
                 )
@@ -86,7 +86,7 @@ class Forgetter:
                 roots,
                 by_key=key is not None,
                 everything=everything,
-                hears=self._reader.hears,
+                hears=self._lookup.hears,
                 dry_run=dry_run,
                 lost=lost,
                 unread=unread,
@@ -107,7 +107,7 @@ class Forgetter:
             return scope == home or (scope.task is not None and scope.owner == home)
 
         def came_from(one: Memory | Candidate) -> bool:
-            memory = one if isinstance(one, Memory) else as_memory(one, self._reader.now)
+            memory = one if isinstance(one, Memory) else as_memory(one, self._lookup.now)
             return lies_here(one.scope) and holds(wanted, memory)
 
         return came_from
@@ -132,7 +132,7 @@ class Forgetter:
         """Forget whole chains of the principal's owner, wherever in it they lie and whoever may
         hear them, and block their keys if asked to.
         """
-        place, hears = self._principal.home, self._reader.hears
+        place, hears = self._principal.home, self._lookup.hears
         doom = Doom(place, roots, by_key=by_key, everything=False, hears=hears)
         return await self._forgotten(doom)
 
@@ -159,7 +159,7 @@ class Forgetter:
         index = self._services.indexes.of(self._principal.home.owner)
         home = self._principal.home
         index.refresh(await self._services.store.snapshot(home.owner, since=index.head))
-        alike = index.at(self._reader.now).by_hash(Place(home), content_hash(what))
+        alike = index.at(self._lookup.now).by_hash(Place(home), content_hash(what))
         if not alike:
             return NOT_FOUND
         return await self.forget(id=alike[0].id, key=None, scope=None, wanted=None)
@@ -287,7 +287,7 @@ class Forgetter:
         )
         mine = [memory for memory in found if memory.scope == place]
         # Expired ones and those for another purpose go too; another agent's are not ours to remove.
-        meant = [m for m in mine if self._reader.hears(m) and holds(wanted, m)]
+        meant = [m for m in mine if self._lookup.hears(m) and holds(wanted, m)]
         return (meant, gone, frozenset()) if wanted is None else (meant, frozenset(), gone)
 
     async def _roots_of(self, lost: frozenset[str]) -> frozenset[str]:

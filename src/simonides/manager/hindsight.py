@@ -17,8 +17,7 @@ from simonides.domain.event import EventType, Link
 from simonides.domain.hindsight import DryRun, Fate, PastWrite, Rejudged, proposed_again
 from simonides.domain.memory import Memory
 from simonides.domain.scope import DEFAULT_ORG, Scope
-from simonides.manager.judging import judged_under, rules_of
-from simonides.manager.screening import screened
+from simonides.manager.judging import judge_one, rules_of
 from simonides.manager.services import Services
 from simonides.policy.hindsight import rejudged
 from simonides.policy.rules import Policy
@@ -135,4 +134,4 @@ def _judged(candidate: Candidate, policy: Policy) -> Judgement:
         checked_candidate(candidate, rules_of(policy))
     except InvalidInput as refusal:
         return Drop(candidate, (f"invalid_memory_candidates:{refusal.field}",))
-    return judged_under(screened(candidate, policy), policy)
+    return judge_one(candidate, policy)

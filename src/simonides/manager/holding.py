@@ -7,13 +7,14 @@ from dataclasses import replace
 from simonides.capture.drafts import target_scope
 from simonides.domain.candidate_codec import decode_held
 from simonides.domain.change import Change, Snapshot, TurnRequest
-from simonides.domain.decision import Commit, Drop, Outcome, OutcomeKind, Proposer
+from simonides.domain.decision import Commit, Drop, Judgements, Outcome, OutcomeKind, Proposer
 from simonides.domain.event import Event, EventType
 from simonides.domain.held import Held
 from simonides.domain.scope import Principal, Scope
 from simonides.language.normalise import check_text
 from simonides.manager.changes import NOT_FOUND
-from simonides.manager.reading import Reader
+from simonides.manager.judging import judge_one
+from simonides.manager.lookup import Lookup
 from simonides.manager.reviewing import MAX_REASON_BYTES, OWN_PROPOSAL
 from simonides.manager.scribe import Scribe
 from simonides.manager.second_looks import looked_at_before
@@ -34,7 +35,7 @@ class Holder:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
-        self._reader = Reader(services, principal)
+        self._lookup = Lookup(services, principal)
         self._writer = Writer(services, principal)
 
     async def held(self, scope: str | None) -> tuple[Held, ...]:
@@ -53,12 +54,14 @@ class Holder:
             return Outcome(OutcomeKind.BLOCKED, None, (FROM_ELSEWHERE,))
         # Under its id a second release of it, by somebody else at the same time, finds it done.
         named = replace(candidate, idempotency_key=f"release:{held.id}")
-        judgement = self._writer.judge(named, looked_at_before(named, held.reasons))
+        policy = self._services.policies.policy_for(named.scope.org)
+        judgement = judge_one(named, policy, looked_at_before(named, held.reasons))
         if not isinstance(judgement, Drop):
             judgement = Commit(judgement.candidate, (RELEASED, *held.reasons))
-        release = Release(held.id, reason)
-        owner = candidate.scope.owner
-        (outcome,) = await self._writer.write_turn(owner, [judgement], release=release)
+        batch = await self._writer.prepare(
+            candidate.scope.owner, Judgements((judgement,)), release=Release(held.id, reason)
+        )
+        (outcome,) = await self._writer.commit(batch)
         return outcome
 
     async def discard(self, id: str, reason: str, scope: str | None) -> Outcome:
@@ -90,9 +93,9 @@ class Holder:
             each
             for each in found
             if each.candidate.scope == scope
-            and self._reader.hears(each.candidate)
+            and self._lookup.hears(each.candidate)
             and each.candidate.purpose in (None, self._principal.purpose)
-            and not each.is_overdue(self._reader.now, days, kept_days)
+            and not each.is_overdue(self._lookup.now, days, kept_days)
         )
 
     def _is_org_s(self, held: Held) -> bool:

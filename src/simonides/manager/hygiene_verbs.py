@@ -12,7 +12,7 @@ from simonides.domain.scanning import Scan, ScannedMemory, Seen, StoreScan
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Source
 from simonides.language.normalise import check_text
-from simonides.manager.reading import Reader
+from simonides.manager.lookup import Lookup
 from simonides.manager.screening import findings_of, look
 from simonides.manager.second_looks import more_in
 from simonides.manager.services import Services
@@ -29,7 +29,7 @@ class AsyncHygieneVerbs:
 
     _services: Services
     _principal: Principal
-    _reader: Reader
+    _lookup: Lookup
 
     async def scan(self, text: str, *, source: str = Source.USER_STATED) -> Scan:
         """Say what hygiene finds in a text and what policy would do about it; stores nothing.
@@ -60,9 +60,9 @@ class AsyncHygieneVerbs:
         looked_at, found = 0, []
         async for memory in _stored(self._services, home.owner):
             is_own = memory.scope == home or home == home.owner
-            if not is_own or not self._reader.admits(memory):
+            if not is_own or not self._lookup.admits(memory):
                 continue
-            if not await self._reader.agreed([memory]):
+            if not await self._lookup.agreed([memory]):
                 continue
             looked_at += 1
             found += _found(memory, self._services.policies.policy_for(home.org))

@@ -1,24 +1,21 @@
-"""Which life of an owner it was in which something was said: what was said in one that an erasure
-has ended is not stored in the next (FX-3).
+"""Detects that an owner was erased after the caller read it, by its incarnation id. A late write is
+then refused.
 
-A store draws a new incarnation with every erasure. Of an owner who was never written there is none
-to compare with: one that is written meanwhile is told from one that is erased by its epoch, or else
-by the trail, which keeps the record of an erasure.
+A store draws a new incarnation with every erasure. An owner that was never written has none to
+compare with. Its epoch tells whether it was written or erased meanwhile, or else the trail, which
+keeps the record of an erasure.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from simonides.domain.change import Committed, Head
+from simonides.domain.change import Head
 from simonides.domain.decision import Outcome, OutcomeKind
 from simonides.domain.event import CHAIN_START, EventType, Link
 from simonides.domain.scope import Scope
 from simonides.ports import MemoryStore
-
-if TYPE_CHECKING:
-    from simonides.manager.turn import WriteTurn
 
 PAGE = 200
 """Links looked at in one go for the record of an erasure; chosen."""
@@ -57,29 +54,7 @@ async def life_of(store: MemoryStore, owner: Scope) -> Life:
     return Life(owner, None if head is None else head.incarnation)
 
 
-async def taken(store: MemoryStore, owner: Scope, turn: WriteTurn) -> Committed:
-    """Take a turn, which writes nothing if the life that it belongs to is over.
-
-    Where it belongs to another owner than whose turn it is, that one is looked at before.
-
-    Raises:
-        StoreError: If the store could not; nothing was written.
-    """
-    life = turn.life
-    if life is not None and life.owner != owner:
-        (head,) = await store.heads([life.owner])
-        if life.may_be_over(head) and await _going_on(store, life) is None:
-            turn.end()
-            return Committed(None, ())
-        turn.life = None
-    committed = await store.commit(owner, turn.request, turn.decide)
-    if life is not None and turn.is_over and (same := await _going_on(store, life)) is not None:
-        turn.life = same
-        committed = await store.commit(owner, turn.request, turn.decide)
-    return committed
-
-
-async def _going_on(store: MemoryStore, life: Life) -> Life | None:
+async def going_on(store: MemoryStore, life: Life) -> Life | None:
     """Return a life that was not over, with the incarnation that it has now; None if it was."""
     if life.incarnation is not None:
         return None

@@ -349,7 +349,7 @@ class AsyncMemoryManager(
         )
         found = await self._reader.recall(cue)
         stored = [hit for hit in found.hits if hit.memory.version > NOT_STORED]
-        self._notes.read(stored, self._reader.now)
+        self._notes.read(stored, self._lookup.now)
         off = bool(found.degraded) and RECALL_OFF in found.degraded
         counters.read("recall", began, found=bool(found.hits), off=off)
         return found
@@ -367,7 +367,7 @@ class AsyncMemoryManager(
             scopes: Only these, as for :meth:`recall`.
         """
         cue = unlimited(await self._asker.cue(query, verb="explain", scopes=scopes))
-        memory = await self._reader.known(check_text("id", id, 512), cue.scopes)
+        memory = await self._lookup.known(check_text("id", id, 512), cue.scopes)
         if memory is None:
             return Explanation(id, excluded=("not_found",))
         return await self._reader.explain(memory, cue)
@@ -381,8 +381,8 @@ class AsyncMemoryManager(
             scopes: Only if it lies in one of these, as for :meth:`recall`.
         """
         readable = await self._asker.readable(scopes, "get")
-        found = await self._reader.one(check_text("id", id, 512), readable)
-        return found or self._reader.passages([id], readable).get(id)
+        found = await self._lookup.get(check_text("id", id, 512), readable)
+        return found or self._lookup.passages([id], readable).get(id)
 
     async def list(
         self,
@@ -400,7 +400,7 @@ class AsyncMemoryManager(
         """
         between("limit", limit, 1, MAX_LISTED)
         cue = await self._asker.cue("", verb="list", filter=filter, scopes=scopes)
-        return (await self._reader.visible(cue))[:limit]
+        return (await self._lookup.list(cue))[:limit]
 
     async def history(
         self, which: str, *, scopes: Sequence[str] | None = None
@@ -414,14 +414,14 @@ class AsyncMemoryManager(
         """
         readable = await self._asker.readable(scopes, "history")
         look_in = (self._principal.home,) if scopes is None else readable
-        return await self._reader.history(check_text("key", which, 512), look_in, readable)
+        return await self._lookup.history(check_text("key", which, 512), look_in, readable)
 
     async def status(self) -> dict[str, Any]:
         """Return counts per kind and status, open sessions, floors in force with the rates that
         they go by, backend, model ids and health (UX-4, RE-4).
         """
         await self._services.journal.flush(self._principal.home.owner)
-        memories = await self._reader.visible(await self._asker.cue("", verb="status"))
+        memories = await self._lookup.list(await self._asker.cue("", verb="status"))
         floors = await self._floors.report()
         sessions = await self.sessions()
         return status_of(self._services, self._principal, memories, floors, len(sessions))

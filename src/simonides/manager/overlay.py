@@ -1,4 +1,4 @@
-"""What was said in a session lies over what is stored, for who reads within it (RE-9).
+"""Statements of a session override what is stored, for reads within that session.
 
 A keyed fact, or the value of a functional slot, that the user stated in this session and that is
 not stored yet counts at once, and what is stored of the same key or slot is not shown beside it.
@@ -24,12 +24,11 @@ from simonides.domain.value import from_us, to_us
 from simonides.language.normalise import content_hash
 from simonides.manager.services import Services
 from simonides.manager.session_rows import rows_of, stated_memory
-from simonides.manager.sights import Sight
 from simonides.manager.stating import Stated, Statements
-from simonides.manager.write_names import marks_of
-from simonides.manager.writing import Writer
+from simonides.manager.write_names import marks_of, tombstoned
 from simonides.retrieval.entry import slot_of
 from simonides.retrieval.overlaying import overlaid, recallable, without
+from simonides.retrieval.read_view import ReadView
 from simonides.retrieval.segment import Frozen
 
 SESSION = "session"
@@ -60,17 +59,17 @@ class _Laid(NamedTuple):
     Attributes:
         under: Columns of what is stored; the same objects until an owner changes.
         said: What was laid over them.
-        sight: What came of it.
+        view: What came of it.
     """
 
     under: tuple[Frozen, ...]
     said: Said
-    sight: Sight
+    view: ReadView
 
-    def still_fits(self, sight: Sight, said: Said) -> bool:
+    def still_fits(self, view: ReadView, said: Said) -> bool:
         """Whether the same is to be laid over the same."""
-        same = len(self.under) == len(sight.frozen)
-        return same and all(map(is_, self.under, sight.frozen)) and self.said == said
+        same = len(self.under) == len(view.frozen)
+        return same and all(map(is_, self.under, view.frozen)) and self.said == said
 
 
 class Overlay:
@@ -85,33 +84,32 @@ class Overlay:
         self._principal = replace(principal, home=principal.home.owner)
         self._session = principal.session
         self._statements = Statements(services, self._principal)
-        self._writer = Writer(services, self._principal)
 
-    async def over(self, sight: Sight, cue: Cue) -> Sight:
-        """Return what a cue reads with what was said in this session laid over it.
+    async def over(self, view: ReadView, cue: Cue) -> ReadView:
+        """Return a view with the statements of this session laid over it.
 
-        Where the session cannot be read, what is stored is shown, and the answer says so (RE-5).
+        If the session cannot be read, the view is returned as it is, marked as degraded.
         """
         is_of_now = cue.known_at is None and cue.valid_at is None
         if self._session is None or not is_of_now or self._principal.home not in cue.scopes:
-            return sight
+            return view
         try:
             said = await self.said()
             if said == NOTHING:
-                return sight
-            return await self._laid(sight, await self._still_meant(said), self._session)
+                return view
+            return await self._laid(view, await self._still_meant(said), self._session)
         except StoreError:
-            return sight._replace(degraded=(*sight.degraded, SESSION))
+            return view._replace(degraded=(*view.degraded, SESSION))
 
-    async def again(self, sight: Sight, until: int) -> Sight:
+    async def again(self, view: ReadView, until: int) -> ReadView:
         """Return what was read before with what had been said by then laid over it.
 
         Raises:
             StoreError: If the session cannot be read.
         """
         if self._session is None:
-            return sight
-        return await self._laid(sight, await self.said(until), self._session)
+            return view
+        return await self._laid(view, await self.said(until), self._session)
 
     async def said(self, until: int | None = None) -> Said:
         """Return what this session says of keys and slots; nothing outside any session.
@@ -151,13 +149,13 @@ class Overlay:
         names: list[Name] = [] if candidate.key is None else [(candidate.key,)]
         if candidate.triple is not None:
             slot = slot_of(candidate.triple)
-            policy = self._writer.policy(self._principal.home)
+            policy = self._services.policies.policy_for(self._principal.home.org)
             if slot[1] in policy.long_term.slots.functional:
                 names.append(slot)
         return names
 
     async def _still_meant(self, said: Said) -> Said:
-        """Return what was said without what was forgotten since by other ways (LT-9).
+        """Return what was said without what was forgotten since outside the session.
 
         Tombstones come with the physical removal of something, which raises the owner's epoch: who
         never had anything removed is not asked.
@@ -172,25 +170,26 @@ class Overlay:
         hot = self._services.hot.of(owner, self._session)
         asked = (Overlay, head.incarnation, head.epoch, marks)
         if hot.derived.get(Overlay, (None, None))[0] != asked:
-            hot.derived[Overlay] = asked, await self._writer.tombstoned(candidates)
+            buried = await tombstoned(self._services.store, owner, candidates)
+            hot.derived[Overlay] = asked, buried
         gone: frozenset[bytes] = hot.derived[Overlay][1]
         left = {n: s for n, s in said.facts.items() if gone.isdisjoint(marks_of(s.candidate))}
         return said._replace(facts=left)
 
-    async def _laid(self, sight: Sight, said: Said, session: str) -> Sight:
+    async def _laid(self, view: ReadView, said: Said, session: str) -> ReadView:
         """Lay what was said over what is stored; the same again until either changes."""
         hot = self._services.hot.of(self._principal.home.owner, session)
         name = (_Laid, self._reader)
         known: _Laid | None = hot.derived.get(name)
-        if known is None or not known.still_fits(sight, said):
-            known = _Laid(tuple(sight.frozen), said, await self._laid_anew(sight, said, session))
+        if known is None or not known.still_fits(view, said):
+            known = _Laid(tuple(view.frozen), said, await self._laid_anew(view, said, session))
             hot.derived[name] = known
-        laid = known.sight
-        return laid._replace(now=sight.now, clock=sight.clock, degraded=sight.degraded)
+        laid = known.view
+        return laid._replace(now=view.now, clock=view.clock, degraded=view.degraded)
 
-    async def _laid_anew(self, sight: Sight, said: Said, session: str) -> Sight:
+    async def _laid_anew(self, view: ReadView, said: Said, session: str) -> ReadView:
         stored = recallable(
-            sight.frozen,
+            view.frozen,
             [name[0] for name in (*said.facts, *said.forgotten) if len(name) == 1],
             [(name[0], name[1]) for name in said.facts if len(name) == 2],
             [name[1] for name in said.forgotten if name[0] == ""],
@@ -206,16 +205,16 @@ class Overlay:
             if not same and not self._is_refused(memory := self._made(stated)):
                 shown.append(memory)
         if not gone and not shown:
-            return sight
-        return await self._with(sight, shown, gone)
+            return view
+        return await self._with(view, shown, gone)
 
-    async def _with(self, sight: Sight, shown: Sequence[Memory], gone: set[str]) -> Sight:
+    async def _with(self, view: ReadView, shown: Sequence[Memory], gone: set[str]) -> ReadView:
         owner = self._principal.home.owner
-        columns = {o: without(f, gone) for o, f in zip(sight.owners, sight.frozen, strict=True)}
+        columns = {o: without(f, gone) for o, f in zip(view.owners, view.frozen, strict=True)}
         if shown:
             rows = await rows_of(self._services, shown)
             columns[owner] = self._above(columns.get(owner), rows)
-        return sight._replace(
+        return view._replace(
             owners=[*columns],
             frozen=[*columns.values()],
             overridden=tuple(sorted(gone)),

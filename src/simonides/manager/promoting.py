@@ -1,9 +1,10 @@
-"""Storing what was held back and has found support, and letting go of what never will (CO-5)."""
+"""Stores held candidates that have found support, and releases those that never will."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from simonides.consolidation.promotion import Fate, Verdict, verdict
 from simonides.domain.candidate_codec import decode_held
@@ -11,13 +12,13 @@ from simonides.domain.change import HeldCandidate
 from simonides.domain.decision import Commit, Drop, Judgement, Outcome, OutcomeKind
 from simonides.domain.event import EventType
 from simonides.domain.held import Held
-from simonides.domain.scope import Principal
+from simonides.domain.scope import Principal, Scope
 from simonides.language.normalise import content_hash
-from simonides.manager.judging import UNPROVEN_MARKS
+from simonides.manager.judging import UNPROVEN_MARKS, judge_one
 from simonides.manager.room import QUOTA_EXCEEDED
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
-from simonides.manager.writing import Writer
+from simonides.policy.rules import Policy
 
 PROMOTED = "promoted"
 LET_GO = "let_go"
@@ -36,36 +37,53 @@ class _Alike:
         return tuple(held.id for _, held in self.rows)
 
 
+class Settled(NamedTuple):
+    """What a promotion came to.
+
+    Attributes:
+        released: Ids of candidates that are no longer held.
+        kept: How many candidates that the session bears out stay held.
+        let_go: How many are released without being stored.
+    """
+
+    released: tuple[str, ...] = ()
+    kept: int = 0
+    let_go: int = 0
+
+
+_NOTHING = Settled()
+
+
 @dataclass(slots=True)
 class Promotion:
-    """What becomes of what an owner holds back, when a session of his ends.
+    """What becomes of an owner's held candidates when a session ends.
 
     Attributes:
         judgements: What is to be stored.
-        waiting: By place among these, the id of what waited.
-        kept: Candidates that the session bears out, and that wait on.
-        let_go: Candidates that are let go, and are not stored.
+        waiting: By place among these: the id of the held candidate.
+        kept: How many candidates that the session bears out stay held, whatever the outcomes.
+        let_go: How many are released without being judged.
+        settled: What it came to, after :meth:`settle`.
     """
 
     judgements: list[Judgement] = field(default_factory=list)
     waiting: dict[int, str] = field(default_factory=dict)
     kept: int = 0
     let_go: int = 0
+    settled: Settled = _NOTHING
     _groups: dict[int, _Alike] = field(default_factory=dict)
     _dropped: list[_Alike] = field(default_factory=list)
 
-    def settle(self, outcomes: Mapping[int, Outcome], scribe: Scribe) -> tuple[str, ...]:
-        """Return the ids of what waits no more, once it is known what was stored; it is told in
-        the trail.
-        """
+    def settle(self, outcomes: Sequence[Outcome], scribe: Scribe) -> Settled:
+        """Say what becomes of each candidate now that the outcomes are known, and record it."""
         released: list[str] = []
         kept, let_go = self.kept, self.let_go
         for alike in self._dropped:
             self._tell(alike, (LET_GO, alike.verdict.reason), (), scribe)
             released += alike.ids
         for place, alike in self._groups.items():
-            outcome = outcomes.get(place)
-            if outcome is None or _may_be_later(outcome):
+            outcome = outcomes[place]
+            if _may_be_later(outcome):
                 kept += len(alike.ids)
                 continue
             stands = outcome.stored or _stands_already(outcome, self.judgements[place])
@@ -74,9 +92,9 @@ class Promotion:
             self._tell(alike, why, memory, scribe)
             let_go += 0 if stands else len(alike.ids)
             released += alike.ids
-        self.kept, self.let_go = kept, let_go
-        self._groups, self._dropped = {}, []
-        return tuple(released)
+        # Set, not added to: a turn may be decided twice.
+        self.settled = Settled(tuple(released), kept, let_go)
+        return self.settled
 
     def add(self, alike: _Alike, judgement: Judgement | None) -> None:
         """Take in what becomes of one claim."""
@@ -107,7 +125,6 @@ class SessionPromoter:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._owner = principal.home.owner
-        self._writer = Writer(services, principal)
 
     async def promotion(self, session: str, summary: str = "") -> Promotion:
         """Return what becomes of all that a session bears out.
@@ -119,7 +136,7 @@ class SessionPromoter:
         Raises:
             StoreError: If the store could not.
         """
-        rules = self._writer.policy(self._owner).consolidation
+        rules = self._policy(self._owner).consolidation
         rows = await self._services.store.held(self._owner)
         promotion = Promotion()
         for alike in _alike(rows):
@@ -132,10 +149,13 @@ class SessionPromoter:
             promotion.add(_Alike(tuple(alike), found), judgement)
         return promotion
 
+    def _policy(self, scope: Scope) -> Policy:
+        return self._services.policies.policy_for(scope.org)
+
     def _judged(self, held: Held, found: Verdict) -> Judgement:
         # Under the name of a release: whoever else lets it go at the same time finds it done.
         named = replace(held.candidate, idempotency_key=f"release:{held.id}")
-        judgement = self._writer.judge(named)
+        judgement = judge_one(named, self._policy(named.scope))
         if isinstance(judgement, Drop):
             return judgement
         return Commit(judgement.candidate, (PROMOTED, found.reason))

@@ -9,7 +9,7 @@ from simonides.capture.drafts import target_scope
 from simonides.domain.ageing import confidence_at
 from simonides.domain.change import Change, OutboxItem, PendingOutbox, Snapshot, TurnRequest
 from simonides.domain.codec import decode
-from simonides.domain.decision import Candidate, Outcome, OutcomeKind, Proposer
+from simonides.domain.decision import Candidate, Judgements, Outcome, OutcomeKind, Proposer
 from simonides.domain.errors import InvalidScope, SimonidesError, StoreUnavailable
 from simonides.domain.event import EventType
 from simonides.domain.memory import Memory, Origin
@@ -17,6 +17,7 @@ from simonides.domain.scope import Principal, Scope, ScopeLevel
 from simonides.domain.value import from_us
 from simonides.manager.cascading import cascaded
 from simonides.manager.changes import NOT_FOUND, Changer
+from simonides.manager.judging import judge_one
 from simonides.manager.lives import ERASED_SINCE, Life, life_of
 from simonides.manager.outbox import Cascade, Following, packed, unpacked
 from simonides.manager.scribe import Scribe
@@ -78,8 +79,7 @@ class Promoter:
         """
         source, target = self._principal.home.owner, candidate.scope.owner
         if target == source:
-            (outcome,) = await writer.write_turn(source, [writer.judge(candidate)])
-            return outcome
+            return await _written(self._services, writer, candidate)
         id = self._services.ids.new(self._services.clock.now_us())
         item = packed(id, self._principal, candidate)
         sent = await self._services.store.commit(
@@ -92,8 +92,7 @@ class Promoter:
             return delivered[item.id]
         # Another process delivered it first, and the write's key makes this say what came of it;
         # or it cannot be delivered now, and this says why.
-        (outcome,) = await writer.write_turn(target, [writer.judge(candidate)])
-        return outcome
+        return await _written(self._services, writer, candidate)
 
     def _send(
         self, snapshot: Snapshot, item: OutboxItem, candidate: Candidate, life: Life
@@ -108,6 +107,13 @@ class Promoter:
             details={"to": item.target},
         )
         return Change(known_at=scribe.moment.known_at, events=scribe.events, outbox=(item,))
+
+
+async def _written(services: Services, writer: Writer, candidate: Candidate) -> Outcome:
+    policy = services.policies.policy_for(candidate.scope.org)
+    judgements = Judgements((judge_one(candidate, policy),))
+    (outcome,) = await writer.commit(await writer.prepare(candidate.scope.owner, judgements))
+    return outcome
 
 
 async def deliver(services: Services, source: Scope | None = None) -> dict[str, Outcome]:
@@ -146,8 +152,7 @@ async def _carry_out(services: Services, pending: PendingOutbox) -> Outcome:
         return await _followed(services, pending)
     sender, candidate = carried
     writer = Writer(services, sender)
-    judgement = writer.judge(candidate)
-    (outcome,) = await writer.write_turn(candidate.scope.owner, [judgement])
+    outcome = await _written(services, writer, candidate)
     edges = await _edges(services, candidate, outcome)
     await services.store.settle(pending.source, [pending.item.id], edges=edges)
     return outcome

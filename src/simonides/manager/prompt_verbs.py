@@ -31,7 +31,8 @@ class AsyncPromptVerbs:
         self._principal = principal
         self._notes = services.journal.of(principal.home.owner)
         self._reader = Reader(services, principal)
-        self._asker = Asker(services, principal, self._reader)
+        self._lookup = self._reader.lookup
+        self._asker = Asker(services, principal)
         self._floors = Floors(services, principal)
         self._digester = Digester(services, principal, self._reader, self._asker, self._floors)
         self._replayer = Replayer(services, principal, self._reader, self._asker, self._digester)

@@ -16,15 +16,15 @@ from simonides.domain.layer import MEMORY, Layer
 from simonides.domain.memory import Memory
 from simonides.domain.recall import Hit, Recall
 from simonides.domain.receipt import Made, Receipt
-from simonides.domain.scope import Principal
+from simonides.domain.scope import Principal, owners_of
 from simonides.domain.value import to_us
 from simonides.manager.asking import Asker
 from simonides.manager.digesting import Digester
 from simonides.manager.reading import Reader
 from simonides.manager.services import Services
 from simonides.manager.session_rows import IN_SESSION, NOT_STORED
-from simonides.manager.sights import Sight, owners_of
 from simonides.retrieval.enduring import enduring
+from simonides.retrieval.read_view import ReadView
 from simonides.retrieval.segment import Frozen
 from simonides.retrieval.shelf import passage_columns
 
@@ -56,17 +56,17 @@ class Replayer:
         page = receipt.page
         if page is None:
             raise InvalidInput("receipt", "is a recall's, which replay_recall gives again")
-        sight = await self._sight(receipt)
-        shown = self._shown_again(sight, receipt)
+        view = await self._view(receipt)
+        shown = self._shown_again(view, receipt)
         if receipt.policy == self._reader.policy.hash:
-            sight = sight._replace(degraded=receipt.degraded)
-            make = partial(self._digester.made, sight, receipt.cue, page.rules, page.trigger)
-            made = await self._reader.aside(sight, make)
+            view = view._replace(degraded=receipt.degraded)
+            make = partial(self._digester.made, view, receipt.cue, page.rules, page.trigger)
+            made = await self._reader.fresh.aside(view, make)
             is_same = (made.receipt.ranking, made.receipt.page) == (receipt.ranking, page)
             if is_same and _is_whole(receipt, made.receipt):
                 return replace(made, receipt=receipt, made=Made.RANKED)
-        count, home = self._services.tokens.count, self._reader.lineage[0]
-        composed = compose(shown, page.rules, sight.clock, count, reader=home)
+        count, home = self._services.tokens.count, self._principal.home
+        composed = compose(shown, page.rules, view.clock, count, reader=home)
         return Digest(composed.text, composed.items, receipt, Made.RENDERED)
 
     async def recall(self, receipt: Receipt) -> Recall:
@@ -77,15 +77,15 @@ class Replayer:
         """
         if receipt.page is not None:
             raise InvalidInput("receipt", "is a digest's, which replay gives again")
-        sight = await self._sight(receipt)
-        hits = tuple(self._shown_again(sight, receipt))
+        view = await self._view(receipt)
+        hits = tuple(self._shown_again(view, receipt))
         made = Made.RENDERED
         if receipt.policy == self._reader.policy.hash:
-            sight = sight._replace(degraded=receipt.degraded)
+            view = view._replace(degraded=receipt.degraded)
             has_vector = "vector" not in receipt.degraded
             query, _ = await self._reader.asked(receipt.query, has_vector=has_vector)
-            work = partial(self._reader.recalled, sight, receipt.cue, query)
-            found = (await self._reader.aside(sight, work)).receipt
+            work = partial(self._reader.recalled, view, receipt.cue, query)
+            found = (await self._reader.fresh.aside(view, work)).receipt
             is_same = (found.ranking, found.returned) == (receipt.ranking, receipt.returned)
             if is_same and _is_whole(receipt, found):
                 made = Made.RANKED
@@ -98,7 +98,7 @@ class Replayer:
         me, cue = self._principal, receipt.cue
         return (receipt.reader, cue.agent, cue.purpose) == (me.home, me.agent, me.purpose)
 
-    async def _sight(self, receipt: Receipt) -> Sight:
+    async def _view(self, receipt: Receipt) -> ReadView:
         """Return what the receipt's reader looked at.
 
         Raises:
@@ -113,15 +113,15 @@ class Replayer:
         if any(seen.owner not in owners for seen in receipt.seen):
             raise InvalidInput("receipt.seen", "names an owner of none of its scopes")
         seen = {one.owner: one.known_at for one in receipt.seen}
-        sights, reader = self._reader.sights, self._principal.home.owner
-        sight = await sights.past(receipt.cue, seen, receipt.at)
+        fresh = self._reader.fresh
+        view = await fresh.past(receipt.cue, seen, receipt.at)
         if IN_SESSION in {one.reason for one in receipt.dropped} or _unstored(receipt):
             # What was said in the session by then, if the session is still open to say it again.
-            sight = await self._reader.overlay.again(sight, to_us(receipt.at))
+            view = await fresh.overlay.again(view, to_us(receipt.at))
         if Layer.L3 in receipt.cue.layers:
-            sight = sight._replace(documents=await self._documents(receipt))
+            view = view._replace(documents=await self._documents(receipt))
         # While recall is off what was shown is as gone as what was refused.
-        return await sights.audible(sight, receipt.cue, reader)
+        return await fresh.recallable(view, receipt.cue)
 
     async def _documents(self, receipt: Receipt) -> Sequence[Frozen]:
         """Return what can still be had of the documents that a read saw.
@@ -137,30 +137,30 @@ class Replayer:
         kept = [passage_columns([*left.values()], self._services.indexes)] if left else []
         return [*(index.freeze() for index in looked.indexes), *kept]
 
-    def _shown_again(self, sight: Sight, receipt: Receipt) -> Sequence[Hit]:
+    def _shown_again(self, view: ReadView, receipt: Receipt) -> Sequence[Hit]:
         """Return what was shown as it was then, in the order of the receipt.
 
         Raises:
             NotReplayable: If any of it is gone.
         """
         wanted = {shown.id for shown in receipt.returned}
-        segments = [segment for frozen in sight.columns for segment in frozen.segments]
+        segments = [segment for frozen in view.columns for segment in frozen.segments]
         rows = [row for segment in segments for row in segment.rows if row.id in wanted]
         found = {m.id: m for m in map(decode, rows) if self._may_see(m, receipt.cue)}
         gone = tuple(shown.id for shown in receipt.returned if shown.id not in found)
         if gone:
             raise NotReplayable(gone)
-        latest = [where for index in sight.frozen for where in enduring(index)]
+        latest = [where for index in view.frozen for where in enduring(index)]
         lasting = {segment.rows[place].id for segment, place in latest}
         then = {
-            id: seen_at(_as_of_then(memory, receipt), sight.clock, endures=id in lasting)
+            id: seen_at(_as_of_then(memory, receipt), view.clock, endures=id in lasting)
             for id, memory in found.items()
         }
-        return [Hit(then[s.id], s.score, s.why, sight.clock) for s in receipt.returned]
+        return [Hit(then[s.id], s.score, s.why, view.clock) for s in receipt.returned]
 
     def _may_see(self, memory: Memory, cue: Cue) -> bool:
         given = memory.purpose is None or memory.purpose == self._principal.purpose
-        return given and memory.scope in cue.scopes and self._reader.hears(memory)
+        return given and memory.scope in cue.scopes and self._reader.lookup.hears(memory)
 
 
 def _is_whole(receipt: Receipt, found: Receipt) -> bool:

@@ -19,7 +19,7 @@ from simonides.language.normalise import check_text
 from simonides.longterm.deciding import decided
 from simonides.manager.changes import NOT_FOUND
 from simonides.manager.evidence import settle
-from simonides.manager.reading import Reader
+from simonides.manager.lookup import Lookup
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.retrieval.owner_index import OwnerIndex
@@ -37,7 +37,7 @@ class Reviewer:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
-        self._reader = Reader(services, principal)
+        self._lookup = Lookup(services, principal)
 
     async def reviews(self, status: str) -> tuple[Review, ...]:
         """See :meth:`simonides.manager.AsyncMemoryManager.reviews`."""
@@ -57,11 +57,11 @@ class Reviewer:
 
     def _as_of_now(self, review: Review) -> Review:
         days = self._services.policies.policy_for(self._principal.home.org).review_days
-        overdue = review.is_overdue(self._reader.now, days)
-        return replace(review, expired_at=self._reader.now) if overdue else review
+        overdue = review.is_overdue(self._lookup.now, days)
+        return replace(review, expired_at=self._lookup.now) if overdue else review
 
     def _with_sides(self, review: Review, index: OwnerIndex) -> Review:
-        now = self._reader.now
+        now = self._lookup.now
         found = [index.at(now).by_root(root) for root in (review.a, review.b)]
         sides = (None if side is None else seen_at(side, now) for side in found)
         return replace(review, sides=tuple(sides))
@@ -72,7 +72,7 @@ class Reviewer:
         """
         standing = [side for side in review.sides if side is not None]
         mine = review.scope == self._principal.home and bool(standing)
-        seen = [self._reader.admits(side) and not refusals.against(side) for side in standing]
+        seen = [self._lookup.admits(side) and not refusals.against(side) for side in standing]
         return mine and all(seen)
 
     async def decide(self, id: str, keep: str, reason: str) -> Outcome:

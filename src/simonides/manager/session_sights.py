@@ -1,7 +1,7 @@
-"""The log of a session as columns, so that it is searched as memories are (SE-3).
+"""The log of a session as columns, so that it is searched as memories are.
 
-Each entry is analysed and embedded once, when somebody first searches, and stays so for as long as
-its session is hot. What the user refuses, and what was forgotten since, is not among them (PO-4).
+Each entry is analysed and embedded once, at the first search, and kept while its session is hot.
+Entries that the user refuses, or that were forgotten since, are left out.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import NamedTuple
 
 from simonides.consolidation.support import Claim, Said
 from simonides.domain.change import StoredRow
-from simonides.domain.cue import Cue
 from simonides.domain.decision import TURN_CATEGORY, Candidate
 from simonides.domain.scope import Principal
 from simonides.domain.session import EntryKind, Logged
 from simonides.domain.turn import Turn
 from simonides.domain.value import from_us
+from simonides.manager.completing import VECTOR
 from simonides.manager.services import Services
 from simonides.manager.session_log import SessionLog
 from simonides.manager.session_rows import entry_memory, rows_of
-from simonides.manager.sights import VECTOR, Sight
 from simonides.manager.spoken import speaks_of, stated_in
 from simonides.manager.stating import MANY
 from simonides.manager.unwanted import Unwanted
 from simonides.retrieval.overlaying import overlaid, without
+from simonides.retrieval.read_view import ReadView
 from simonides.retrieval.segment import Frozen
 
 
@@ -96,8 +96,8 @@ class _Kept(NamedTuple):
     frozen: Frozen
 
 
-class SessionSights:
-    """Brings the log of the session that a principal is in; writes nothing."""
+class SessionSearch:
+    """Makes the log of the principal's session searchable; writes nothing."""
 
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
@@ -105,20 +105,16 @@ class SessionSights:
         self._session = principal.session
         self._unwanted = Unwanted(services, principal)
 
-    async def sight(self, cue: Cue) -> Sight:
+    async def view(self) -> ReadView:
         """Return the log's columns as they stand now.
-
-        Args:
-            cue: What is asked of them.
 
         Raises:
             StoreError: If the log cannot be read.
         """
-        del cue
         now = from_us(self._services.clock.now_us())
         filed = await self._filed(str(self._session))
         degraded = () if filed.is_whole else (VECTOR,)
-        return Sight([self._owner], [await self._left(filed)], now, now, degraded)
+        return ReadView([self._owner], [await self._left(filed)], now, now, degraded)
 
     async def _filed(self, session: str) -> _Filed:
         """File what has come since the last search."""

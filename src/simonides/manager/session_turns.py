@@ -1,20 +1,20 @@
-"""Where one session stands, and the turns by which it goes on, each written once (SE-4)."""
+"""Where one session stands, and its steps, each of which exactly one worker writes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from simonides.domain.change import HeldCandidate, Snapshot
-from simonides.domain.decision import Judgement, Outcome
+from simonides.domain.change import Snapshot
+from simonides.domain.decision import NO_JUDGEMENTS, Judgements, Outcome
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.session import Logged, SessionRecord
 from simonides.domain.session_codec import decode_entry
 from simonides.domain.session_end import EndStep, SessionStep
 from simonides.domain.session_progress import Progress, progress_of
-from simonides.manager.beside import Also, Beside, Finish
-from simonides.manager.scribe import Scribe
+from simonides.manager.beside import Decided, ExtraChanges, is_unchanged
+from simonides.manager.preparing import NOT_WAITING, QuotaCheck
 from simonides.manager.services import Services
 from simonides.manager.session_log import PAGE
 from simonides.manager.writing import Writer
@@ -45,6 +45,40 @@ class Standing(NamedTuple):
     def has_more(self) -> bool:
         """Whether there are entries that nobody has looked at."""
         return self.entries > self.progress.extracted + 1
+
+
+@dataclass(frozen=True, slots=True)
+class StepWrite:
+    """Moves a session to its next step, together with a batch.
+
+    Subclasses add what the batch leads to.
+
+    Attributes:
+        standing: Where the session stood; if another worker has moved it on, nothing is written.
+        after: Where it stands then.
+    """
+
+    standing: Standing
+    after: Progress
+
+    @property
+    def session(self) -> str:
+        """Name of the session."""
+        return self.after.session
+
+    def is_current(self, snapshot: Snapshot) -> bool:
+        """See :class:`~simonides.manager.beside.CompanionWrite`."""
+        return is_unchanged(snapshot, self.standing.step, self.standing.incarnation)
+
+    def changes(self, decided: Decided) -> ExtraChanges:
+        """See :class:`~simonides.manager.beside.CompanionWrite`."""
+        return step_to(self.after, decided)
+
+
+def step_to(after: Progress, decided: Decided, *, released: tuple[str, ...] = ()) -> ExtraChanges:
+    """Return a session's next step as a change, at the time of the turn."""
+    step = after.recorded(decided.scribe.moment.known_at)
+    return ExtraChanges((step,), released=released)
 
 
 class SessionTurns:
@@ -108,44 +142,30 @@ class SessionTurns:
 
     async def take(
         self,
-        standing: Standing,
-        after: Progress,
-        judgements: Sequence[Judgement] = (),
-        finish: Finish | None = None,
-        waiting: Mapping[int, str] | None = None,
+        step: StepWrite,
+        judgements: Judgements = NO_JUDGEMENTS,
+        *,
+        waiting: Mapping[int, str] = NOT_WAITING,
         binding: frozenset[bytes] | None = None,
     ) -> tuple[Outcome, ...] | None:
-        """Write outcomes and where the session stands after them, all or nothing.
+        """Write a batch and the session's next step, all or nothing.
 
         Args:
-            standing: Where it stood; if somebody else has moved it on, nothing is written.
-            after: Where it stands then.
+            step: The next step.
             judgements: What is stored with it, all of its owner.
-            finish: Says what else is written, and another progress if it is to be; its step counts
-                instead of ``after``.
-            waiting: As for :class:`simonides.manager.beside.Beside`.
+            waiting: By place: the id of the held candidate that a judgement stores.
             binding: The tombstones that bind; None for all.
 
         Returns:
-            The outcomes in order; None if somebody else was there first.
+            The outcomes in order; None if another worker was there first.
 
         Raises:
             StoreError: If the store could not; nothing was written.
         """
-        now = self._services.clock.now_us()
-
-        def finished(
-            outcomes: Mapping[int, Outcome],
-            held: Sequence[HeldCandidate],
-            snapshot: Snapshot,
-            scribe: Scribe,
-        ) -> Also:
-            also = Also() if finish is None else finish(outcomes, held, snapshot, scribe)
-            return also if also.steps else also._replace(steps=(after.recorded(now),))
-
-        beside = Beside(self.session, standing.step, finished, waiting or {}, standing.incarnation)
-        outcomes = await self._writer.write_turn(self.owner, judgements, binding, beside=beside)
-        return None if beside.raced else outcomes
+        batch = await self._writer.prepare(
+            self.owner, judgements, binding=binding, waiting=waiting, check=QuotaCheck.BYTES
+        )
+        return await self._writer.commit(batch, step)
 
 
 def _of_this_log(progress: Progress, record: SessionRecord | None) -> Progress:

@@ -1,4 +1,4 @@
-"""What a read looks at: the columns of its owners, as fresh as the store is (RE-5)."""
+"""Brings the indexes of owners up to the store, and says what one read sees of them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from simonides.domain.cue import Cue
 from simonides.domain.errors import StoreUnavailable
 from simonides.domain.layer import MEMORY, Layer
 from simonides.domain.memory import Memory
-from simonides.domain.receipt import Seen
-from simonides.domain.scope import Scope
+from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import from_us, to_us
 from simonides.manager.ahead import Begun
-from simonides.manager.completing import Completer
+from simonides.manager.completing import VECTOR, Completer
+from simonides.manager.overlay import Overlay
+from simonides.manager.reranking import has_slow_model
 from simonides.manager.services import Services
+from simonides.manager.session_sights import SessionSearch
 from simonides.manager.spoken import Overheard, is_telling, parents_of
 from simonides.ports import Capability
 from simonides.retrieval.owner_index import OwnerIndex
-from simonides.retrieval.pool import Pool, gather, newest, unfiltered
-from simonides.retrieval.segment import Frozen
+from simonides.retrieval.read_view import ReadView
 
 MANY_READ = 1000
 """Rows out of which columns are built in about a millisecond, measured: 1 µs a row. More work than
@@ -34,57 +35,13 @@ MANY_TELLINGS = 8
 """Turns and summaries of which a few milliseconds tell what they speak of, measured: 0.4 ms a
 turn."""
 
-VECTOR = "vector"
-"""What is degraded where the query, or any memory that was read, is without its vector."""
+MANY_RANKED = 5_000
+"""Rows whose ranking takes about a millisecond, measured: 0.2 µs a row."""
 
 T = TypeVar("T")
 
 Standing: TypeAlias = Awaitable[Sequence[Head | Snapshot | None]]
 """An answer to where owners stand, or to what they hold."""
-
-
-class Sight(NamedTuple):
-    """What one read looks at.
-
-    Attributes:
-        owners: Whose memories.
-        frozen: Columns of each owner, in their order.
-        now: The clock of the read.
-        clock: Time to rank at: the system time that was asked for, or else ``now``.
-        degraded: Names of what could not be reached.
-        documents: Columns of the passages that are read beside memories.
-        off: Those of the owners who have switched recall off (MO-2).
-        overridden: Ids of what is stored and gives way to that, or was asked to be forgotten.
-    """
-
-    owners: Sequence[Scope]
-    frozen: Sequence[Frozen]
-    now: datetime
-    clock: datetime
-    degraded: tuple[str, ...]
-    documents: Sequence[Frozen] = ()
-    off: frozenset[Scope] = frozenset()
-    overridden: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> Sequence[Frozen]:
-        """All that is ranked: those of the owners, then those of documents."""
-        return [*self.frozen, *self.documents] if self.documents else self.frozen
-
-    def seen(self, cue: Cue, pool: Pool) -> tuple[Seen, ...]:
-        """Return how far the changes of each owner were seen, by what the reader may see of them
-        alone: where the owner stands would tell of a sibling's writes (SC-4).
-
-        Args:
-            cue: What this is read for.
-            pool: What of it the cue asks for.
-        """
-        if cue.kinds or cue.filter is not None:
-            pool = gather(self.columns, unfiltered(cue), self.clock, pool.levels.home)
-        # Of documents there is no such time: they are read as they are.
-        known = newest(pool, self.columns)[: len(self.owners)]
-        times = zip(self.owners, known, strict=True)
-        return tuple(Seen(owner, from_us(time)) for owner, time in times if time is not None)
 
 
 class Asked(NamedTuple):
@@ -101,17 +58,119 @@ class Asked(NamedTuple):
     standing: Begun[Sequence[Head | Snapshot | None]]
 
 
-class Sights:
-    """Brings the indexes that a read needs up to the store; writes nothing."""
+class Reading:
+    """One recall under way, while a store over a network says where the owners stand.
 
-    def __init__(self, services: Services) -> None:
+    Nearly always nothing was written since the last read. So the work is done on the indexes in
+    memory while the answer is on its way, and done again only if the answer says otherwise.
+    """
+
+    def __init__(self, fresh: FreshIndexes, cue: Cue) -> None:
+        self._fresh = fresh
+        self._cue = cue
+        self._asked: Asked | None = None
+
+    async def __aenter__(self) -> Reading:
+        """Begin to ask where the owners stand."""
+        self._asked = self._fresh.begun(self._cue) if Layer.L2 in self._cue.layers else None
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Wait for an unused answer, after a cancellation too: it holds a connection."""
+        if self._asked is not None:
+            await self._asked.standing.dismiss()
+
+    async def made(self, work: Callable[[ReadView], T]) -> T:
+        """Return what the work makes of the view of the cue; it may run twice.
+
+        Raises:
+            StoreError: If the store cannot be read and nothing is warm.
+        """
+        asked, fresh = self._asked, self._fresh
+        if asked is not None and not asked.standing.has_ended:
+            view = fresh.expected(self._cue, asked)
+            if view is not None:
+                found = work(view)
+                if await fresh.came_true(asked, view):
+                    return found
+        view = await fresh.view(self._cue, asked and asked.standing)
+        return await fresh.aside(view, partial(work, view))
+
+
+class FreshIndexes:
+    """Brings the indexes that a principal reads up to the store; writes nothing.
+
+    Attributes:
+        overlay: Lays what was said in the principal's session over what is stored.
+    """
+
+    def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
+        self._reader = principal.home.owner
+        self._session = principal.session
         self._completer = Completer(services)
+        self._log = SessionSearch(services, principal)
+        self.overlay = Overlay(services, principal)
 
     @property
     def now(self) -> datetime:
         """The clock's time."""
         return from_us(self._services.clock.now_us())
+
+    async def view(self, cue: Cue, asked: Standing | None = None) -> ReadView:
+        """Return what a cue reads for a recall or a digest, each layer as fresh as its source.
+
+        Statements of the principal's session lie over what is stored. While the reader has
+        switched recall off there is nothing.
+
+        Args:
+            cue: Whose scopes and layers.
+            asked: Where its owners stand, if that is being asked already.
+        """
+        if Layer.L3 in cue.layers and (await self._is_off_for(cue))[0]:
+            # Nor is a source told what was asked: its answer would be shown to nobody.
+            view = self.nothing() if asked is None else await self._overlaid(cue, asked)
+        else:
+            view = await self._layers(cue, asked)
+        return await self.recallable(view, cue)
+
+    async def _layers(self, cue: Cue, asked: Standing | None) -> ReadView:
+        """Return what a cue reads in its layers; document sources are asked meanwhile."""
+        if Layer.L1 in cue.layers:
+            return await self._log.view()
+        if cue.layers == MEMORY:
+            return await self._overlaid(cue, asked)
+        library = self._services.library
+        begun = library.begin(cue.query, cue.scopes)
+        view = self.nothing()
+        if Layer.L2 in cue.layers:
+            view = await self._overlaid(cue, asked)
+        looked = await library.end(begun)
+        lost = await self._completed(cue, looked.indexes)
+        return view._replace(
+            degraded=(*view.degraded, *looked.degraded, *lost),
+            documents=[*(index.freeze() for index in looked.indexes), *looked.frozen],
+        )
+
+    async def _overlaid(self, cue: Cue, asked: Standing | None) -> ReadView:
+        return await self.overlay.over(await self.stored(cue, asked), cue)
+
+    def nothing(self) -> ReadView:
+        """Return the view in which there is nothing."""
+        now = self.now
+        return ReadView((), (), now, now, ())
+
+    def reading(self, cue: Cue) -> Reading:
+        """Begin a recall for a cue; see :class:`Reading`."""
+        return Reading(self, cue)
+
+    async def aside(self, view: ReadView, work: Callable[[], T]) -> T:
+        """Return what the work comes to; if it takes long, other tasks of the event loop go on."""
+        return await self._services.aside(work) if self._takes_long(view) else work()
+
+    def _takes_long(self, view: ReadView) -> bool:
+        rows = view.rows
+        return rows > MANY_RANKED or bool(rows and has_slow_model(self._services))
 
     def begun(self, cue: Cue) -> Asked | None:
         """Begin to ask where the owners of a cue stand, if it is about what stands now and the
@@ -126,54 +185,58 @@ class Sights:
         waits = cue.layers != MEMORY or self._services.indexes.indexer.is_slow
         return Asked(owners, indexes, Begun(self._standing(owners, indexes), goes_on=waits))
 
-    async def of(self, cue: Cue, asked: Standing | None = None) -> Sight:
-        """Return what a cue reads: the columns of its owners at the clocks that it names.
+    async def stored(self, cue: Cue, asked: Standing | None = None) -> ReadView:
+        """Return what is stored of a cue's owners, at the clocks that it names.
 
         Args:
             cue: Whose scopes.
-            asked: Where its owners stand, if somebody has begun to ask.
+            asked: Where its owners stand, if that is being asked already.
         """
         owners, now = owners_of(cue.scopes), self.now
         if _is_of_now(cue):
             known, degraded = await self._known(cue, owners, asked)
-            return _sight_of(known, now, degraded)
+            return _view_of(known, now, degraded)
         if cue.known_at is not None:
             return await self.past(cue, dict.fromkeys(owners, cue.known_at), now)
         stood = zip(owners, await self._services.store.heads(owners), strict=True)
         return await self.past(cue, {o: from_us(head.known_at) for o, head in stood if head}, now)
 
-    def expected(self, asked: Asked) -> Sight | None:
-        """Return what is read of owners who are asked about if nobody has written since they were
-        read last; None if more than that is to be waited for.
+    def expected(self, cue: Cue, asked: Asked) -> ReadView | None:
+        """Return what a cue reads if nothing was written since the last read, as is usual.
+
+        None if more than the answer has to be waited for, or the ranking takes long.
         """
         owners, indexes, _ = asked
+        if cue.layers != MEMORY or self._session is not None or self._reader not in owners:
+            return None
         if not indexes or indexes[0].head is None or not all(map(_is_settled, indexes)):
             return None
-        return _sight_of(_written(owners, indexes), self.now)
+        view = _view_of(_written(owners, indexes), self.now)
+        return None if view.off or self._takes_long(view) else view
 
-    async def came_true(self, asked: Asked, sight: Sight) -> bool:
-        """Whether what was :meth:`expected` is what is read now, by the answer."""
+    async def came_true(self, asked: Asked, view: ReadView) -> bool:
+        """Whether the answer says that what was :meth:`expected` is what is read now."""
         try:
             found = await asked.standing
         except StoreUnavailable:
-            return False  # Whoever goes on to read hears of it as well.
+            return False  # The read that follows meets the same error.
         warm = self._services.indexes.warm
         for owner, index, head in zip(asked.owners, asked.indexes, found, strict=True):
             if head != index.head or index is not warm(owner) or not _is_settled(index):
                 return False
         # A write of this process may have gone into an index meanwhile.
         known = _written(asked.owners, asked.indexes)
-        return len(known) == len(sight.frozen) and all(
-            index.freeze() is frozen for (_, index), frozen in zip(known, sight.frozen, strict=True)
+        return len(known) == len(view.frozen) and all(
+            index.freeze() is frozen for (_, index), frozen in zip(known, view.frozen, strict=True)
         )
 
-    async def completed(self, cue: Cue, indexes: Sequence[OwnerIndex]) -> tuple[str, ...]:
+    async def _completed(self, cue: Cue, indexes: Sequence[OwnerIndex]) -> tuple[str, ...]:
         """Let entries have the vectors that they wait for; name what is missing afterwards."""
         # Who only lists needs no vectors.
         waits = cue.query and any(index.bare for index in indexes)
         return (VECTOR,) if waits and not await self._completer.indexes(indexes) else ()
 
-    async def past(self, cue: Cue, known_at: Mapping[Scope, datetime], now: datetime) -> Sight:
+    async def past(self, cue: Cue, known_at: Mapping[Scope, datetime], now: datetime) -> ReadView:
         """Return what a cue reads of each owner as of a system time.
 
         Versions that gave way are among them where another time of the world is asked for: they
@@ -186,7 +249,7 @@ class Sights:
         for owner, time in known_at.items():
             rows: Sequence[StoredRow]
             rows = await store.as_of(owner, to_us(time), superseded=ever)
-            refusals = await self.refusals(owner, tellings=True)
+            refusals = await self._refusals(owner, tellings=True)
             if refusals.recall_off:
                 off.add(owner)
             if refusals:
@@ -196,7 +259,7 @@ class Sights:
                 degraded |= set() if whole else {VECTOR}
             frozen.append(await self._built(rows, partial(indexes.snapshot_of, rows)))
         clock = cue.known_at or now
-        return Sight([*known_at], frozen, now, clock, tuple(degraded), off=frozenset(off))
+        return ReadView([*known_at], frozen, now, clock, tuple(degraded), off=frozenset(off))
 
     async def _agreed(
         self, rows: Sequence[StoredRow], owner: Scope, refusals: Refusals
@@ -206,37 +269,39 @@ class Sights:
         hidden = await self._refused(owner, memories, refusals)
         return [row for row in rows if row.id not in hidden]
 
-    async def audible(self, sight: Sight, cue: Cue, reader: Scope) -> Sight:
-        """Return what of a sight may be recalled (MO-2): nothing, and it says so, if the reader has
-        switched recall off; nothing of others who have, which is not said: it is theirs.
+    async def recallable(self, view: ReadView, cue: Cue) -> ReadView:
+        """Return what of a view may be recalled.
+
+        Nothing, and the view says so, if the reader has switched recall off. Owners that have
+        switched it off are left out, which is not said: their choice is theirs.
 
         Args:
-            sight: What a cue reads.
+            view: What the cue reads.
             cue: The cue; the reader need not be among its scopes.
-            reader: The owner that the principal who asks belongs to.
         """
-        is_off = reader in sight.off
-        is_read = reader in sight.owners or reader in owners_of(cue.scopes)
+        reader = self._reader
+        is_off = reader in view.off
+        is_read = reader in view.owners or reader in owners_of(cue.scopes)
         if not is_read or cue.layers != MEMORY:
             # The log of a session and documents are read past the index that would say so.
-            is_off, lost = await self.is_off_for(cue, reader)
-            sight = sight._replace(degraded=(*sight.degraded, *lost))
+            is_off, lost = await self._is_off_for(cue)
+            view = view._replace(degraded=(*view.degraded, *lost))
         if is_off:
-            return Sight((), (), sight.now, sight.clock, (*sight.degraded, RECALL_OFF))
-        if not sight.off:
-            return sight
-        pairs = zip(sight.owners, sight.frozen, strict=True)
-        left = {owner: frozen for owner, frozen in pairs if owner not in sight.off}
-        return sight._replace(owners=[*left], frozen=[*left.values()])
+            return ReadView((), (), view.now, view.clock, (*view.degraded, RECALL_OFF))
+        if not view.off:
+            return view
+        pairs = zip(view.owners, view.frozen, strict=True)
+        left = {owner: frozen for owner, frozen in pairs if owner not in view.off}
+        return view._replace(owners=[*left], frozen=[*left.values()])
 
-    async def is_off_for(self, cue: Cue, reader: Scope) -> tuple[bool, tuple[str, ...]]:
-        """Return whether a reader has switched recall off, and what could not be reached.
+    async def _is_off_for(self, cue: Cue) -> tuple[bool, tuple[str, ...]]:
+        """Return whether the reader has switched recall off, and what could not be reached.
 
-        Documents are in no store: where it is away and nothing is warm they answer, and say that
-        it is (RE-5). Whatever else a cue names would need the store.
+        Documents are in no store. Without the store and a warm index they still answer, and the
+        answer says so. Everything else that a cue names needs the store.
         """
         try:
-            return await self.is_off(reader), ()
+            return await self.is_off(self._reader), ()
         except StoreUnavailable:
             if cue.layers != (Layer.L3,):
                 raise
@@ -245,7 +310,7 @@ class Sights:
     async def is_off(self, owner: Scope) -> bool:
         """Whether an owner has switched recall off, by the store; by what is warm without it."""
         try:
-            return (await self.refusals(owner)).recall_off
+            return (await self._refusals(owner)).recall_off
         except StoreUnavailable:
             index = self._services.indexes.warm(owner)
             if index is None or index.head is None:
@@ -256,7 +321,7 @@ class Sights:
         """Return the ids of those of an owner's memories, standing or not, that the owner does not
         want remembered.
         """
-        refusals = await self.refusals(owner, tellings=any(map(is_telling, memories)))
+        refusals = await self._refusals(owner, tellings=any(map(is_telling, memories)))
         return await self._refused(owner, memories, refusals)
 
     async def _refused(
@@ -276,7 +341,7 @@ class Sights:
         since: frozenset[str] = await self._services.aside(work)
         return hidden | since
 
-    async def refusals(self, owner: Scope, *, tellings: bool = False) -> Refusals:
+    async def _refusals(self, owner: Scope, *, tellings: bool = False) -> Refusals:
         """Return what an owner does not want remembered, for reads that go past its index.
 
         Args:
@@ -299,7 +364,7 @@ class Sights:
         indexes = self._services.indexes.of_all(owners)
         standing = asked or self._standing(owners, indexes)
         current, degraded = await self._refreshed(owners, indexes, standing)
-        degraded += await self.completed(cue, current)
+        degraded += await self._completed(cue, current)
         known = _written(owners, current)
         # While one is read others may come, of this owner or of one before.
         while unheard := [each for each in known if each[1].unheard]:
@@ -338,7 +403,7 @@ class Sights:
     ) -> tuple[Sequence[OwnerIndex], tuple[str, ...]]:
         """Bring the owners' indexes up to the store; name what could not be reached.
 
-        Without the store a warm index still answers, and the answer says so (RE-5).
+        If the store cannot be reached, warm indexes still answer, and the answer says so.
         """
         try:
             current = []
@@ -378,24 +443,19 @@ def _written(
     return [(owner, index) for owner, index in pairs if index.head is not None]
 
 
-def _sight_of(
+def _view_of(
     known: Sequence[tuple[Scope, OwnerIndex]], now: datetime, degraded: tuple[str, ...] = ()
-) -> Sight:
+) -> ReadView:
     """Return what stands now of owners who have been written to."""
     frozen = [index.freeze() for _, index in known]
-    # After the columns: whoever switched recall off in between is heeded already.
+    # After the columns: an owner that switches recall off in between counts already.
     off = frozenset([owner for owner, index in known if index.refusals.recall_off])
-    return Sight([owner for owner, _ in known], frozen, now, now, degraded, off=off)
+    return ReadView([owner for owner, _ in known], frozen, now, now, degraded, off=off)
 
 
 def _is_settled(index: OwnerIndex) -> bool:
     """Whether an index waits for nothing but news of its owner."""
     return not (index.bare or index.stale or index.unheard)
-
-
-def owners_of(scopes: Sequence[Scope]) -> tuple[Scope, ...]:
-    """Return who owns the memories of scopes, each once, in their order."""
-    return tuple(dict.fromkeys(scope.owner for scope in scopes))
 
 
 async def _at_once(work: Callable[[], T]) -> T:

@@ -14,12 +14,13 @@ from dataclasses import replace
 
 from simonides.consolidation.outcomes import TOOL_RESULT, Run, learned, left_by_task
 from simonides.domain.collecting import GcReport
-from simonides.domain.decision import Candidate, Drop, Outcome, Proposer
+from simonides.domain.decision import Candidate, Drop, Judgement, Judgements, Outcome, Proposer
 from simonides.domain.errors import StoreError
 from simonides.domain.scope import Principal
 from simonides.domain.task import TaskEvent, TaskReport
 from simonides.manager.collecting import SYSTEM, Collector
 from simonides.manager.echoes import REPEATED, Echoes
+from simonides.manager.judging import judge_one
 from simonides.manager.services import Services
 from simonides.manager.task_hold import Fence, TaskHold
 from simonides.manager.task_log import TaskLog
@@ -117,15 +118,21 @@ class TaskFinisher:
         for start in range(0, len(candidates), BATCH):
             batch = candidates[start : start + BATCH]
             echoes = await self._echoes.among([*map(_as_said, batch)], fresh=True)
-            judgements = [
-                Drop(each, (REPEATED,)) if place in echoes else self._writer.judge(each)
-                for place, each in enumerate(batch)
-            ]
-            beside = self._hold.beside(fence)
-            written += await self._writer.write_turn(self._log.home, judgements, beside=beside)
-            if beside.raced:
+            judged = Judgements(
+                tuple(
+                    Drop(each, (REPEATED,)) if place in echoes else self._judged(each)
+                    for place, each in enumerate(batch)
+                )
+            )
+            prepared = await self._writer.prepare(self._log.home, judged)
+            outcomes = await self._writer.commit(prepared, fence)
+            if outcomes is None:
                 return None
+            written += outcomes
         return tuple(written)
+
+    def _judged(self, candidate: Candidate) -> Judgement:
+        return judge_one(candidate, self._writer.policy(candidate.scope))
 
     async def _collected(self) -> tuple[GcReport | None, tuple[str, ...]]:
         """Collect what has aged out, if nobody has today; the task is complete all the same."""

@@ -1,4 +1,4 @@
-"""The name of a task, for one session: taken before a run begins, given back with its scope (MM-1).
+"""The name of a task, for one session: taken before a run begins, given back with its scope.
 
 It is a row that is read and written under the owner's turn (:mod:`simonides.domain.task_hold`), so
 of two sessions that begin a name at once one gets it, and what cleans the scope looks under the
@@ -8,18 +8,16 @@ of that session, once somebody else wants the name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from simonides.domain.change import Change, HeldCandidate, Snapshot, TurnRequest
-from simonides.domain.decision import Outcome
+from simonides.domain.change import Change, Snapshot, TurnRequest
 from simonides.domain.errors import TaskUnderWay
 from simonides.domain.scope import Principal
 from simonides.domain.session_end import SessionStep
 from simonides.domain.task import left_open
 from simonides.domain.task_hold import held_by, holder_of, place_of
-from simonides.manager.beside import Also, Beside
+from simonides.manager.beside import Decided, ExtraChanges, is_unchanged
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.manager.task_log import OWN, TaskLog
@@ -31,16 +29,28 @@ store, and only a process that died between them is waited for in vain."""
 
 
 class Fence(NamedTuple):
-    """What stood when a run's log was read; what is made of it is written only if it still does.
+    """A companion write that adds nothing: a batch made of a run's log is committed only if the
+    task's name is held as it was when the log was read.
 
     Attributes:
-        row: Who had the name, or None for a name that nobody ever took.
-        incarnation: Of the owner, which an erasure draws anew; None for one of whom nothing is
-            stored.
+        session: Name of the row of the task's name.
+        row: The row that was read; None for a name that was never taken.
+        incarnation: Of the owner, which an erasure draws anew; None for an owner of whom nothing
+            is stored.
     """
 
+    session: str
     row: SessionStep | None
     incarnation: bytes | None
+
+    def is_current(self, snapshot: Snapshot) -> bool:
+        """See :class:`~simonides.manager.beside.CompanionWrite`."""
+        return is_unchanged(snapshot, self.row, self.incarnation)
+
+    def changes(self, decided: Decided) -> ExtraChanges:
+        """See :class:`~simonides.manager.beside.CompanionWrite`."""
+        del decided
+        return ExtraChanges()
 
 
 class TaskHold:
@@ -93,13 +103,8 @@ class TaskHold:
         store, home = self._services.store, self._log.home
         (head,) = await store.heads([home])
         rows = await store.session_steps(home, session=self._place)
-        return Fence(rows[0] if rows else None, None if head is None else head.incarnation)
-
-    def beside(self, fence: Fence) -> Beside:
-        """Return what has a batch written only if everything stands as it did."""
-        return Beside(
-            self._place, fence.row, _nothing_else, incarnation=fence.incarnation, is_limited=True
-        )
+        incarnation = None if head is None else head.incarnation
+        return Fence(self._place, rows[0] if rows else None, incarnation)
 
     async def _taken(self) -> SessionStep | None:
         """Take it anew if no other session has it; return the row of one that does, or None."""
@@ -142,13 +147,3 @@ class TaskHold:
         there = TaskLog(self._services, replace(self._user, session=session), self._log.task)
         entries, _ = await there.entries()
         return self._log.task in left_open(entries)
-
-
-def _nothing_else(
-    outcomes: Mapping[int, Outcome],
-    held: Sequence[HeldCandidate],
-    snapshot: Snapshot,
-    scribe: Scribe,
-) -> Also:
-    del outcomes, held, snapshot, scribe
-    return Also()

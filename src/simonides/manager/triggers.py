@@ -14,12 +14,11 @@ from simonides.domain.digest import Digest
 from simonides.domain.errors import InvalidInput, StoreError, StoreUnavailable
 from simonides.domain.given import enum_member
 from simonides.domain.memory import Status
-from simonides.domain.scope import Principal
+from simonides.domain.scope import Principal, owners_of
 from simonides.manager.overlay import Said
 from simonides.manager.reading import Reader
 from simonides.manager.services import Services
 from simonides.manager.session_rows import NOT_STORED
-from simonides.manager.sights import owners_of
 from simonides.manager.supplying import Supplier
 
 
@@ -149,7 +148,7 @@ class AsyncTriggers:
 
     async def _holds(self, pushed: Digest) -> bool:
         """Whether what was pushed still stands as it was."""
-        now = self._reader.now
+        now = self._reader.lookup.now
         if pushed.receipt.policy != self._reader.policy.hash:
             return False
         if any(item.memory.is_expired(now) for item in pushed.items):
@@ -161,12 +160,12 @@ class AsyncTriggers:
             return False  # nobody can tell; the push degrades as any read, and says so
         if heads == self._heads:
             return True
-        if await self._reader.is_off() is not (RECALL_OFF in pushed.receipt.degraded):
+        if await self._reader.lookup.is_off() is not (RECALL_OFF in pushed.receipt.degraded):
             return False
         if any(item.memory.version == NOT_STORED for item in pushed.items):
             return False  # of what was only said in the session a look alone tells what is refused
         ids = [item.memory.id for item in pushed.items]
-        found = await self._reader.all_known(ids, pushed.receipt.cue.scopes)
+        found = await self._reader.lookup.all_known(ids, pushed.receipt.cue.scopes)
         live = [m for m in found if m.status in (Status.ACTIVE, Status.REVIEW)]
         self._heads = heads
         return len(live) == len(ids)
@@ -174,7 +173,7 @@ class AsyncTriggers:
     async def _said(self) -> Said | None:
         """Return what was said in the session; None if it cannot be read."""
         try:
-            return await self._reader.overlay.said()
+            return await self._reader.fresh.overlay.said()
         except StoreError:
             return None
 

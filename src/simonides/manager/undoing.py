@@ -21,7 +21,7 @@ from simonides.language.normalise import check_text
 from simonides.longterm.pending import Pending
 from simonides.longterm.undoing import Deed, check_room, check_undoable, taken_back
 from simonides.manager.evidence import settle
-from simonides.manager.reading import Reader
+from simonides.manager.lookup import Lookup
 from simonides.manager.room import Room
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
@@ -40,7 +40,7 @@ class Undoer:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
-        self._reader = Reader(services, principal)
+        self._lookup = Lookup(services, principal)
 
     async def undo(self, event_id: str) -> Outcome:
         """See :meth:`simonides.manager.AsyncMemoryManager.undo`."""
@@ -98,7 +98,7 @@ class Undoer:
 
     def _sees(self, memory: Memory) -> bool:
         purpose = memory.purpose in (None, self._principal.purpose)
-        return purpose and self._reader.hears(memory)
+        return purpose and self._lookup.hears(memory)
 
     async def _review(self, owner: Scope, deed: Deed) -> tuple[ReviewRecord, ...]:
         """Return the review of a decision, open again: from now on, so that other stores can tell

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping, Sequence
 
 from simonides.domain.candidate_codec import encode_candidate
+from simonides.domain.canonical import canonical_json
+from simonides.domain.change import IdempotencyRecord
 from simonides.domain.decision import Candidate, Outcome, OutcomeKind, Proposer
+from simonides.domain.errors import IdempotencyMismatch
+from simonides.domain.scope import Scope
+from simonides.domain.value import shown
 from simonides.longterm.forgetting import fingerprints, turn_mark
 from simonides.manager.room import QUOTA_EXCEEDED
 from simonides.policy.guards import CONSENT_REFUSED, HYGIENE_BLOCKED
+from simonides.ports import MemoryStore
 
 _PASSING = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})
 
@@ -19,6 +27,18 @@ def marks_of(candidate: Candidate) -> tuple[bytes, ...]:
     if candidate.is_turn and origin.session is not None and origin.turn is not None:
         return (turn_mark(candidate.scope, origin.session, origin.turn),)
     return fingerprints(candidate.scope, candidate.content, candidate.key)
+
+
+async def tombstoned(
+    store: MemoryStore, owner: Scope, candidates: Sequence[Candidate]
+) -> frozenset[bytes]:
+    """Return the fingerprints of the owner's candidates that are tombstones of this owner.
+
+    Raises:
+        StoreError: If the store cannot be read.
+    """
+    marks = {m for c in candidates if c.scope.owner == owner for m in marks_of(c)}
+    return await store.tombstoned(owner, sorted(marks)) if marks else frozenset()
 
 
 def write_name(candidate: Candidate) -> str | None:
@@ -35,14 +55,14 @@ def write_name(candidate: Candidate) -> str | None:
 
 
 def is_promotion(candidate: Candidate) -> bool:
-    """Whether a candidate is a copy of a memory of another scope (SC-6)."""
+    """Whether a candidate is a copy of a memory of another scope."""
     return candidate.proposer is Proposer.IMPORT and candidate.origin.memory is not None
 
 
 def request_of(candidate: Candidate) -> bytes:
     """Return the digest that tells whether a write under a name is the same again."""
     if is_promotion(candidate):
-        # It is of one version: its tags or its confidence may have changed since (SC-6).
+        # It copies one version, whose tags or confidence may have changed since.
         return hashlib.sha256(f"promotion {write_name(candidate)}".encode()).digest()
     return hashlib.sha256(encode_candidate(candidate)).digest()
 
@@ -56,3 +76,61 @@ def may_pass(candidate: Candidate, outcome: Outcome) -> bool:
     return outcome.kind is OutcomeKind.BLOCKED and any(
         reason.partition(":")[0] in _PASSING for reason in outcome.reasons
     )
+
+
+class Answers:
+    """What writes under idempotency keys are answered in one turn."""
+
+    def __init__(self, stored: Mapping[str, IdempotencyRecord]) -> None:
+        """Build it.
+
+        Args:
+            stored: The records of earlier turns, by name.
+        """
+        self._stored = stored
+        self._new: dict[str, IdempotencyRecord] = {}
+
+    @property
+    def records(self) -> tuple[IdempotencyRecord, ...]:
+        """The records that this turn adds."""
+        return tuple(self._new.values())
+
+    def known(self, candidate: Candidate) -> IdempotencyRecord | None:
+        """Return the record of the same write, if it was done before.
+
+        Raises:
+            IdempotencyMismatch: If the key names a write with other content.
+        """
+        name = write_name(candidate)
+        if name is None:
+            return None
+        record = self._new.get(name) or self._stored.get(name)
+        if record is not None and record.request != request_of(candidate):
+            raise IdempotencyMismatch(
+                "idempotency_key",
+                f"{shown(candidate.idempotency_key)} already names a write with other content",
+            )
+        return record
+
+    def remember(self, candidate: Candidate, outcome: Outcome) -> None:
+        """Keep the answer of a write that has a key."""
+        name = write_name(candidate)
+        if name is None or may_pass(candidate, outcome):
+            return
+        answer = {
+            "kind": outcome.kind.value,
+            "memory": None if outcome.memory is None else outcome.memory.id,
+            "reasons": list(outcome.reasons),
+        }
+        self._new[name] = IdempotencyRecord(name, request_of(candidate), canonical_json(answer))
+
+    def clear(self) -> None:
+        """Drop the answers of this turn."""
+        self._new.clear()
+
+
+def answer_of(record: IdempotencyRecord) -> tuple[Outcome, str | None]:
+    """Return the outcome of an earlier write, and the id of the memory that it left."""
+    answer = json.loads(record.answer)
+    kind, reasons = OutcomeKind(answer["kind"]), tuple(answer["reasons"])
+    return Outcome(kind, None, reasons), answer["memory"]
