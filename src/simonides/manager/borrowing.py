@@ -16,9 +16,8 @@ from typing import TypeAlias
 
 from simonides.domain.decision import Candidate, Drop, Judgement
 from simonides.domain.memory import Memory
-from simonides.domain.scope import Principal, Scope
-from simonides.domain.value import from_us
 from simonides.domain.scope import Principal, Scope, owners_of
+from simonides.domain.value import from_us
 from simonides.longterm.derivation import BORROWING
 from simonides.manager.services import Services
 from simonides.retrieval.owner_index import OwnerIndex
