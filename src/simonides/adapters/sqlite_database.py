@@ -18,7 +18,7 @@ from simonides.adapters.sqlite_file import IDLE_READERS, FilePlace
 from simonides.adapters.sqlite_memory import MemoryPlace
 from simonides.adapters.sqlite_opening import Opening
 from simonides.adapters.sqlite_place import BUSY_TIMEOUT_S, Place
-from simonides.adapters.sqlite_schema import SQL, Synchronous
+from simonides.adapters.sqlite_schema import SQL, Synchronous, draw_secrets
 from simonides.adapters.store_owners import Owners, Secrets
 from simonides.domain.errors import KeyUnavailable, StoreUnavailable
 from simonides.ports import Capability
@@ -159,9 +159,9 @@ class SqliteDatabase:
         Args:
             busy_timeout_s: Seconds that a write waits for its turn.
         """
-        opening = Opening()
-        place = MemoryPlace(busy_timeout_s=busy_timeout_s)
-        return cls(place, opening.begin(place.writer), opening, inline=True)
+        keys = draw_secrets()
+        place = MemoryPlace(keys, busy_timeout_s=busy_timeout_s)
+        return cls(place, keys, Opening(), inline=True)
 
     async def close(self) -> None:
         """Wait for the write that is under way, then close; in a forked child it does nothing."""

@@ -59,7 +59,9 @@ class FilePlace(Place):
         busy_timeout_s: float,
     ) -> None:
         """For :meth:`open`; hold the turn."""
-        super().__init__(str(path), writer)
+        super().__init__(str(path))
+        self.translating_writer = Translating(self.location, writer)
+        self._writer = writer
         self.path = path
         self._turns = turns
         self._connect = connect
@@ -123,6 +125,11 @@ class FilePlace(Place):
                 undo.pop_all()
         return place
 
+    @property
+    def writer(self) -> apsw.Connection:
+        """See :class:`Place`."""
+        return self._writer
+
     @contextmanager
     def reading(self, *, is_transaction: bool = True) -> Iterator[apsw.Connection]:
         """See :class:`Place`; the connection is one of a few that are kept open."""
@@ -164,16 +171,16 @@ class FilePlace(Place):
         """See :class:`Place`."""
         with self.sole_turn():
             with self.translating_writer:
-                self.writer.execute("BEGIN IMMEDIATE")
+                self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._transaction
                 with self.translating_writer:
-                    self.writer.execute("COMMIT")
+                    self._writer.execute("COMMIT")
             finally:
                 # After some errors SQLite has rolled back by itself.
-                if self.writer.in_transaction:
+                if self._writer.in_transaction:
                     with self.translating_writer:
-                        self.writer.execute("ROLLBACK")
+                        self._writer.execute("ROLLBACK")
             self.remove_traces()
         self._copying.go_on()
 
@@ -194,20 +201,20 @@ class FilePlace(Place):
         with self._copying.passing:
             while self._idle_readers:
                 self._idle_readers.pop().close()
-            self.writer.set_busy_timeout(_KNOCK_MS)
+            self._writer.set_busy_timeout(_KNOCK_MS)
             try:
-                self.writer.pragma("journal_mode", "delete")
+                self._writer.pragma("journal_mode", "delete")
             except apsw.BusyError as error:
                 raise StoreUnavailable(
                     self.location, "is open elsewhere; close whatever uses it, then move again"
                 ) from error
             finally:
-                self.writer.pragma("journal_mode", "wal")
-                self.writer.set_busy_timeout(int(self._busy_timeout_s * 1000))
+                self._writer.pragma("journal_mode", "wal")
+                self._writer.set_busy_timeout(int(self._busy_timeout_s * 1000))
             # The log and its index begin anew with whatever is read next.
-            self.writer.pragma("schema_version")
+            self._writer.pragma("schema_version")
             self.heads = Heads(header_mark(self.path, self._turns))
-            yield self.writer
+            yield self._writer
 
     def note_removal(self) -> None:
         """See :class:`Place`; the log still holds what was removed."""
@@ -263,8 +270,8 @@ class FilePlace(Place):
                 self._idle_readers.pop().close()
             # The last connection to a file empties and removes its log; ours may not be.
             if is_written(self.path):
-                empty_log(self.writer, self._busy_timeout_s)
-            self.writer.close()
+                empty_log(self._writer, self._busy_timeout_s)
+            self._writer.close()
         self._turns.release()
 
     def _new_reader(self) -> apsw.Connection:
@@ -276,7 +283,7 @@ class FilePlace(Place):
         """
         with self.sole_turn(), self.translating_writer:
             if rewriting:
-                self.writer.execute("VACUUM")
+                self._writer.execute("VACUUM")
             is_empty = self._emptied_log()
             self._log_holds_removed = not is_empty
             return Files(self.path, self._turns), is_empty
@@ -286,7 +293,7 @@ class FilePlace(Place):
         another process is in the way.
         """
         with self._copying.passing:
-            return empty_log(self.writer, self._busy_timeout_s)
+            return empty_log(self._writer, self._busy_timeout_s)
 
 
 def copy_pages(target: apsw.Connection, source: apsw.Connection, tell: Pages) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 import apsw
@@ -19,6 +20,7 @@ from simonides.adapters.sqlite_file import copy_pages
 from simonides.adapters.sqlite_heads import Heads
 from simonides.adapters.sqlite_place import Place, WriteTurn
 from simonides.adapters.sqlite_schema import IN_MEMORY, open_in_memory
+from simonides.adapters.store_owners import Secrets
 from simonides.domain.erasure import Purged
 from simonides.domain.errors import StoreUnavailable
 from simonides.ports import Capability
@@ -30,13 +32,15 @@ class MemoryPlace(Place):
 
     lacks = frozenset({Capability.DURABLE, Capability.REVERTIBLE})
 
-    def __init__(self, *, busy_timeout_s: float) -> None:
+    def __init__(self, keys: Secrets, *, busy_timeout_s: float) -> None:
         """Make an empty store.
 
         Args:
+            keys: Of its digests.
             busy_timeout_s: Seconds that a write waits for its turn.
         """
-        super().__init__(IN_MEMORY, open_in_memory())
+        super().__init__(IN_MEMORY)
+        self._keys = keys
         self._busy_timeout_s = busy_timeout_s
         self._turns = FifoLock()
         # Held while statements run; a turn is held for as long as its decision takes.
@@ -46,12 +50,20 @@ class MemoryPlace(Place):
         self._turn = WriteTurn(self.reading, self._transaction)
         self._backups: dict[Path, str] = {}
 
+    @cached_property
+    def writer(self) -> apsw.Connection:
+        """The only connection, made when it is first used: reading the schema takes longer than
+        all else that opens a store. Hold its lock.
+        """
+        return open_in_memory(self._keys)
+
     @contextmanager
     def reading(self, *, is_transaction: bool = True) -> Iterator[apsw.Connection]:
         """See :class:`Place`; no transaction is needed, for nobody else has the connection."""
         del is_transaction
         self.check_usable()
-        with self._connection.turn(), self.translating_writer:
+        with self._connection.turn(), self.translating:
+            self.check_usable()
             yield self.writer
 
     @contextmanager
@@ -125,7 +137,8 @@ class MemoryPlace(Place):
         """See :class:`Place`; all that was stored is gone."""
         with self._next(), self._connection.turn():
             self.is_closed = True
-            self.writer.close()
+            if "writer" in self.__dict__:
+                self.writer.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[apsw.Connection]:

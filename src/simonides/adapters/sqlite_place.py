@@ -46,7 +46,6 @@ class Place(ABC):
 
     Attributes:
         location: The place in reports and errors.
-        writer: The connection that writes.
         heads: Where owners stood when they were read last.
         translating: Raises our errors for those of readers.
         translating_writer: Raises our errors for those of the writer.
@@ -56,14 +55,17 @@ class Place(ABC):
     lacks: ClassVar[frozenset[Capability]]
     heads: Heads
 
-    def __init__(self, location: str, writer: apsw.Connection) -> None:
+    def __init__(self, location: str) -> None:
         """For the classes of places."""
         self.location = location
-        self.writer = writer
-        self.translating = Translating(location)
-        self.translating_writer = Translating(location, writer)
+        self.translating = self.translating_writer = Translating(location)
         self.is_closed = False
         self._pid = os.getpid()
+
+    @property
+    @abstractmethod
+    def writer(self) -> apsw.Connection:
+        """The connection that writes; hold the turn."""
 
     @property
     def is_ours(self) -> bool:

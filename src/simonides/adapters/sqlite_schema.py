@@ -17,7 +17,7 @@ from urllib.parse import quote
 import apsw
 
 from simonides.adapters.sql import Migration, load_migrations, load_queries
-from simonides.adapters.store_owners import Secrets
+from simonides.adapters.store_owners import TAG_KEY_BYTES, Secrets
 from simonides.domain.errors import StoreCorrupt, StoreReadOnly, StoreUnavailable
 
 Synchronous = Literal["full", "normal"]
@@ -43,7 +43,6 @@ PAGE_BYTES = 8192
 CACHE_KIB = 16 * 1024
 
 _SALT_BYTES = 16
-_TAG_KEY_BYTES = 32
 _SYNCHRONOUS: Mapping[str, int] = {"normal": 1, "full": 2}
 _creating = threading.Lock()
 
@@ -136,8 +135,11 @@ def open_reader(path: Path, connect: Connect, *, busy_timeout_s: float) -> apsw.
     return connection
 
 
-def open_in_memory() -> apsw.Connection:
+def open_in_memory(keys: Secrets) -> apsw.Connection:
     """Open a new, empty store in the memory of this process.
+
+    Args:
+        keys: Of its digests.
 
     Raises:
         apsw.Error: As SQLite says.
@@ -154,7 +156,7 @@ def open_in_memory() -> apsw.Connection:
             with connection.backup("main", empty, "main") as copying:
                 copying.step()
         _set(connection, "secure_delete", 1)
-        for name, value in _new_secrets().items():
+        for name, value in keys._asdict().items():
             connection.execute(SQL["put_meta"], {"name": name, "value": value})
         undo.pop_all()
     return connection
@@ -170,6 +172,11 @@ def _empty_store() -> bytes:
         _set(connection, "application_id", APPLICATION_ID)
         _migrate(connection, IN_MEMORY)
         return connection.serialize("main")
+
+
+def draw_secrets() -> Secrets:
+    """Return random keys for the digests of a new store."""
+    return Secrets(secrets.token_bytes(_SALT_BYTES), secrets.token_bytes(TAG_KEY_BYTES))
 
 
 def read_secrets(connection: apsw.Connection) -> Secrets:
@@ -240,16 +247,11 @@ def _check_done(connection: apsw.Connection, location: str, known: tuple[Migrati
     return int(format_)
 
 
-def _new_secrets() -> dict[str, bytes]:
-    sizes = {"salt": _SALT_BYTES, "tag_key": _TAG_KEY_BYTES}
-    return {name: secrets.token_bytes(size) for name, size in sizes.items()}
-
-
 def _run(connection: apsw.Connection, migration: Migration) -> None:
     for _ in connection.execute(migration.sql):
         pass
     if migration.number == 1:
-        for name, value in _new_secrets().items():
+        for name, value in draw_secrets()._asdict().items():
             connection.execute(SQL["add_meta"], {"name": name, "value": value})
     recorded = {
         "number": migration.number,
