@@ -15,9 +15,9 @@ from hypothesis import settings as hypothesis_settings
 from typer.testing import CliRunner
 
 from simonides.adapters.key_ring import new_key
+from simonides.adapters.sqlite_schema import IN_MEMORY
 from simonides.blocking import Strata
 from simonides.cli.app import app
-from simonides.opening import IN_MEMORY
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.wiring import assemble

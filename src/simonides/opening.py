@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from simonides.adapters.records_file import FileRecords
-from simonides.adapters.records_memory import DictRecords
-from simonides.adapters.session_memory import DictSessionStore
+from simonides.adapters.records_sqlite import SqliteRecords
 from simonides.adapters.session_sqlite import SqliteSessionStore
 from simonides.adapters.sqlite_coded import CodedSqliteStore
-from simonides.adapters.sqlite_file import SqliteFile
-from simonides.adapters.store_memory import DictStore
+from simonides.adapters.sqlite_database import SqliteDatabase
+from simonides.adapters.sqlite_schema import IN_MEMORY
 from simonides.adapters.store_sqlite import SqliteStore
 from simonides.choosing import (
     POSTGRES,
@@ -43,7 +41,6 @@ from simonides.transfer import sync
 if TYPE_CHECKING:
     from simonides.settings import Settings
 
-IN_MEMORY = ":memory:"
 _ALL_IN_MEMORY = (IN_MEMORY, f"sqlite:///{IN_MEMORY}")
 _MODES = {"local": "local", "incognito": "incognito", "guest": "incognito", "synced": "synced"}
 
@@ -109,7 +106,7 @@ def open_store(
     """
     named = _named(target, settings)
     if named in _ALL_IN_MEMORY:
-        return DictStore()
+        return SqliteStore.in_memory(busy_timeout_s=settings.busy_timeout_s)
     keys = keys._replace(ring=choose_keys(settings, keys.ring))
     if keys.ring is None and (keys.anchor or settings.anchor) is not None:
         raise ConfigurationError("an anchor says nothing without a key ring; name one too")
@@ -151,15 +148,15 @@ def open_sessions(store: MemoryStore) -> SessionStore:
     They are closed with it; of a store without a place for sessions, such as one of the host's
     own, they are in memory.
     """
-    if isinstance(store, SqliteFile):
+    if isinstance(store, SqliteDatabase):
         return SqliteSessionStore(store)
-    if not isinstance(store, DictStore) and store.location.startswith(POSTGRES):
+    if store.location.startswith(POSTGRES):
         from simonides.adapters.postgres_database import PostgresDatabase
         from simonides.adapters.session_postgres import PostgresSessionStore
 
         if isinstance(store, PostgresDatabase):
             return PostgresSessionStore(store)
-    return DictSessionStore(store if isinstance(store, DictStore) else None)
+    return SqliteSessionStore.in_memory()
 
 
 def open_records(
@@ -177,7 +174,7 @@ def open_records(
         StoreError: If they cannot be opened.
     """
     if Capability.DURABLE not in store.capabilities:
-        return DictRecords()
+        return SqliteRecords.in_memory()
     named = _named(target, settings)
     is_served = isinstance(named, str) and named.startswith(POSTGRES)
     location = store.location if is_served else beside_store(Path(store.location), "records")
@@ -187,7 +184,7 @@ def open_records(
 
         seal = RecordSeal(ring, str(location))
     if not is_served:
-        return FileRecords(location, seal=seal)
+        return SqliteRecords.open(location, seal=seal)
     from simonides.adapters.records_postgres import PostgresRecords
 
     return PostgresRecords(str(named), seal=seal)

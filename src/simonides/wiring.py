@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from simonides.adapters.caches import DroppingAlarm, forget_cached
 from simonides.adapters.classifying import ModelClassifier
-from simonides.adapters.store_memory import DictStore
+from simonides.adapters.sqlite_schema import IN_MEMORY
 from simonides.adapters.system import (
     PatientAlarm,
     SystemAlarm,
@@ -172,9 +172,8 @@ def assemble(
     indexes = IndexCache(Indexer(models.embedder), budget_bytes=chosen.index_budget_mb * _MIB)
     rings = alarm or (SystemAlarm() if clock is None else None)
     keys = Keys(key_ring, anchor, rings, key_vault, as_is=as_is)
-    store: MemoryStore = DictStore()
-    if not hidden:
-        store = open_store(target, chosen, inline=inline, filling=filling, keys=keys)
+    named = IN_MEMORY if hidden else target
+    store = open_store(named, chosen, inline=inline, filling=filling, keys=keys)
     how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
     opens = partial(assemble, mode="local", embedder=models.embedder, **how)
     with closing_if_it_fails(store):

@@ -3,13 +3,25 @@
 import time
 from dataclasses import replace
 
-from simonides.adapters.store_memory import DictStore
+from simonides.adapters.store_sqlite import SqliteStore
 from simonides.domain.change import Change, Committed, Size, Snapshot
 from simonides.domain.codec import decode
 from simonides.domain.scope import Scope
 
 
-class LeakingSnapshots(DictStore):
+class InMemory(SqliteStore):
+    """A store in memory whose tables can be written to past the port."""
+
+    def edit(self, owner, statement, *more):
+        """Run a statement; its first parameter is the owner's digest."""
+        with self._turn() as connection:
+            return connection.execute(statement, (self.digest(owner), *more)).fetchall()
+
+    def digest(self, owner):
+        return self._owners.of(owner).digest
+
+
+class LeakingSnapshots(InMemory):
     """Shows the rows of every owner to each."""
 
     async def snapshot(self, owner, *, since=None):
@@ -18,7 +30,7 @@ class LeakingSnapshots(DictStore):
         return replace(mine, rows=tuple(sorted({r for s in (mine, *others) for r in s.rows})))
 
 
-class LeakingGets(DictStore):
+class LeakingGets(InMemory):
     """Finds an id wherever it lies."""
 
     async def get(self, owner, ids):
@@ -26,15 +38,15 @@ class LeakingGets(DictStore):
         return tuple(row for rows in found for row in rows)
 
 
-class PrefixOwners(DictStore):
+class PrefixOwners(InMemory):
     """Takes owners for the same if their names differ by case only."""
 
-    def _shelf(self, owner):
-        folded = {kept.path.casefold(): kept for kept in self._shelves}
-        return super()._shelf(folded.get(owner.path.casefold(), owner))
+    async def get(self, owner, ids):
+        known = {each.path.casefold(): each for each in await self.owners()}
+        return await super().get(known.get(owner.path.casefold(), owner), ids)
 
 
-class HalfWritten(DictStore):
+class HalfWritten(InMemory):
     """Writes the first memory of a change on its own, then the rest, which may be refused."""
 
     async def commit(self, owner, request, decide):
@@ -57,7 +69,7 @@ class HalfWritten(DictStore):
         return Committed(second.head, tuple(sorted((*first.rows, *second.rows))))
 
 
-class OutOfTurn(DictStore):
+class OutOfTurn(InMemory):
     """Reads what stands before it takes the turn."""
 
     async def commit(self, owner, request, decide):
@@ -68,29 +80,30 @@ class OutOfTurn(DictStore):
         )
 
 
-class DeafToForgetting(DictStore):
+class DeafToForgetting(InMemory):
     """Keeps what it was told to forget in the audit payloads."""
 
     async def commit(self, owner, request, decide):
         kept = await super().links(owner)
         committed = await super().commit(owner, request, decide)
-        if kept:
-            self._shelves[owner].links[: len(kept)] = kept
+        for link in kept:
+            told = "UPDATE events SET salt = ?2, payload = ?3 WHERE owner = ?1 AND seq = ?4"
+            self.edit(owner, told, link.salt, link.payload, link.seq)
         return committed
 
 
-class SilentRemoval(DictStore):
+class SilentRemoval(InMemory):
     """Removes rows without raising the epoch."""
 
     async def commit(self, owner, request, decide):
         committed = await super().commit(owner, request, decide)
         if committed.head is None or not committed.head.epoch:
             return committed
-        self._shelves[owner].head = committed.head._replace(epoch=0)
-        return committed._replace(head=self._shelves[owner].head)
+        self.edit(owner, "UPDATE owners SET epoch = 0 WHERE owner = ?")
+        return committed._replace(head=committed.head._replace(epoch=0))
 
 
-class Unordered(DictStore):
+class Unordered(InMemory):
     """Returns rows in the reverse of the promised order."""
 
     async def snapshot(self, owner, *, since=None):
@@ -98,14 +111,14 @@ class Unordered(DictStore):
         return replace(snapshot, rows=snapshot.rows[::-1])
 
 
-class ForeverPresent(DictStore):
+class ForeverPresent(InMemory):
     """Answers every question about the past with the present."""
 
     async def as_of(self, owner, known_at, *, superseded=False):
         return await super().as_of(owner, 2**62, superseded=superseded)
 
 
-class StaleEntries(DictStore):
+class StaleEntries(InMemory):
     """Keeps the first index entry of a memory for good."""
 
     async def commit(self, owner, request, decide):
@@ -116,7 +129,7 @@ class StaleEntries(DictStore):
         return await super().commit(owner, request, without_entries)
 
 
-class DeafToStates(DictStore):
+class DeafToStates(InMemory):
     """Writes new states only where whole memories tell them."""
 
     async def commit(self, owner, request, decide):
@@ -127,7 +140,7 @@ class DeafToStates(DictStore):
         return await super().commit(owner, request, without_states)
 
 
-class BlindRenewals(DictStore):
+class BlindRenewals(InMemory):
     """Writes an entry made anew though its memory has changed since."""
 
     async def renew(self, owner, entries):
@@ -140,17 +153,16 @@ class BlindRenewals(DictStore):
         return await super().renew(owner, now)
 
 
-class NewsOfRenewals(DictStore):
+class NewsOfRenewals(InMemory):
     """Tells every reader to read again because of entries that say the same."""
 
     async def renew(self, owner, entries):
         written = await super().renew(owner, entries)
-        head = self._shelves[owner].head
-        self._shelves[owner].head = head._replace(revision=head.revision + 1)
+        self.edit(owner, "UPDATE owners SET revision = revision + 1 WHERE owner = ?")
         return written
 
 
-class WholeDeltas(DictStore):
+class WholeDeltas(InMemory):
     """Leaves rows that are no longer live out of a delta."""
 
     async def snapshot(self, owner, *, since=None):
@@ -159,14 +171,14 @@ class WholeDeltas(DictStore):
         return replace(delta, rows=tuple(row for row in delta.rows if row.id in live))
 
 
-class Immortal(DictStore):
+class Immortal(InMemory):
     """Answers after it was closed."""
 
     async def close(self):
         return
 
 
-class Amnesiac(DictStore):
+class Amnesiac(InMemory):
     """Forgets which writes were done under which key."""
 
     async def commit(self, owner, request, decide):
@@ -176,28 +188,29 @@ class Amnesiac(DictStore):
         return await super().commit(owner, request, blind)
 
 
-class OldPolicies(DictStore):
+class OldPolicies(InMemory):
     """Shows the first policy for the last."""
 
     async def commit(self, owner, request, decide):
         committed = await super().commit(owner, request, decide)
-        if owner in self._shelves:
-            del self._shelves[owner].policies[1:]
+        later = "version > (SELECT min(version) FROM policies WHERE owner = ?1)"
+        self.edit(owner, f"DELETE FROM policies WHERE owner = ?1 AND {later}")
         return committed
 
 
-class EternalReviews(DictStore):
+class EternalReviews(InMemory):
     """Keeps a review as it was first written."""
 
     async def commit(self, owner, request, decide):
-        kept = await super().reviews(owner)
+        there = self.edit(owner, "SELECT id, status, at, body FROM reviews WHERE owner = ?")
         committed = await super().commit(owner, request, decide)
-        if kept:
-            self._shelves[owner].reviews.update({review.id: review for review in kept})
+        for row in there:
+            told = "UPDATE reviews SET status = ?3, at = ?4, body = ?5 WHERE owner = ?1 AND id = ?2"
+            self.edit(owner, told, *row)
         return committed
 
 
-class SharedOutbox(DictStore):
+class SharedOutbox(InMemory):
     """Settles whatever it is told, whoever's it is."""
 
     async def settle(self, source: Scope, ids, *, edges=()):
@@ -205,36 +218,36 @@ class SharedOutbox(DictStore):
             await super().settle(owner, ids, edges=edges)
 
 
-class ChildlessSettling(DictStore):
+class ChildlessSettling(InMemory):
     """Settles without keeping what was derived."""
 
     async def settle(self, source, ids, *, edges=()):
         await super().settle(source, ids)
 
 
-class EdgesGoWithParents(DictStore):
+class EdgesGoWithParents(InMemory):
     """Does not know any more what others have of a memory that was forgotten."""
 
     async def derived(self, owner, parent=None):
-        found, ids = set(), [kept.row.id for kept in self._kept(owner)]
+        found, ids = set(), [row.id for row in await self.rows(owner)]
         for id in [id for id in ids if parent in (None, id)]:
             found |= {*await super().derived(owner, id)}
         return tuple(sorted(found, key=lambda child: (child[0].path, child[1])))
 
 
-class ForeignEdges(DictStore):
+class ForeignEdges(InMemory):
     """Keeps an edge on the child's side, whoever's the parent is."""
 
     async def derived(self, owner, parent=None):
         found = list(await super().derived(owner, parent))
-        for kept in self._kept(owner):
-            child = decode(kept.row)
+        for row in await self.rows(owner):
+            child = decode(row)
             if parent in child.parents and (owner, child.id) not in found:
                 found.append((owner, child.id))
         return tuple(found)
 
 
-class BlindCondensing(DictStore):
+class BlindCondensing(InMemory):
     """Puts other entries in the place of whatever stands in a journal."""
 
     async def condense(self, owner, kind, entries, into):
@@ -242,7 +255,7 @@ class BlindCondensing(DictStore):
         return await super().condense(owner, kind, oldest, into)
 
 
-class ForgetfulCondensing(DictStore):
+class ForgetfulCondensing(InMemory):
     """Removes entries and keeps for nobody else what they come to."""
 
     async def condense(self, owner, kind, entries, into):
@@ -250,14 +263,14 @@ class ForgetfulCondensing(DictStore):
         return await super().condense(owner, kind, entries, mine)
 
 
-class EternalLeases(DictStore):
+class EternalLeases(InMemory):
     """Lets nobody have what a dead worker held."""
 
     async def lease(self, owner, name, holder, *, now, until):
         return await super().lease(owner, name, holder, now=now, until=2**62)
 
 
-class SharedLeases(DictStore):
+class SharedLeases(InMemory):
     """Lets everybody have a lease that somebody holds."""
 
     async def lease(self, owner, name, holder, *, now, until):
@@ -265,42 +278,42 @@ class SharedLeases(DictStore):
         return True
 
 
-class GenerousSpending(DictStore):
+class GenerousSpending(InMemory):
     """Lets more be spent than a ceiling says."""
 
     async def spend(self, owner, day, counts, *, most=None):
         return await super().spend(owner, day, counts, most=None if most is None else {})
 
 
-class RevivingSettlements(DictStore):
+class RevivingSettlements(InMemory):
     """Begins a day for what is settled late."""
 
     async def spend(self, owner, day, counts, *, most=None):
         return await super().spend(owner, day, counts, most=most or {})
 
 
-class ErasesWithoutReaders(DictStore):
+class ErasesWithoutReaders(InMemory):
     """Keeps what the readers of an erased owner did."""
 
     async def commit(self, owner, request, decide):
-        journals = {digest: list(entries) for digest, entries in self._journals.items()}
+        there = self.edit(owner, "SELECT n, at, kind, body FROM read_journal WHERE owner = ?")
         committed = await super().commit(owner, request, decide)
-        self._journals.update(journals)
+        for row in there:
+            self.edit(owner, "INSERT OR IGNORE INTO read_journal VALUES (?, ?, ?, ?, ?)", *row)
         return committed
 
 
-class ErasesForAll(DictStore):
+class ErasesForAll(InMemory):
     """Erases what another owner has under the same keys."""
 
     async def commit(self, owner, request, decide):
         committed = await super().commit(owner, request, decide)
-        if self._shelves.get(owner) is not None and self._shelves[owner].erased_at is not None:
-            for shelf in self._shelves.values():
-                shelf.held.clear()
+        erased = "SELECT 1 FROM owners WHERE owner = ?1 AND erased_at IS NOT NULL"
+        self.edit(owner, f"DELETE FROM held WHERE EXISTS ({erased})")
         return committed
 
 
-class ErasesTombstones(DictStore):
+class ErasesTombstones(InMemory):
     """Lets what was erased be learned again."""
 
     async def commit(self, owner, request, decide):
@@ -311,7 +324,7 @@ class ErasesTombstones(DictStore):
         return await super().commit(owner, request, forgiving)
 
 
-class LateJournal(DictStore):
+class LateJournal(InMemory):
     """Writes what readers did before an erasure after it."""
 
     async def journal(self, notes):
@@ -319,20 +332,19 @@ class LateJournal(DictStore):
         await super().journal(late)
 
 
-class SilentConsents(DictStore):
+class SilentConsents(InMemory):
     """Tells readers of new consents by a delta, which has none."""
 
     async def commit(self, owner, request, decide):
         before = (await super().heads([owner]))[0]
         committed = await super().commit(owner, request, decide)
-        shelf = self._shelves.get(owner)
-        if shelf is None or before is None or not shelf.consents:
+        if before is None or not await self.consents(owner):
             return committed
-        shelf.head = shelf.head._replace(epoch=before.epoch)
-        return committed._replace(head=shelf.head)
+        self.edit(owner, "UPDATE owners SET epoch = ?2 WHERE owner = ?1", before.epoch)
+        return committed._replace(head=committed.head._replace(epoch=before.epoch))
 
 
-class LiveSizes(DictStore):
+class LiveSizes(InMemory):
     """Weighs only what stands."""
 
     async def size(self, owner):

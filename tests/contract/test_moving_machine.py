@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 from test_store_machine import StoresInStep
 
-from simonides.adapters.store_memory import DictStore
 from simonides.adapters.store_sqlite import SqliteStore
 from simonides.testing.contract_moving import MovableStoreContract
 from simonides.testing.store_contract import drive
@@ -26,7 +25,7 @@ class StoresOnTheMove(StoresInStep):
     def move(self, page, by_way):
         source = self.tried
         if by_way:
-            source = DictStore()
+            source = SqliteStore.in_memory()
             contract.move(self.tried, source, page=page)
         self.moves += 1
         target = self.open(filling=True)

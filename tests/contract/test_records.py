@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from simonides.adapters.key_ring import HeldKeys, new_key
-from simonides.adapters.records_file import FileRecords
-from simonides.adapters.records_memory import DictRecords
 from simonides.adapters.records_sealing import RecordSeal
+from simonides.adapters.records_sqlite import SqliteRecords
 from simonides.domain.errors import (
     ConfigurationError,
     KeyUnavailable,
@@ -29,10 +28,12 @@ def seal(*lines):
     return RecordSeal(ring(*lines), "here")
 
 
-class TestDictRecords(RecordStoreContract):
+class TestRecordsInMemory(RecordStoreContract):
     @pytest.fixture
     def records(self):
-        return DictRecords()
+        records = SqliteRecords.in_memory()
+        yield records
+        records.close()
 
 
 class TestFileRecords(RecordStoreContract):
@@ -41,14 +42,14 @@ class TestFileRecords(RecordStoreContract):
     @pytest.fixture
     def records(self, tmp_path):
         self.path = tmp_path / "m.db.records"
-        store = FileRecords(self.path, seal=self.seals)
+        store = SqliteRecords.open(self.path, seal=self.seals)
         self.others = []
         yield store
         for each in (store, *self.others):
             each.close()
 
     def again(self, records):
-        self.others.append(FileRecords(self.path, seal=self.seals))
+        self.others.append(SqliteRecords.open(self.path, seal=self.seals))
         return self.others[-1]
 
     def bytes_left(self):
@@ -111,7 +112,7 @@ class TestFileRecords(RecordStoreContract):
         path.write_bytes(b"not a database, and not ours" * 100)
 
         with pytest.raises((ConfigurationError, StoreCorrupt)):
-            FileRecords(path)
+            SqliteRecords.open(path)
         assert path.read_bytes().startswith(b"not a database")
 
     def test_one_that_is_closed_says_so(self, records):
@@ -131,29 +132,29 @@ class TestSealedFileRecords(TestFileRecords):
 
     def test_a_ring_with_a_newer_key_opens_what_the_older_sealed(self, records):
         self.filled(records)
-        newer = FileRecords(self.path, seal=seal(KEY_ONE, KEY_TWO))
+        newer = SqliteRecords.open(self.path, seal=seal(KEY_ONE, KEY_TWO))
         self.others.append(newer)
 
         assert self.numbers(newer) == [4, 3, 2, 1]
         with pytest.raises(KeyUnavailable):
-            FileRecords(self.path, seal=seal(KEY_TWO)).page(Shelf.SAFETY, since=0)
+            SqliteRecords.open(self.path, seal=seal(KEY_TWO)).page(Shelf.SAFETY, since=0)
 
     def test_what_an_older_key_sealed_is_sealed_by_the_newer_all_or_none(self, records):
         self.filled(records)
-        newer = FileRecords(self.path, seal=seal(KEY_TWO, KEY_ONE))
+        newer = SqliteRecords.open(self.path, seal=seal(KEY_TWO, KEY_ONE))
         self.others.append(newer)
         with pytest.raises(KeyUnavailable):
-            FileRecords(self.path, seal=seal(KEY_TWO)).rewrap()
+            SqliteRecords.open(self.path, seal=seal(KEY_TWO)).rewrap()
 
         assert (newer.rewrap(), newer.rewrap()) == (5, 0)
 
-        alone = FileRecords(self.path, seal=seal(KEY_TWO))
+        alone = SqliteRecords.open(self.path, seal=seal(KEY_TWO))
         self.others.append(alone)
         assert self.numbers(alone) == [4, 3, 2, 1]
 
     def test_without_a_key_it_can_still_be_purged(self, records):
         self.filled(records)
-        blind = FileRecords(self.path)
+        blind = SqliteRecords.open(self.path)
         self.others.append(blind)
 
         with pytest.raises(StoreCorrupt, match="encrypted"):
@@ -232,4 +233,4 @@ class TestSealedPostgresRecords(TestPostgresRecords):
 
 
 def test_a_path_is_where_the_records_are(tmp_path):
-    assert FileRecords(tmp_path / "x").location == str(Path(tmp_path / "x").resolve())
+    assert SqliteRecords.open(tmp_path / "x").location == str(Path(tmp_path / "x").resolve())

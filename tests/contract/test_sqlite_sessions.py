@@ -1,4 +1,6 @@
-"""Sessions in a SQLite file keep the contract, alone and beside memories."""
+"""Sessions in a SQLite database keep the contract: in a file and in memory, alone and beside
+memories.
+"""
 
 from pathlib import Path
 
@@ -66,3 +68,24 @@ class TestSqliteSessionsOfAnOpenStore(TestSqliteSessions):
 
         with pytest.raises(StoreUnavailable):
             drive(store, store.sessions(ALICE))
+
+
+class TestSqliteSessionsInMemory(SessionStoreContract):
+    @pytest.fixture
+    def store(self):
+        store = SqliteSessionStore.in_memory()
+        yield store
+        drive(store, store.close())
+
+
+class TestSqliteSessionsOfAStoreInMemory(SessionStoreContract):
+    @pytest.fixture
+    def store(self):
+        self.memories = SqliteStore.in_memory()
+        yield SqliteSessionStore(self.memories)
+        drive(self.memories, self.memories.close())
+
+    def test_closing_the_sessions_leaves_the_memories_open(self, store):
+        drive(store, store.close())
+
+        assert drive(self.memories, self.memories.owners()) == ()

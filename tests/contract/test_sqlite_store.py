@@ -1,10 +1,15 @@
-"""The SQLite store keeps the contract, on the caller's thread and on one of its own."""
+"""The SQLite store keeps the contract: in a file, on the caller's thread and on one of its own, and
+in memory.
+"""
 
+import time
 from pathlib import Path
 
 import pytest
 
 from simonides.adapters.store_sqlite import SqliteStore
+from simonides.domain.change import IdempotencyRecord
+from simonides.testing.samples import ALICE
 from simonides.testing.store_contract import MemoryStoreContract, drive
 
 
@@ -24,3 +29,46 @@ class TestSqliteStore(MemoryStoreContract):
 
 class TestSqliteStoreOnItsOwnThread(TestSqliteStore):
     inline = False
+
+
+class TestSqliteStoreInMemory(MemoryStoreContract):
+    @pytest.fixture
+    def store(self):
+        store = SqliteStore.in_memory()
+        yield store
+        drive(store, store.close())
+
+    def seconds(self, store, change):
+        """Processor time of a commit on this thread; what else runs does not count."""
+        began = time.thread_time()
+        self.write(store, change)
+        return time.thread_time() - began
+
+    def seconds_of_keys(self, number):
+        records = tuple(IdempotencyRecord(f"{n}", b"r", b"{}") for n in range(number))
+        return self.seconds(SqliteStore.in_memory(), self.make.change(idempotency=records))
+
+    def seconds_of_forgetting(self, number):
+        store, many = SqliteStore.in_memory(), [self.make.memory() for _ in range(number)]
+        self.add(store, *many)
+        ids = tuple(memory.id for memory in many)
+        return self.seconds(store, self.make.change(forgotten=ids))
+
+    @pytest.mark.parametrize("seconds_of", [seconds_of_keys, seconds_of_forgetting])
+    def test_a_large_change_costs_no_more_for_each(self, seconds_of):
+        few = min(seconds_of(self, 500) for _ in range(3))
+        many = min(seconds_of(self, 8000) for _ in range(2))
+
+        # 16 times as much work; what grows with the square takes 256 times as long.
+        assert many < 90 * few
+
+    @pytest.mark.parametrize(
+        "damage",
+        ["body = x'7b7d'", "version = 2", "mac = zeroblob(32)"],
+    )
+    def test_a_damaged_memory_is_found(self, store, damage):
+        memory, _ = self.stored(store), self.stored(store)
+        with store._turn() as connection:
+            connection.execute(f"UPDATE memories SET {damage} WHERE id = ?", (memory.id,))
+
+        assert drive(store, store.damaged(ALICE)) == (memory.id,)

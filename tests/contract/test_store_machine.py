@@ -1,7 +1,7 @@
-"""Random lives of two stores in step: whatever is written, all reads agree.
+"""Random lives of a store and of a model in step: whatever is written, all reads agree.
 
 Owners, ids, keys and sessions come from small pools, so that changes collide, and about a third
-of the changes do not fit: both stores must then refuse and stay as they were.
+of the changes do not fit: both must then refuse and stay as they were.
 """
 
 import os
@@ -19,8 +19,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from model_store import ModelStore
 
-from simonides.adapters.store_memory import DictStore
 from simonides.adapters.store_sqlite import SqliteStore
 from simonides.domain.change import (
     Change,
@@ -57,7 +57,7 @@ class StoresInStep(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.directory = Path(tempfile.mkdtemp())
-        self.reference = DictStore()
+        self.reference = ModelStore()
         self.tried = self.open()
         self.make = Samples()
         self.contract = MemoryStoreContract()
@@ -278,6 +278,17 @@ TestStoresInStep.settings = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+
+
+class InMemoryInStep(StoresInStep):
+    reopen = None  # what is in memory is gone when it is closed
+
+    def open(self):
+        return SqliteStore.in_memory()
+
+
+TestInMemoryInStep = InMemoryInStep.TestCase
+TestInMemoryInStep.settings = TestStoresInStep.settings
 
 
 def test_postgresql_in_step(postgres):

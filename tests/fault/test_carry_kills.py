@@ -7,7 +7,7 @@ import signal
 import pytest
 from killing import Child
 
-from simonides.adapters import sqlite_backups
+from simonides.adapters import sqlite_backups, sqlite_file
 from simonides.adapters.store_carrying import ROWS
 from simonides.adapters.store_sqlite import SqliteStore
 from simonides.audit import verify
@@ -86,7 +86,7 @@ NUMBERED = {f"Memory number {n}" for n in range(MEMORIES)}
 
 
 def test_a_backup_that_is_killed_leaves_none_under_its_name(lived, tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_backups, "STEP_PAGES", 4)
+    monkeypatch.setattr(sqlite_file, "STEP_PAGES", 4)
     path, target = copied(lived, tmp_path), tmp_path / "copy.db"
 
     def work(say):
@@ -107,14 +107,14 @@ def test_a_backup_that_is_killed_leaves_none_under_its_name(lived, tmp_path, mon
 
 
 def test_a_store_that_is_killed_on_its_way_back_is_what_it_was(lived, tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_backups, "STEP_PAGES", 4)
-    real, path = sqlite_backups._copy, tmp_path / "m.db"
+    monkeypatch.setattr(sqlite_file, "STEP_PAGES", 4)
+    real, path = sqlite_backups.copy_pages, tmp_path / "m.db"
 
     def work(say):
         def copy(target, source, _):
             real(target, source, lambda *far: say(far[0]))
 
-        sqlite_backups._copy = copy
+        sqlite_backups.copy_pages = copy
         with opened(path) as strata:
             strata.restore_backup(lived / "b.db")
 

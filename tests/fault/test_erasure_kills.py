@@ -9,7 +9,7 @@ from erasing import Life, found_in
 from killing import Child
 
 from simonides import ErasureState
-from simonides.adapters import sqlite_change, store_sqlite
+from simonides.adapters import sqlite_change, sqlite_file
 from simonides.adapters.store_sqlite import SqliteStore
 from simonides.blocking import Strata
 from simonides.domain.scope import Scope
@@ -55,7 +55,7 @@ def before_the_log_is_cut(monkeypatch):
 
 
 def before_the_files_are_read(monkeypatch):
-    monkeypatch.setattr(store_sqlite, "Files", die)
+    monkeypatch.setattr(sqlite_file, "Files", die)
 
 
 POINTS = (

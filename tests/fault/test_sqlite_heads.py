@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 import simonides
-from simonides.adapters.sqlite_heads import HEADER_BYTES, MAX_OWNERS, Heads
+from simonides.adapters.sqlite_heads import HEADER_BYTES, MAX_OWNERS, Heads, read_header
 from simonides.adapters.store_sqlite import SqliteStore
 from simonides.domain.change import Change, TurnRequest
 from simonides.domain.scope import Scope
@@ -66,7 +66,7 @@ def store(database):
 def statements(store):
     """What the store's readers are asked while the test runs."""
     heads(store, ANA)
-    (reader,) = store._idle_readers
+    (reader,) = store._place._idle_readers
     asked = []
     reader.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: asked.append(event["sql"]))
     return asked
@@ -113,7 +113,7 @@ def test_what_is_being_written_is_not_yet_seen(store):
 def test_a_log_that_begins_anew_hides_nothing(database, store):
     for revision in range(1, 4):
         written(store, ANA, known_at=revision)
-        store._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        store._place.writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
         assert heads(store, ANA)[0].revision == revision
 
@@ -134,7 +134,7 @@ def test_a_header_of_another_format_is_nothing_to_go_by(tmp_path, header):
     calls = []
 
     for _ in range(2):
-        Heads(descriptor).of([b"ana"], lambda: (calls.append(1),))
+        Heads(lambda: read_header(descriptor)).of([b"ana"], lambda: (calls.append(1),))
     os.close(descriptor)
 
     assert len(calls) == 2
@@ -146,7 +146,7 @@ def test_an_index_that_was_closed_is_nothing_to_go_by(tmp_path):
     descriptor = os.open(index, os.O_RDONLY)
     os.close(descriptor)
 
-    assert Heads(descriptor).of([b"ana"], lambda: (None,)) == (None,)
+    assert Heads(lambda: read_header(descriptor)).of([b"ana"], lambda: (None,)) == (None,)
 
 
 def test_a_store_that_closes_leaves_the_locks_of_another_in_its_process(database, store):
@@ -166,7 +166,7 @@ def test_a_recall_asks_the_file_nothing_while_nobody_writes(database):
         memory.remember("Ana drinks green tea.")
         for _ in range(2):  # the first loads the owner
             memory.recall("tea")
-        (reader,) = strata.services.store._idle_readers
+        (reader,) = strata.services.store._place._idle_readers
         asked = []
         reader.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: asked.append(event["sql"]))
 

@@ -215,7 +215,7 @@ def test_what_is_forgotten_while_the_log_is_copied_leaves_it_all_the_same(
     contract.add(store, memory)
     copying = threading.Thread(target=connection.wal_checkpoint)
     if by_thread:
-        monkeypatch.setattr(store._copying, "_reading", Lending(connection))
+        monkeypatch.setattr(store._place._copying, "_reading", Lending(connection))
         monkeypatch.setattr(sqlite_log, "DUE_PAGES", 1)
         contract.add(store, samples.memory())
     else:
@@ -229,7 +229,7 @@ def test_what_is_forgotten_while_the_log_is_copied_leaves_it_all_the_same(
     disk.may_write.set()
     forgetting.join()
     in_log = secret.encode() in database.with_name("m.db-wal").read_bytes()
-    store._copying.close()
+    store._place._copying.close()
     if not by_thread:
         copying.join()
 
@@ -241,7 +241,7 @@ def test_a_thread_copies_the_log_and_the_next_write_begins_it_anew(store, databa
     while before < 20:
         contract.add(store, contract.make.memory())
         before = pages_in_log(database)
-    store._copying.close()
+    store._place._copying.close()
     contract.add(store, contract.make.memory())
 
     assert pages_in_log(database) < 20
@@ -289,7 +289,7 @@ def test_a_reader_who_stays_keeps_the_log_growing_and_nothing_else(store, databa
     reader.end("close")
     for _ in range(12):
         contract.add(store, contract.make.memory())
-    store._copying.close()
+    store._place._copying.close()
     contract.add(store, contract.make.memory())
 
     assert held >= 80

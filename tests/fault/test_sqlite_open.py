@@ -253,8 +253,8 @@ def test_an_empty_file_becomes_a_store(database):
 def test_a_new_store_has_the_settings_that_it_needs(store, database):
     wanted = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "page_size": PAGE_BYTES}
 
-    assert {name: store._writer.pragma(name) for name in wanted} == wanted
-    assert store._writer.pragma("application_id") == APPLICATION_ID
+    assert {name: store._place.writer.pragma(name) for name in wanted} == wanted
+    assert store._place.writer.pragma("application_id") == APPLICATION_ID
     assert database.stat().st_mode & 0o777 == 0o600
 
 
@@ -358,7 +358,7 @@ def test_a_directory_that_may_not_be_written_is_read_only(public_directory):
 
 def test_a_full_store_keeps_what_it_has(store):
     samples = contract.make
-    store._writer.pragma("max_page_count", store._writer.pragma("page_count") + 4)
+    store._place.writer.pragma("max_page_count", store._place.writer.pragma("page_count") + 4)
     contract.add(store, samples.memory())
     before = contract.shown(store, ALICE)
 
@@ -366,7 +366,7 @@ def test_a_full_store_keeps_what_it_has(store):
         contract.write(store, samples.change(*(samples.memory("x" * 9000) for _ in range(50))))
 
     assert contract.shown(store, ALICE) == before
-    store._writer.pragma("max_page_count", 2**30)
+    store._place.writer.pragma("max_page_count", 2**30)
     contract.write(store, samples.change(samples.memory()))
 
 

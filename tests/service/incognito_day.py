@@ -169,6 +169,26 @@ def descriptors() -> list[str]:
     return sorted(found)
 
 
+def guard_sqlite() -> Any:
+    """Note every file that SQLite opens: a database, a journal or a temporary file.
+
+    SQLite opens them below the interpreter, where no audit hook sees it, but always through its
+    file system layer. A database in memory needs no file. Keep the result: it is the guard.
+    """
+    import apsw
+
+    class Guard(apsw.VFS):
+        def __init__(self) -> None:
+            super().__init__("guard", "", makedefault=True)
+
+        def xOpen(self, name: Any, flags: list[int]) -> Any:  # noqa: N802 - apsw's name
+            path = name.filename() if isinstance(name, apsw.URIFilename) else name
+            broken.append(f"SQLite opened {path}")
+            return super().xOpen(name, flags)
+
+    return Guard()
+
+
 def main(export_to: str) -> None:
     """Live the day under the guard and tell of it."""
     import simonides
@@ -176,16 +196,7 @@ def main(export_to: str) -> None:
     import simonides.settings
     import simonides.wiring  # what is written while importing is not the mode's
 
-    try:
-        import apsw
-    except ImportError:
-        pass
-    else:
-        # It opens files below the interpreter, where no audit hook sees it.
-        def opened(*arguments: Any, **_: Any) -> None:
-            broken.append(f"apsw {arguments[:1]}")
-
-        apsw.connection_hooks.append(opened)
+    _guard = guard_sqlite()
     held = descriptors()
     sys.addaudithook(watch)
     found = day(simonides, export_to)

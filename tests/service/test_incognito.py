@@ -19,6 +19,10 @@ from simonides.testing import ManualClock
 from simonides.wiring import assemble, new_key
 
 DAY = Path(__file__).with_name("incognito_day.py")
+FIVE_MEGABYTES = (
+    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) "
+    "SELECT randomblob(1000) AS a FROM n"
+)
 
 
 def tree(root: Path) -> dict[str, tuple[int, int]]:
@@ -80,6 +84,37 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_no_file_is_written_and_no_socket_opened(lived: dict[str, Any]) -> None:
     assert lived["recalled"] == [True]
     assert lived["broken"] == []
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("ATTACH 'x.db' AS x", "CREATE TABLE x.t (a)"),
+        ("PRAGMA temp_store = file", f"CREATE TEMP TABLE t AS {FIVE_MEGABYTES}"),
+    ],
+    ids=["a database", "a temporary file"],
+)
+def test_the_guard_sees_what_sqlite_opens(tmp_path: Path, statements: tuple[str, ...]) -> None:
+    run = "\n".join(
+        [
+            "import apsw, incognito_day",
+            "guard = incognito_day.guard_sqlite()",
+            "connection = apsw.Connection(':memory:')",
+            "print(len(incognito_day.broken))",
+            *(f'connection.execute("{statement}")' for statement in statements),
+            "print(len(incognito_day.broken) > 0)",
+        ]
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", run],
+        env={**os.environ, "PYTHONPATH": str(DAY.parent)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert ran.stdout.split() == ["0", "True"]
 
 
 def test_no_file_is_there_afterwards_but_the_one_that_was_asked_for(lived: dict[str, Any]) -> None:

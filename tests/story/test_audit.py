@@ -7,7 +7,6 @@ from pathlib import Path
 import apsw
 import pytest
 
-from simonides.adapters.store_memory import DictStore
 from simonides.adapters.store_sqlite import SqliteStore
 from simonides.audit import AuditReport, verify
 from simonides.domain.event import Link
@@ -182,11 +181,11 @@ def test_work_of_an_owner_of_no_name_does_not_keep_the_store_from_working(
 
 
 def test_a_listed_owner_without_a_head_is_a_problem() -> None:
-    class Headless(DictStore):
+    class Headless(SqliteStore):
         async def chain_head(self, owner: Scope) -> None:
             return None
 
-    store = Headless()
+    store = Headless.in_memory()
     contract.stored(store)
 
     assert found(drive(store, verify(store))) == [(A, 0, "head")]
@@ -194,7 +193,7 @@ def test_a_listed_owner_without_a_head_is_a_problem() -> None:
 
 @pytest.fixture(params=["memory", "sqlite"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
-    store: MemoryStore = DictStore()
+    store: MemoryStore = SqliteStore.in_memory()
     if request.param == "sqlite":
         store = SqliteStore.open(tmp_path / "m.db", synchronous="normal")
     yield store
@@ -227,14 +226,14 @@ def test_a_store_in_use_holds(store: MemoryStore) -> None:
 
 
 def test_what_is_written_after_the_head_was_read_is_news() -> None:
-    class Busy(DictStore):
+    class Busy(SqliteStore):
         async def links(
             self, owner: Scope, *, after: int = 0, limit: int = 1000
         ) -> tuple[Link, ...]:
             contract.stored(self)
             return await super().links(owner, after=after, limit=limit)
 
-    store = Busy()
+    store = Busy.in_memory()
     contract.stored(store)
 
     report = drive(store, verify(store))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from simonides.adapters.store_memory import DictStore
+from simonides.adapters.sqlite_change import write_journal
 from simonides.adapters.store_sqlite import SqliteStore
 from simonides.audit import verify
 from simonides.domain.change import JournalEntry, TurnRequest
@@ -30,13 +30,16 @@ def write_to(store, owner, make=None):
     drive(store, store.commit(owner, TurnRequest(), lambda _: change))
 
 
-class Restless(DictStore):
+class Restless(SqliteStore):
     """A source to which somebody writes each time when a page of an owner was read."""
 
-    def __init__(self, times, write):
-        super().__init__()
-        contract.fill(self)
-        self._left, self._write = times, write
+    @classmethod
+    def filled(cls, times, write):
+        store = cls.in_memory()
+        store._left = 0
+        contract.fill(store)
+        store._left, store._write = times, write
+        return store
 
     async def page(self, owner, part, *, after=None, limit=500):
         rows = await super().page(owner, part, after=after, limit=limit)
@@ -47,17 +50,26 @@ class Restless(DictStore):
 
 
 def write_here(store, owner):
-    scope = next((s for s, shelf in store._shelves.items() if shelf.digest == owner), ALICE)
-    write_to(store, scope)
+    known = drive(store, store.owners())
+    write_to(store, next((s for s in known if store._owners.of(s).digest == owner), ALICE))
 
 
 def journal_here(store, owner):
-    store._journals.setdefault(owner, []).append(JournalEntry(9, "access", b"{}"))
+    with store._turn() as connection:
+        write_journal(connection, {owner: [JournalEntry(9, "access", b"{}")]})
+
+
+def damage_link(store, owner):
+    with store._turn() as connection:
+        connection.execute(
+            "UPDATE events SET commitment = ? WHERE owner = ? AND seq = 1",
+            (b"x" * 32, store._owners.of(owner).digest),
+        )
 
 
 @pytest.mark.parametrize("write", [write_here, journal_here])
 def test_an_owner_that_is_written_to_is_moved_again(write):
-    source, target = Restless(1, write), DictStore()
+    source, target = Restless.filled(1, write), SqliteStore.in_memory()
 
     contract.move(source, target)
 
@@ -66,7 +78,7 @@ def test_an_owner_that_is_written_to_is_moved_again(write):
 
 @pytest.mark.parametrize("write", [write_here, journal_here])
 def test_a_source_that_does_not_come_to_rest_is_refused(write):
-    source, target = Restless(10**6, write), DictStore()
+    source, target = Restless.filled(10**6, write), SqliteStore.in_memory()
 
     with pytest.raises(MoveRefused, match="stop whatever writes") as refused:
         contract.move(source, target)
@@ -82,8 +94,8 @@ def test_an_owner_written_to_after_it_has_moved_is_noticed():
             write_to(store, moved[0])
             store._left = 0
 
-    target = DictStore()
-    source = Restless(10**6, write)
+    target = SqliteStore.in_memory()
+    source = Restless.filled(10**6, write)
 
     with pytest.raises(MoveRefused) as refused:
         contract.move(source, target)
@@ -92,7 +104,10 @@ def test_an_owner_written_to_after_it_has_moved_is_noticed():
 
 
 def test_an_owner_created_meanwhile_comes_too():
-    source, target = Restless(1, lambda store, _: write_to(store, LATE)), DictStore()
+    source, target = (
+        Restless.filled(1, lambda store, _: write_to(store, LATE)),
+        SqliteStore.in_memory(),
+    )
 
     moved, _ = contract.move(source, target)
 
@@ -102,10 +117,9 @@ def test_an_owner_created_meanwhile_comes_too():
 
 
 def test_a_damaged_source_is_refused_before_anything_of_the_owner_is_written():
-    source, target = DictStore(), DictStore()
+    source, target = SqliteStore.in_memory(), SqliteStore.in_memory()
     contract.stored(source)
-    links = source._shelves[ALICE].links
-    links[0] = replace(links[0], commitment=b"x" * 32)
+    damage_link(source, ALICE)
 
     with pytest.raises(MoveRefused, match="audit verify") as refused:
         contract.move(source, target)
@@ -117,16 +131,16 @@ def test_a_damaged_source_is_refused_before_anything_of_the_owner_is_written():
 def test_rows_of_nobody_are_refused(tmp_path):
     source = SqliteStore.open(tmp_path / "a.db")
     contract.stored(source)
-    source._writer.execute("UPDATE owners SET name = '/global/org/acme/user/eve/'")
+    source._place.writer.execute("UPDATE owners SET name = '/global/org/acme/user/eve/'")
 
     with pytest.raises(MoveRefused) as refused:
-        contract.move(source, DictStore())
+        contract.move(source, SqliteStore.in_memory())
 
     assert refused.value.reason == "damaged"
     drive(source, source.close())
 
 
-class Lossy(DictStore):
+class Lossy(SqliteStore):
     async def arrive(self, owner, rows):
         cut = [(p, [(*r[:-1], b"")] if p.name == "held" else r) for p, (r, *_) in rows if r]
         whole = [(p, r) for p, r in rows if p.name != "held"]
@@ -134,7 +148,7 @@ class Lossy(DictStore):
 
 
 def test_a_target_that_does_not_keep_what_it_is_given_is_noticed():
-    source, target = DictStore(), Lossy()
+    source, target = SqliteStore.in_memory(), Lossy.in_memory()
     contract.fill(source)
 
     with pytest.raises(MoveRefused, match="held") as refused:
@@ -144,7 +158,7 @@ def test_a_target_that_does_not_keep_what_it_is_given_is_noticed():
     assert drive(target, target.owners()) == ()
 
 
-class Full(DictStore):
+class Full(SqliteStore):
     """Runs out of space after some pages."""
 
     room = 5
@@ -159,7 +173,7 @@ class Full(DictStore):
 
 
 def test_a_move_that_failed_goes_on_where_it_was():
-    source, target = DictStore(), Full()
+    source, target = SqliteStore.in_memory(), Full.in_memory()
     contract.fill(source)
     whole = sum(map(len, contract.everything(source).values()))
     with pytest.raises(StoreFull):
@@ -174,14 +188,13 @@ def test_a_move_that_failed_goes_on_where_it_was():
 
 
 def test_a_refused_move_leaves_a_store_in_use_open(tmp_path):
-    source = DictStore()
+    source = SqliteStore.in_memory()
     contract.fill(source)
     target = SqliteStore.open(tmp_path / "b.db", filling=True)
     contract.move(source, target)
     write_to(target, LATE)
     write_to(source, Scope.of_user("acme", "new"))
-    broken = source._shelves[BOB].links
-    broken[0] = replace(broken[0], commitment=b"x" * 32)
+    damage_link(source, BOB)
     write_to(source, BOB)
 
     with pytest.raises(MoveRefused):
@@ -194,7 +207,7 @@ def test_a_refused_move_leaves_a_store_in_use_open(tmp_path):
 
 
 def test_who_has_the_target_open_is_in_the_way(tmp_path):
-    source = DictStore()
+    source = SqliteStore.in_memory()
     contract.fill(source)
     other = SqliteStore.open(tmp_path / "b.db")
     target = SqliteStore.open(tmp_path / "b.db", filling=True)
@@ -209,7 +222,7 @@ def test_who_has_the_target_open_is_in_the_way(tmp_path):
 
 
 def test_progress_tells_how_far_it_is():
-    source, target = DictStore(), DictStore()
+    source, target = SqliteStore.in_memory(), SqliteStore.in_memory()
     contract.fill(source)
 
     _, told = contract.move(source, target)

@@ -765,7 +765,7 @@ def test_the_store_and_its_sessions_are_one_file_with_one_writer(tmp_path: Path)
     with simonides.open(tmp_path / "m.db") as strata:
         services = strata.services
 
-        assert services.sessions._file is services.store
+        assert services.sessions._database is services.store
     with pytest.raises(simonides.StoreUnavailable):
         strata.manager(user="ana").session("s").add("user", "Too late.")
 

@@ -1,7 +1,7 @@
 """A lock that serves threads strictly in the order in which they came.
 
-``threading.Lock`` lets whoever happens to run next barge in. Here a thread first takes a place in
-line and then waits at it; who leaves opens the gate of the next.
+``threading.Lock`` goes to the thread that happens to run next. Here a thread first stands in line
+and then waits; the thread that leaves wakes the next one.
 """
 
 import threading
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class Place:
-    """One thread's place in a line."""
+class Waiter:
+    """One thread in a line."""
 
     __slots__ = ("gate", "thread")
 
@@ -26,46 +26,46 @@ class FifoLock:
 
     def __init__(self) -> None:
         self._mutex = threading.Lock()
-        self._line: deque[Place] = deque()
+        self._line: deque[Waiter] = deque()
 
-    def stand(self) -> Place:
-        """Take the next place in line.
+    def stand(self) -> Waiter:
+        """Join the end of the line.
 
         Raises:
             ValueError: If this thread holds the lock: it would wait for itself for ever.
         """
-        place = Place()
+        waiter = Waiter()
         with self._mutex:
             if not self._line:
-                place.gate.release()
-            elif self._line[0].thread == place.thread:
+                waiter.gate.release()
+            elif self._line[0].thread == waiter.thread:
                 raise ValueError("a write turn is being decided: decide must not call the store")
-            self._line.append(place)
-        return place
+            self._line.append(waiter)
+        return waiter
 
-    def wait(self, place: Place, timeout_s: float = -1) -> bool:
-        """Wait until ``place`` is at the head; False if the time ran out, the place then stays.
+    def wait(self, waiter: Waiter, timeout_s: float = -1) -> bool:
+        """Wait until ``waiter`` is at the head; False if the time ran out, it then stays in line.
 
         Args:
-            place: What :meth:`stand` gave.
+            waiter: What :meth:`stand` returned.
             timeout_s: Seconds; -1 waits for ever.
         """
-        return place.gate.acquire(timeout=timeout_s)
+        return waiter.gate.acquire(timeout=timeout_s)
 
-    def leave(self, place: Place) -> None:
-        """Leave the line, from its head or from anywhere, and let in who is now at the head."""
+    def leave(self, waiter: Waiter) -> None:
+        """Leave the line, from its head or from anywhere, and wake the new head."""
         with self._mutex:
-            was_head = self._line[0] is place
-            self._line.remove(place)
+            was_head = self._line[0] is waiter
+            self._line.remove(waiter)
             if was_head and self._line:
                 self._line[0].gate.release()
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Hold the lock for the length of a block, waiting as long as it takes."""
-        place = self.stand()
+        waiter = self.stand()
         try:
-            self.wait(place)
+            self.wait(waiter)
             yield
         finally:
-            self.leave(place)
+            self.leave(waiter)

@@ -1,10 +1,10 @@
-"""Sessions in a SQLite file; it may be the one that holds the memories."""
+"""Sessions in a SQLite database; it may be the one that holds the memories."""
 
 import os
 from collections.abc import Sequence
 from typing import Any, Self
 
-from simonides.adapters.sqlite_file import SqliteFile
+from simonides.adapters.sqlite_database import SqliteDatabase
 from simonides.adapters.sqlite_schema import SQL
 from simonides.adapters.store_owners import Owners
 from simonides.adapters.store_rules import next_number
@@ -22,24 +22,24 @@ from simonides.ports import Capability
 
 class SqliteSessionStore:
     """A :class:`~simonides.ports.SessionStore` over an open
-    :class:`~simonides.adapters.sqlite_file.SqliteFile`.
+    :class:`~simonides.adapters.sqlite_database.SqliteDatabase`.
 
     Beside a store of memories it uses that one's writer, turn, readers and keys: opening it costs
-    nothing, and a file has one of each.
+    nothing, and a database has one of each.
 
     Args:
-        file: What is open.
-        owns_file: Whether the file is closed with it.
+        database: What is open.
+        owns_it: Whether the database is closed with it.
     """
 
-    def __init__(self, file: SqliteFile, *, owns_file: bool = False) -> None:
-        self._file = file
-        self._owns_file = owns_file
+    def __init__(self, database: SqliteDatabase, *, owns_it: bool = False) -> None:
+        self._database = database
+        self._owns_it = owns_it
         self._closed = False
-        self.capabilities = file.capabilities & (
-            SqliteFile.abilities | {Capability.INLINE, Capability.SEALED}
+        self.capabilities = database.capabilities & (
+            SqliteDatabase.abilities | {Capability.INLINE, Capability.SEALED}
         )
-        self.location = file.location
+        self.location = database.location
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], **options: Any) -> Self:
@@ -47,16 +47,21 @@ class SqliteSessionStore:
 
         Args:
             path: The database file.
-            options: Of :meth:`~simonides.adapters.sqlite_file.SqliteFile.open`, which says what is
-                raised.
+            options: See :meth:`~simonides.adapters.sqlite_database.SqliteDatabase.open`, also for
+                what is raised.
         """
-        return cls(SqliteFile.open(path, **options), owns_file=True)
+        return cls(SqliteDatabase.open(path, **options), owns_it=True)
+
+    @classmethod
+    def in_memory(cls) -> Self:
+        """Return sessions in a database of their own in memory, gone when they are closed."""
+        return cls(SqliteDatabase.in_memory(), owns_it=True)
 
     async def close(self) -> None:
         """See the port."""
         self._closed = True
-        if self._owns_file:
-            await self._file.close()
+        if self._owns_it:
+            await self._database.close()
 
     async def append(
         self,
@@ -73,7 +78,9 @@ class SqliteSessionStore:
         body = session_body(known, session)
         row = {"now": now, "due_at": due_at, "body": body}
         key = {"owner": known.digest, "tag": session_key(known, session)}
-        return await self._file._writing(lambda: self._append(key, row, list(observations), first))
+        return await self._database._writing(
+            lambda: self._append(key, row, list(observations), first)
+        )
 
     async def entries(
         self, owner: Scope, session: str, *, after: int = -1, limit: int = 1000
@@ -82,13 +89,13 @@ class SqliteSessionStore:
         known = self._open().of(owner)
         key = {"owner": known.digest, "tag": session_key(known, session)}
         bound = {**key, "after": after, "limit": max(limit, 0)}
-        with self._file._reading(is_transaction=False) as connection:
+        with self._database._reading(is_transaction=False) as connection:
             return tuple(map(SessionEntry._make, connection.execute(SQL["entries"], bound)))
 
     async def sessions(self, owner: Scope) -> tuple[SessionRecord, ...]:
         """See the port."""
         bound = {"owner": self._open().of(owner).digest}
-        with self._file._reading(is_transaction=False) as connection:
+        with self._database._reading(is_transaction=False) as connection:
             found = connection.execute(SQL["sessions"], bound).fetchall()
         return in_order_of_start(read_sessions(self.location, found))
 
@@ -96,7 +103,7 @@ class SqliteSessionStore:
         """See the port."""
         bound = {"now": now, "limit": max(limit, 0)}
         self._open()
-        with self._file._reading(is_transaction=False) as connection:
+        with self._database._reading(is_transaction=False) as connection:
             found = connection.execute(SQL["sessions_due"], bound).fetchall()
         return tuple(read_sessions(self.location, found))
 
@@ -104,17 +111,17 @@ class SqliteSessionStore:
         """See the port."""
         known = self._open().of(owner)
         key = {"owner": known.digest, "tag": session_key(known, session)}
-        return await self._file._writing(lambda: self._drop(key, entries))
+        return await self._database._writing(lambda: self._drop(key, entries))
 
     def _open(self) -> Owners:
-        """Return the owners of the file, whose digests change with its keys.
+        """Return the owners of the database, whose digests change with its keys.
 
         Raises:
             StoreUnavailable: If the sessions are closed.
         """
         if self._closed:
             raise StoreUnavailable(self.location, "the store is closed")
-        return self._file._owners
+        return self._database._owners
 
     def _append(
         self,
@@ -123,7 +130,7 @@ class SqliteSessionStore:
         observations: Sequence[Observation],
         first: int | None,
     ) -> int:
-        with self._file._turn() as connection, self._file._translating_writer:
+        with self._database._turn() as connection, self._database._translating_writer:
             connection.execute(SQL["open_session"], {**key, **row})
             length = connection.execute(SQL["count_entries"], key).get
             standing: list[SessionEntry] = []
@@ -138,11 +145,11 @@ class SqliteSessionStore:
             return begin
 
     def _drop(self, key: dict[str, Any], entries: int | None) -> bool:
-        with self._file._turn() as connection, self._file._translating_writer:
+        with self._database._turn() as connection, self._database._translating_writer:
             if entries is not None and connection.execute(SQL["count_entries"], key).get > entries:
                 return False
             connection.execute(SQL["drop_session"], key)
             connection.execute(SQL["drop_entries"], key)
-            # What was said may have been forgotten; the log would still hold it.
-            self._file._log_holds_forgotten = True
+            # What was said may have been forgotten.
+            self._database._place.note_removal()
             return True

@@ -1,4 +1,6 @@
-"""A small SQLite file with one table, kept where the store is not, for several processes."""
+"""A small SQLite database with one table, kept beside the store: in a file for several processes,
+or in memory.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from typing import Literal, NamedTuple
 import apsw
 
 from simonides.adapters.sqlite_errors import translated
+from simonides.adapters.sqlite_schema import IN_MEMORY
 from simonides.domain.errors import (
     ConfigurationError,
     StoreCorrupt,
@@ -44,47 +47,20 @@ class SideKind(NamedTuple):
 _BUSY_TIMEOUT_MS = 10_000
 
 
-class SideFile:
-    """Opens such a file, or makes it, readable by its user only; any thread may use it.
+class SideDatabase:
+    """Such a database, open; any thread may use it.
 
     Args:
-        path: The file; its directory must be there.
+        location: Where it is.
         kind: What it is.
-        application_id: By which it is told from stores, and from other programs' files.
-        table: The statement that makes its table where it is missing.
-        journal_mode: SQLite's, ``wal`` or ``delete``.
-
-    Attributes:
-        location: The path, absolute.
-
-    Raises:
-        ConfigurationError: If it is another program's.
-        StoreError: If it cannot be opened; ``StoreCorrupt``, with what to do, if it is damaged or a
-            newer program's.
+        connection: To it; closed with it.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        kind: SideKind,
-        application_id: int,
-        table: str,
-        journal_mode: JournalMode,
-    ) -> None:
-        file = Path(path).resolve()
-        self.location = str(file)
+    def __init__(self, location: str, kind: SideKind, connection: apsw.Connection) -> None:
+        self.location = location
         self._kind = kind
         self._lock = threading.Lock()
-        with _told(self.location, kind):
-            if file.exists() and not file.is_file():
-                problem = f"is no file; {kind.if_foreign}"
-                raise ConfigurationError(f"{kind.what} {self.location}: {problem}")
-            if not file.exists():
-                os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-            self._connection: apsw.Connection | None = self._opened(
-                application_id, table, journal_mode
-            )
+        self._connection: apsw.Connection | None = connection
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -115,38 +91,81 @@ class SideFile:
                 self._connection.close()
                 self._connection = None
 
-    def _opened(
-        self, application_id: int, table: str, journal_mode: JournalMode
-    ) -> apsw.Connection:
-        with ExitStack() as undo:
-            connection = apsw.Connection(self.location)
-            undo.callback(connection.close)
-            connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
-            # What was deleted is overwritten.
-            connection.pragma("secure_delete", 1)
-            connection.pragma("synchronous", "extra")
-            # One after the other: whoever looks while another makes it would take it for a third's.
-            connection.execute("BEGIN IMMEDIATE")
-            with connection:
-                self._check_ours(connection, application_id)
-                if connection.pragma("application_id") != application_id:
-                    connection.pragma("application_id", application_id)
-                connection.execute(table)
-            connection.execute("COMMIT")
-            if connection.pragma("journal_mode") != journal_mode:
-                connection.pragma("journal_mode", journal_mode)
-            undo.pop_all()
-        return connection
 
-    def _check_ours(self, connection: apsw.Connection, application_id: int) -> None:
-        kind, known = self._kind, connection.pragma("application_id")
-        is_strange = known == 0 and connection.pragma("schema_version")
-        if is_strange or known not in (0, application_id):
-            problem = f"belongs to another program; {kind.if_foreign}"
-            raise ConfigurationError(f"{kind.what} {self.location}: {problem}")
-        if (format_ := connection.pragma("user_version")) > FORMAT:
-            newer = f"the {kind.what} has format {format_}, of a newer simonides; update this one"
-            raise StoreCorrupt(self.location, newer)
+class SideFile(SideDatabase):
+    """Opens such a file, or makes it, readable by its user only; any thread may use it.
+
+    Args:
+        path: The file; its directory must be there.
+        kind: What it is.
+        application_id: By which it is told from stores, and from other programs' files.
+        table: The statement that makes its table where it is missing.
+        journal_mode: SQLite's, ``wal`` or ``delete``.
+
+    Attributes:
+        location: The path, absolute.
+
+    Raises:
+        ConfigurationError: If it is another program's.
+        StoreError: If it cannot be opened; ``StoreCorrupt``, with what to do, if it is damaged or a
+            newer program's.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        kind: SideKind,
+        application_id: int,
+        table: str,
+        journal_mode: JournalMode,
+    ) -> None:
+        file = Path(path).resolve()
+        with _told(str(file), kind):
+            if file.exists() and not file.is_file():
+                problem = f"is no file; {kind.if_foreign}"
+                raise ConfigurationError(f"{kind.what} {file}: {problem}")
+            if not file.exists():
+                os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+            connection = _opened(file, kind, application_id, table, journal_mode)
+        super().__init__(str(file), kind, connection)
+
+
+def _opened(
+    file: Path, kind: SideKind, application_id: int, table: str, journal_mode: JournalMode
+) -> apsw.Connection:
+    with ExitStack() as undo:
+        connection = apsw.Connection(str(file))
+        undo.callback(connection.close)
+        connection.set_busy_timeout(_BUSY_TIMEOUT_MS)
+        # What was deleted is overwritten.
+        connection.pragma("secure_delete", 1)
+        connection.pragma("synchronous", "extra")
+        # One after the other: whoever looks while another makes it would take it for a third's.
+        connection.execute("BEGIN IMMEDIATE")
+        with connection:
+            _check_ours(connection, file, kind, application_id)
+            if connection.pragma("application_id") != application_id:
+                connection.pragma("application_id", application_id)
+            connection.execute(table)
+        connection.execute("COMMIT")
+        if connection.pragma("journal_mode") != journal_mode:
+            connection.pragma("journal_mode", journal_mode)
+        undo.pop_all()
+    return connection
+
+
+def _check_ours(
+    connection: apsw.Connection, file: Path, kind: SideKind, application_id: int
+) -> None:
+    known = connection.pragma("application_id")
+    is_strange = known == 0 and connection.pragma("schema_version")
+    if is_strange or known not in (0, application_id):
+        problem = f"belongs to another program; {kind.if_foreign}"
+        raise ConfigurationError(f"{kind.what} {file}: {problem}")
+    if (format_ := connection.pragma("user_version")) > FORMAT:
+        newer = f"the {kind.what} has format {format_}, of a newer simonides; update this one"
+        raise StoreCorrupt(str(file), newer)
 
 
 class LateSideFile:
@@ -223,6 +242,52 @@ class LateSideFile:
     def _check_open(self) -> None:
         if self._is_closed:
             raise StoreUnavailable(str(self.path), f"the {self._kind.what} is closed")
+
+
+class LateSideMemory:
+    """Such a database in memory, made when the first row is to be written; any thread may use it.
+
+    Args:
+        kind: What it is.
+        table: The statement that makes its table.
+    """
+
+    path = None
+
+    def __init__(self, *, kind: SideKind, table: str) -> None:
+        self._kind = kind
+        self._table = table
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._known: SideDatabase | None = None
+
+    def found(self) -> SideDatabase | None:
+        """Return the database if there is one.
+
+        Raises:
+            StoreError: If it is closed.
+        """
+        if self._is_closed:
+            raise StoreUnavailable(IN_MEMORY, f"the {self._kind.what} is closed")
+        return self._known
+
+    def opened(self) -> SideDatabase:
+        """Return the database, made now if there is none; errors as of :meth:`found`."""
+        with self._lock:
+            if (known := self.found()) is None:
+                connection = apsw.Connection(IN_MEMORY)
+                connection.pragma("temp_store", "memory")
+                connection.pragma("secure_delete", 1)
+                connection.execute(self._table)
+                known = self._known = SideDatabase(IN_MEMORY, self._kind, connection)
+            return known
+
+    def close(self) -> None:
+        """Close it; all rows are gone. Twice does no harm."""
+        with self._lock:
+            self._is_closed = True
+            if self._known is not None:
+                self._known.close()
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 import apsw
 
-from simonides.adapters.known_backups import known_backups, record_place
 from simonides.adapters.sqlite_carrying import SqliteCarrying
+from simonides.adapters.sqlite_file import copy_pages
 from simonides.adapters.sqlite_log import is_written
 from simonides.adapters.sqlite_moving import facts_in, inhabitants_in
 from simonides.adapters.sqlite_opening import Opening
@@ -26,9 +26,6 @@ from simonides.domain.moving import OwnerFacts
 from simonides.ports import Capability
 from simonides.ports.backups import Pages
 
-STEP_PAGES = 1024
-"""Pages copied between two looks at how far it is: 8 MiB, some 40 ms. Chosen."""
-
 
 class SqliteBackups(SqliteCarrying):
     """The calls of :class:`simonides.ports.RevertibleStore` that are no movable store's."""
@@ -37,11 +34,11 @@ class SqliteBackups(SqliteCarrying):
 
     async def note_place(self, place: str, name: str) -> None:
         """See the port."""
-        await self._on(self._readers, lambda: record_place(self._path, Path(place), name))
+        await self._on(self._readers, lambda: self._place.note_backups(Path(place), name))
 
     async def backups(self) -> tuple[str, ...]:
         """See the port."""
-        found = await self._on(self._readers, lambda: known_backups(self._path))
+        found = await self._on(self._readers, self._place.backups)
         return tuple(map(str, found))
 
     async def copy_to(self, path: str, tell: Pages) -> Mapping[bytes, OwnerFacts]:
@@ -68,19 +65,9 @@ class SqliteBackups(SqliteCarrying):
     def _copy_to(self, path: Path, tell: Pages) -> Mapping[bytes, OwnerFacts]:
         # Made first, and readable by its user only: SQLite would ask the umask.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        with self._translating:
-            # Of its own: the transaction is held for as long as copying takes.
-            source = self._new_reader()
-            try:
-                source.execute("BEGIN")
-                stood = {owner: facts_in(source, owner) for owner in inhabitants_in(source)}
-                copied = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
-                try:
-                    _copy(copied, source, tell)
-                finally:
-                    copied.close()
-            finally:
-                source.close()
+        with self._translating, self._place.frozen() as source:
+            stood = {owner: facts_in(source, owner) for owner in inhabitants_in(source)}
+            self._place.copy(source, path, tell)
         return {owner: facts for owner, facts in stood.items() if facts is not None}
 
     def _rebirth(self) -> None:
@@ -90,23 +77,22 @@ class SqliteBackups(SqliteCarrying):
                 connection.execute(SQL["rebirth"], bound)
 
     def _become(self, path: Path) -> None:
-        with self._turns.turn(self._busy_timeout_s):
-            self._check_usable()
+        with self._place.sole_turn():
             with self._translating_writer:
                 source = backup_opened(path, self._opening)
                 try:
                     check_application(source, path)
                     keys = self._opening.secrets(source)
                     if keys != self._secrets:
-                        with self._alone() as connection:
+                        with self._place.alone() as connection:
                             self._check_empty(connection)
-                    _copy(self._writer, source, lambda *_: None)
+                    copy_pages(self._place.writer, source, lambda *_: None)
                 finally:
                     source.close()
             self._follow_keys(keys)
-            # What stood here may be in the log still, and was not to be kept.
-            self._log_holds_forgotten = True
-            self._empty_log()
+            # What stood here was not to be kept.
+            self._place.note_removal()
+            self._place.remove_traces()
 
 
 def backup_opened(path: Path, opening: Opening) -> apsw.Connection:
@@ -121,10 +107,3 @@ def backup_opened(path: Path, opening: Opening) -> apsw.Connection:
     # Immutable: nothing is laid beside it, and a file that may only be read is read.
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     return opening.connect(f"file:{quote(str(path))}?immutable=1", flags)
-
-
-def _copy(target: apsw.Connection, source: apsw.Connection, tell: Pages) -> None:
-    with target.backup("main", source, "main") as copying:
-        while not copying.done:
-            copying.step(STEP_PAGES)
-            tell(copying.page_count - copying.remaining, copying.page_count)

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class _Portrait(PortraitRows):
-    """One owner in one read transaction, over a connection of its own."""
+    """One owner at one moment, over a connection of its own."""
 
     def __init__(
         self, store: SqliteCarrying, connection: apsw.Connection, owner: Owner, facts: OwnerFacts
@@ -65,21 +65,14 @@ class SqliteCarrying(SqliteMoves):
     async def portrait(self, owner: Scope) -> AsyncIterator[_Portrait | None]:
         """See the port."""
         known = self._owners.of(owner)
-        self._check_usable()
-        with self._translating:
-            # Of its own, for it is held for longer than those that others take turns with.
-            connection = self._new_reader()
-        try:
+        with self._place.frozen() as connection:
             with self._translating:
-                connection.execute("BEGIN")
                 facts = facts_in(connection, known.digest)
                 is_there = facts is not None and not facts.is_erased
                 shown = _Portrait(self, connection, known, facts) if is_there and facts else None
             yield shown
             if shown is not None:
                 await shown.close()
-        finally:
-            connection.close()
 
     async def adopt(self, owner: Scope, standing: Standing, items: Iterable[Carried]) -> Head:
         """See the port."""

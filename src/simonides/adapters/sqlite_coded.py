@@ -84,11 +84,11 @@ class CodedSqliteStore(CodedReads):
 
         Args:
             ring: The keys.
-            path: See :meth:`~simonides.adapters.sqlite_file.SqliteFile.open`, like ``options``.
+            path: See :meth:`~simonides.adapters.sqlite_database.SqliteDatabase.open`.
             anchor: Where it is noted how far owners have come.
             owns_anchor: Whether the anchor is closed with the store.
             alarm: Wakes who notes it; None notes each commit at once.
-            options: Of ``open``.
+            options: See ``open``.
         """
         store = cls.open(path, **options)
         store._keeper = Keeper.of(
@@ -113,7 +113,7 @@ class CodedSqliteStore(CodedReads):
 
     async def close(self) -> None:
         """See the port."""
-        was_closed = self._closed or self._pid != os.getpid()
+        was_closed = self._place.is_closed or not self._place.is_ours
         await super().close()
         if not was_closed:
             self._keeper.close()
@@ -194,7 +194,7 @@ class CodedSqliteStore(CodedReads):
 
     def _seen_shredded(self, looked: LookedAt, owner: bytes) -> LookedAt:
         """Return what was found in a file, a backup whose rows nobody can read told as such."""
-        if looked.result is not Look.RESIDUE or looked.path == str(self._path):
+        if looked.result is not Look.RESIDUE or looked.path == self.location:
             return looked
         connection = backup_opened(Path(looked.path), self._opening)
         try:
@@ -238,7 +238,8 @@ class CodedSqliteStore(CodedReads):
                     connection.execute(SQL["empty_owner"], {"owner": owner, **emptied})
                 banned = [{"owner": owner, "tag": tag} for tag in bans.get(owner, ())]
                 connection.executemany(SQL["add_tombstone"], banned)
-            self._log_holds_forgotten = self._log_holds_forgotten or bool(lost)
+            if lost:
+                self._place.note_removal()
         return lost
 
     def _recode(self, owner: Owner, *, adopt: bool, accept: bool) -> bool:
@@ -258,16 +259,16 @@ class CodedSqliteStore(CodedReads):
         return True
 
     def _commit(self, owner: Owner, request: TurnRequest, decide: Decide) -> Committed:
-        with self._turn() as connection:
-            with self._translating_writer:
+        with self._place.turn() as turn:
+            with self._translating_writer, turn.reading() as connection:
                 snapshot, mac, stood = self._seen_under_turn(connection, owner, request)
             change = decide(snapshot)
             if change is None:
                 return Committed(snapshot.head, ())
-            with self._translating_writer:
+            with self._translating_writer, turn.writing() as connection:
                 rows, move = self._written(connection, owner, mac, stood, change)
             if change.forgotten or change.released or change.blanked or change.erased:
-                self._log_holds_forgotten = True
+                self._place.note_removal()
         self._keeper.committed(owner, move)
         return Committed(move.head, rows)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from simonides.adapters.sqlite_file import arrival_in
+from simonides.adapters.sqlite_database import arrival_in
 from simonides.adapters.sqlite_recoding import looked_through
 from simonides.adapters.sqlite_rows import each_of, fetch_consents
 from simonides.adapters.sqlite_schema import SQL

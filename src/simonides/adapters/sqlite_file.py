@@ -1,52 +1,307 @@
-"""One SQLite file, many readers, one writer at a time: what every store in a file does with it.
+"""A SQLite database in a file: many readers, one writer at a time, several processes.
 
 Reads run on the caller's own thread over a few idle connections. Writes take the file's turn
 (:mod:`simonides.adapters.sqlite_turn`) and one transaction. Beside the file lie SQLite's ``-wal``
 and ``-shm`` while it is open, and ``-turn``; nothing is written anywhere else.
 """
 
-import asyncio
-import os
+from __future__ import annotations
+
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
 
 import apsw
 
+from simonides.adapters.known_backups import known_backups, record_place
+from simonides.adapters.residue import Needles
+from simonides.adapters.sqlite_erasure import Files, fetch_told, has_residue, purged
 from simonides.adapters.sqlite_errors import Translating
-from simonides.adapters.sqlite_heads import Heads, watched
+from simonides.adapters.sqlite_heads import Heads, header_mark
 from simonides.adapters.sqlite_log import LogCopying, empty_log, is_written
-from simonides.adapters.sqlite_opening import Opening
+from simonides.adapters.sqlite_place import Place, WriteTurn
 from simonides.adapters.sqlite_schema import (
-    SQL,
+    Connect,
     Synchronous,
     open_reader,
     open_writer,
     prepare_file,
 )
 from simonides.adapters.sqlite_turn import Turnstile, has_line, turnstile
-from simonides.adapters.store_owners import Owners, Secrets
-from simonides.domain.errors import KeyUnavailable, StoreCorrupt, StoreUnavailable
-from simonides.ports import Capability
+from simonides.domain.erasure import Purged
+from simonides.domain.errors import StoreCorrupt, StoreUnavailable
+from simonides.ports.backups import Pages
 
-# Seconds that a writer waits for its turn. Chosen: 100 threads of 8 processes queue for well under
-# a second, and a person waits no longer than this for an answer.
-BUSY_TIMEOUT_S = 30.0
-
-# Connections kept open for readers. Chosen: more threads than this rarely read at the very same
-# moment, and each costs a cache of 2 MB at most.
 IDLE_READERS = 8
+"""Connections kept open for readers. Chosen: more threads than this rarely read at the very same
+moment, and each costs a cache of 2 MB at most."""
 
-ARRIVING = "arriving"
-"""Name of the row of ``meta`` that closes the store to everybody but who fills it."""
+STEP_PAGES = 1024
+"""Pages copied between two looks at how far it is: 8 MiB, some 40 ms. Chosen."""
 
-CODED = "coded"
-"""Name of the row of ``meta`` that says that the memories of a file are under a key ring."""
+_KNOCK_MS = 100
+"""How long another program's connection is waited for; it is open for good or just closing."""
 
-T = TypeVar("T")
+
+class FilePlace(Place):
+    """An open database file."""
+
+    lacks = frozenset()
+
+    def __init__(
+        self,
+        path: Path,
+        writer: apsw.Connection,
+        turns: Turnstile,
+        connect: Connect,
+        *,
+        busy_timeout_s: float,
+    ) -> None:
+        """For :meth:`open`; hold the turn."""
+        super().__init__(str(path))
+        self.translating_writer = Translating(self.location, writer)
+        self._writer = writer
+        self.path = path
+        self._turns = turns
+        self._connect = connect
+        self._busy_timeout_s = busy_timeout_s
+        # A turn is one transaction from begin to end: other processes write as well.
+        lent = nullcontext(writer)
+        self._transaction = WriteTurn(lambda: lent, lambda: lent)
+        self._idle_readers: list[apsw.Connection] = []
+        self._log_holds_removed = False
+        self.heads = Heads(header_mark(path, turns))
+        self._copying = LogCopying(
+            writer,
+            # On Windows only who writes a file can have it brought to the disk.
+            None if sys.platform == "win32" else turns.descriptor(path),
+            reading=lambda: self.reading(is_transaction=False),
+            turn=lambda: turns.turn(busy_timeout_s),
+        )
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        connect: Connect,
+        begin: Callable[[apsw.Connection], None],
+        *,
+        busy_timeout_s: float,
+        synchronous: Synchronous,
+    ) -> FilePlace:
+        """Open the database at a path, or make one, with the directories above it.
+
+        Args:
+            path: Absolute, and free of links: SQLite lays its own files beside what they lead to.
+            connect: Makes its connections.
+            begin: Called with the writer, under the turn, once the schema is there.
+            busy_timeout_s: Seconds that a write waits for its turn.
+            synchronous: SQLite's.
+
+        Raises:
+            StoreError: As for :meth:`~simonides.adapters.sqlite_database.SqliteDatabase.open`.
+        """
+        with Translating(str(path)):
+            is_sound = _is_sound(path)
+            turns = turnstile(path)
+            is_first = turns.users == 1
+            with ExitStack() as undo:
+                undo.callback(turns.release)
+                with turns.turn(busy_timeout_s):
+                    if not is_sound:
+                        prepare_file(path)
+                    # Another process may have forgotten something and ended before it could
+                    # empty the log; of those in this process the first looks for all.
+                    has_log = is_first and is_written(path)
+                    writer = open_writer(
+                        path, connect, synchronous=synchronous, busy_timeout_s=busy_timeout_s
+                    )
+                    undo.callback(writer.close)
+                    begin(writer)
+                    if has_log:
+                        empty_log(writer, busy_timeout_s)
+                    place = cls(path, writer, turns, connect, busy_timeout_s=busy_timeout_s)
+                undo.pop_all()
+        return place
+
+    @property
+    def writer(self) -> apsw.Connection:
+        """See :class:`Place`."""
+        return self._writer
+
+    @contextmanager
+    def reading(self, *, is_transaction: bool = True) -> Iterator[apsw.Connection]:
+        """See :class:`Place`; the connection is one of a few that are kept open."""
+        self.check_usable()
+        with self.translating:
+            try:
+                connection = self._idle_readers.pop()
+            except IndexError:
+                connection = self._new_reader()
+            is_sound = False
+            try:
+                if is_transaction:
+                    connection.execute("BEGIN")
+                yield connection
+                if is_transaction:
+                    connection.execute("COMMIT")
+                is_sound = True
+            finally:
+                if is_sound and not self.is_closed and len(self._idle_readers) < IDLE_READERS:
+                    self._idle_readers.append(connection)
+                else:
+                    connection.close()
+
+    @contextmanager
+    def frozen(self) -> Iterator[apsw.Connection]:
+        """See :class:`Place`; the connection holds a read transaction."""
+        self.check_usable()
+        with self.translating:
+            connection = self._new_reader()
+        try:
+            with self.translating:
+                connection.execute("BEGIN")
+            yield connection
+        finally:
+            connection.close()
+
+    @contextmanager
+    def turn(self) -> Iterator[WriteTurn]:
+        """See :class:`Place`."""
+        with self.sole_turn():
+            with self.translating_writer:
+                self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._transaction
+                with self.translating_writer:
+                    self._writer.execute("COMMIT")
+            finally:
+                # After some errors SQLite has rolled back by itself.
+                if self._writer.in_transaction:
+                    with self.translating_writer:
+                        self._writer.execute("ROLLBACK")
+            self.remove_traces()
+        self._copying.go_on()
+
+    @contextmanager
+    def sole_turn(self) -> Iterator[None]:
+        """See :class:`Place`."""
+        with self._turns.turn(self._busy_timeout_s):
+            self.check_usable()
+            yield
+
+    @contextmanager
+    def alone(self) -> Iterator[apsw.Connection]:
+        """See :class:`Place`; other processes count as well.
+
+        Each connection holds a lock on a file with a write-ahead log for as long as it lives, and
+        that log can be given up only by the one connection that is left.
+        """
+        with self._copying.passing:
+            while self._idle_readers:
+                self._idle_readers.pop().close()
+            self._writer.set_busy_timeout(_KNOCK_MS)
+            try:
+                self._writer.pragma("journal_mode", "delete")
+            except apsw.BusyError as error:
+                raise StoreUnavailable(
+                    self.location, "is open elsewhere; close whatever uses it, then move again"
+                ) from error
+            finally:
+                self._writer.pragma("journal_mode", "wal")
+                self._writer.set_busy_timeout(int(self._busy_timeout_s * 1000))
+            # The log and its index begin anew with whatever is read next.
+            self._writer.pragma("schema_version")
+            self.heads = Heads(header_mark(self.path, self._turns))
+            yield self._writer
+
+    def note_removal(self) -> None:
+        """See :class:`Place`; the log still holds what was removed."""
+        self._log_holds_removed = True
+
+    def remove_traces(self) -> None:
+        """See :class:`Place`; the log is emptied.
+
+        The write itself is done and stays acknowledged. If a reader is in the way, the next turn
+        tries again, or :meth:`close`, or the next process that opens the file.
+        """
+        if self._log_holds_removed:
+            self._log_holds_removed = not self._emptied_log()
+
+    def purge(self, owner: bytes, needles: Sequence[bytes]) -> Purged:
+        """See :class:`Place`; the files are read byte by byte."""
+        sought = Needles(needles)
+        files, is_empty = self._emptied(rewriting=False)
+        with self.reading() as rows:
+            looked = files.look(sought, rows)
+        if is_empty and has_residue(looked):
+            files, is_empty = self._emptied(rewriting=True)
+            with self.reading() as rows:
+                looked = files.look(sought, rows)
+        with self.reading() as rows:
+            told = fetch_told(rows, owner)
+        return purged(self.path, owner, sought, looked, told=told, is_empty=is_empty)
+
+    def note_backups(self, directory: Path, name: str) -> None:
+        """See :class:`Place`; it is noted beside the file."""
+        record_place(self.path, directory, name)
+
+    def backups(self) -> Sequence[Path]:
+        """See :class:`Place`."""
+        return known_backups(self.path)
+
+    def copy(self, source: apsw.Connection, path: Path, tell: Pages) -> None:
+        """See :class:`Place`; the pages go through SQLite's backup API."""
+        copied = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            copy_pages(copied, source, tell)
+        finally:
+            copied.close()
+
+    def close(self) -> None:
+        """See :class:`Place`."""
+        self._copying.close()
+        with self._turns.turn(self._busy_timeout_s), self.translating_writer:
+            if self.is_closed:
+                return
+            self.is_closed = True
+            while self._idle_readers:
+                self._idle_readers.pop().close()
+            # The last connection to a file empties and removes its log; ours may not be.
+            if is_written(self.path):
+                empty_log(self._writer, self._busy_timeout_s)
+            self._writer.close()
+        self._turns.release()
+
+    def _new_reader(self) -> apsw.Connection:
+        return open_reader(self.path, self._connect, busy_timeout_s=self._busy_timeout_s)
+
+    def _emptied(self, *, rewriting: bool) -> tuple[Files, bool]:
+        """Empty the log, after writing the database anew if need be; return the files, and whether
+        the log is empty. Only this takes the turn: reading the files may take long.
+        """
+        with self.sole_turn(), self.translating_writer:
+            if rewriting:
+                self._writer.execute("VACUUM")
+            is_empty = self._emptied_log()
+            self._log_holds_removed = not is_empty
+            return Files(self.path, self._turns), is_empty
+
+    def _emptied_log(self) -> bool:
+        """Empty the log, under the turn, while its thread does not copy; False if a reader or
+        another process is in the way.
+        """
+        with self._copying.passing:
+            return empty_log(self._writer, self._busy_timeout_s)
+
+
+def copy_pages(target: apsw.Connection, source: apsw.Connection, tell: Pages) -> None:
+    """Copy a whole database over another, in one transaction of the target."""
+    with target.backup("main", source, "main") as copying:
+        while not copying.done:
+            copying.step(STEP_PAGES)
+            tell(copying.page_count - copying.remaining, copying.page_count)
 
 
 def _is_sound(file: Path) -> bool:
@@ -62,282 +317,3 @@ def _is_sound(file: Path) -> bool:
             raise
         return False
     return True
-
-
-def check_filling(connection: apsw.Connection, *, may_go_on: bool) -> None:
-    """See to it that only who moves a store here uses it before it is whole.
-
-    Raises:
-        StoreUnavailable: If a move is under way, or was when its process ended, and this is not
-            to go on with it.
-    """
-    if not may_go_on and arrival_in(connection) is not None:
-        raise StoreUnavailable(
-            connection.filename,
-            "another store is being moved here and not all of it has arrived; run the same "
-            "`simonides migrate` again, or start over with another target",
-        )
-
-
-def arrival_in(connection: apsw.Connection) -> bytes | None:
-    """Return who is on the way, with the mark; empty for nobody, None if no move is under way."""
-    found: bytes | None = connection.execute(SQL["meta"], {"name": ARRIVING}).get
-    return found
-
-
-def check_ring(connection: apsw.Connection) -> None:
-    """See to it that a store under a key ring is not written to without one: what was written then
-    would pass for somebody's edit.
-
-    Raises:
-        KeyUnavailable: If the store is under a ring.
-    """
-    if connection.execute(SQL["meta"], {"name": CODED}).get is not None:
-        raise KeyUnavailable(
-            f"{connection.filename}: is under a key ring; name it by the setting keys, keys_file or"
-            " keys_command (docs/keys.md)"
-        )
-
-
-class SqliteFile:
-    """An open file; safe to share between threads.
-
-    Opened with ``inline=False`` it is for event loops: writes then run on a thread of its own, and
-    reads of an owner's every row on others; both are awaited under asyncio. Reads of a few rows
-    stay on the caller's thread. A write whose waiting is cancelled may still take place.
-
-    Attributes:
-        abilities: Capabilities of every store of a class, inline or not.
-        is_coded: Whether a class reads and writes codes; None if it touches no memories.
-    """
-
-    abilities = frozenset({Capability.DURABLE})
-    is_coded: ClassVar[bool | None] = None
-
-    def __init__(
-        self,
-        path: Path,
-        writer: apsw.Connection,
-        turns: Turnstile,
-        secrets: Secrets,
-        *,
-        busy_timeout_s: float,
-        inline: bool,
-        opening: Opening,
-        heads: Heads,
-        descriptor: int | None,
-    ) -> None:
-        """For :meth:`open`."""
-        inline_too = {Capability.INLINE} if inline else set()
-        sealed_too = {Capability.SEALED} if opening.is_sealed else set()
-        self.capabilities = self.abilities | inline_too | sealed_too
-        self._opening = opening
-        self.location = str(path)
-        self._path = path
-        self._writer = writer
-        self._turns = turns
-        self._heads = heads
-        self._busy_timeout_s = busy_timeout_s
-        self._thread = None if inline else ThreadPoolExecutor(1, "simonides-writer")
-        self._readers = None if inline else ThreadPoolExecutor(IDLE_READERS, "simonides-reader")
-        self._translating = Translating(self.location)
-        self._translating_writer = Translating(self.location, writer)
-        self._idle_readers: list[apsw.Connection] = []
-        self._secrets = secrets
-        self._owners = Owners(secrets)
-        self._pid = os.getpid()
-        self._closed = False
-        self._log_holds_forgotten = False
-        self._copying = LogCopying(
-            writer,
-            descriptor,
-            reading=lambda: self._reading(is_transaction=False),
-            turn=lambda: turns.turn(busy_timeout_s),
-        )
-
-    @classmethod
-    def open(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        busy_timeout_s: float = BUSY_TIMEOUT_S,
-        synchronous: Synchronous = "full",
-        inline: bool = True,
-        filling: bool = False,
-        opening: Opening | None = None,
-    ) -> Self:
-        """Open the store at a path, or make one, with the directories above it.
-
-        Args:
-            path: The database file.
-            busy_timeout_s: Seconds that a write waits for its turn.
-            synchronous: ``full`` survives a power cut with every acknowledged write; ``normal``
-                may lose the last ones then, though never when only the process dies, and is
-                several times faster.
-            inline: False runs writes on a thread of the store's own, for event loops.
-            filling: Whether to open it to move owners here, or to go on doing so.
-            opening: How its connections are made and its keys read; None for a store in plain. It
-                is the store's from now on.
-
-        Raises:
-            StoreCorrupt: If the file is something else or of a newer format; it is not touched.
-            StoreReadOnly: If the place cannot be written.
-            StoreUnavailable: If locked past the time-out, half-filled, or no file can be there.
-            StoreFull: If there is no room for an empty store.
-            KeyUnavailable: If its memories are under a key ring, or encrypted, and this is not.
-        """
-        opening = opening or Opening()
-        # Absolute, for the host may change its working directory; and where links lead to, for
-        # SQLite lays its own files there.
-        file = Path(path).resolve()
-        with Translating(str(file)):
-            is_sound = _is_sound(file)
-            turns = turnstile(file)
-            is_first = turns.users == 1
-            with ExitStack() as undo:
-                undo.callback(turns.release)
-                with turns.turn(busy_timeout_s):
-                    if not is_sound:
-                        prepare_file(file)
-                    # Another process may have forgotten something and ended before it could
-                    # empty the log; of those in this process the first looks for all.
-                    has_log = is_first and is_written(file)
-                    writer = open_writer(
-                        file,
-                        opening.connect,
-                        synchronous=synchronous,
-                        busy_timeout_s=busy_timeout_s,
-                    )
-                    undo.callback(writer.close)
-                    secrets = opening.begin(writer)
-                    check_filling(writer, may_go_on=filling)
-                    if cls.is_coded:
-                        writer.execute(SQL["put_meta"], {"name": CODED, "value": b""})
-                    elif cls.is_coded is not None:
-                        check_ring(writer)
-                    if has_log:
-                        empty_log(writer, busy_timeout_s)
-                    heads = Heads(watched(file, turns))
-                    # On Windows only who writes a file can have it brought to the disk.
-                    descriptor = None if sys.platform == "win32" else turns.descriptor(file)
-                undo.pop_all()
-        how: dict[str, Any] = {"busy_timeout_s": busy_timeout_s, "inline": inline, "heads": heads}
-        how |= {"opening": opening, "descriptor": descriptor}
-        return cls(file, writer, turns, secrets, **how)
-
-    async def close(self) -> None:
-        """Wait for the write that is under way, then close; in a forked child it does nothing."""
-        if self._closed or self._pid != os.getpid():
-            return
-        await self._writing(self._close)
-        for threads in (self._thread, self._readers):
-            if threads is not None:
-                threads.shutdown()
-
-    def _check_usable(self) -> None:
-        if self._closed:
-            raise StoreUnavailable(self.location, "the store is closed")
-        if self._pid != os.getpid():
-            raise StoreUnavailable(self.location, "opened before a fork; open it in this process")
-
-    @contextmanager
-    def _reading(self, *, is_transaction: bool = True) -> Iterator[apsw.Connection]:
-        """One connection in one short read transaction; a single statement is one by itself."""
-        self._check_usable()
-        with self._translating:
-            try:
-                connection = self._idle_readers.pop()
-            except IndexError:
-                connection = self._new_reader()
-            is_sound = False
-            try:
-                if is_transaction:
-                    connection.execute("BEGIN")
-                yield connection
-                if is_transaction:
-                    connection.execute("COMMIT")
-                is_sound = True
-            finally:
-                if is_sound and not self._closed and len(self._idle_readers) < IDLE_READERS:
-                    self._idle_readers.append(connection)
-                else:
-                    connection.close()
-
-    def _new_reader(self) -> apsw.Connection:
-        return open_reader(self._path, self._opening.connect, busy_timeout_s=self._busy_timeout_s)
-
-    async def _writing(self, write: Callable[[], T]) -> T:
-        """Run ``write`` here or, for event loops, on the writer thread."""
-        return await self._on(self._thread, write)
-
-    async def _reading_much(self, read: Callable[[apsw.Connection], T]) -> T:
-        """Run ``read`` in a transaction, here or, for event loops, on a thread: it takes longer
-        than they may wait. A handful of rows is read sooner than a thread is woken.
-        """
-
-        def reading() -> T:
-            with self._reading() as connection:
-                return read(connection)
-
-        return await self._on(self._readers, reading)
-
-    async def _on(self, threads: ThreadPoolExecutor | None, work: Callable[[], T]) -> T:
-        self._check_usable()
-        if threads is None:
-            return work()
-        try:
-            waiting = threads.submit(work)
-        except RuntimeError as error:
-            raise StoreUnavailable(self.location, "the store is closed") from error
-        return await asyncio.wrap_future(waiting)
-
-    @contextmanager
-    def _turn(self) -> Iterator[apsw.Connection]:
-        """The file's write turn with a transaction, rolled back unless the block ends well.
-
-        The block translates its own errors: what ``decide`` raises is not ours to touch.
-        """
-        with self._turns.turn(self._busy_timeout_s):
-            self._check_usable()
-            with self._translating_writer:
-                self._writer.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._writer
-                with self._translating_writer:
-                    self._writer.execute("COMMIT")
-            finally:
-                # After some errors SQLite has rolled back by itself.
-                if self._writer.in_transaction:
-                    with self._translating_writer:
-                        self._writer.execute("ROLLBACK")
-            self._empty_log()
-        self._copying.go_on()
-
-    def _empty_log(self) -> None:
-        """Empty the log if it holds what was forgotten; call it under the turn.
-
-        The write itself is done and stays acknowledged; if a reader is in the way, the next one
-        tries again, or who closes, or who opens the file the next time.
-        """
-        if self._log_holds_forgotten:
-            self._log_holds_forgotten = not self._emptied_log()
-
-    def _emptied_log(self) -> bool:
-        """Empty the log, under the turn, when who copies it is done; False if that has to wait."""
-        with self._copying.passing:
-            return empty_log(self._writer, self._busy_timeout_s)
-
-    def _close(self) -> None:
-        self._copying.close()
-        with self._turns.turn(self._busy_timeout_s), self._translating_writer:
-            if self._closed:
-                return
-            self._closed = True
-            while self._idle_readers:
-                self._idle_readers.pop().close()
-            # The last connection to a file empties and removes its log; ours may not be.
-            if is_written(self._path):
-                empty_log(self._writer, self._busy_timeout_s)
-            self._writer.close()
-            self._opening.close()
-        self._turns.release()

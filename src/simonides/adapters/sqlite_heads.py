@@ -1,8 +1,9 @@
-"""Where owners stand, asked before every recall: a file that nobody wrote to need not be searched.
+"""Where owners stand, asked before every recall: a database that nobody wrote to is not searched.
 
-SQLite's index of its log, the ``-shm`` file, begins with a header that every commit changes,
-whoever makes it, before it is acknowledged (https://sqlite.org/walformat.html, "The WAL-Index
-Header"). To read those bytes takes one system call and no transaction.
+Every commit changes a mark that is cheap to read. In a file it is the header of SQLite's index of
+its log, the ``-shm`` file: every commit changes it, whoever makes it, before it is acknowledged
+(https://sqlite.org/walformat.html, "The WAL-Index Header"). To read those bytes takes one system
+call and no transaction. In memory the mark is a counter of commits.
 """
 
 import os
@@ -21,12 +22,15 @@ HEADER_BYTES = 48
 
 _FORMAT = (3_007_000).to_bytes(4, sys.byteorder)
 
+Mark = bytes | int | None
+"""What the next commit changes; None if nothing can be remembered by it."""
 
-def watched(database: Path, turns: Turnstile) -> int | None:
-    """Return a descriptor of the file whose header is compared; hold the turn.
 
-    It is the turnstile's, for one that is closed takes SQLite's own locks with it. None where a
-    file is not promised to show at once what is written to a mapping of it.
+def header_mark(database: Path, turns: Turnstile) -> Callable[[], Mark]:
+    """Return what reads the mark of a file; hold the turn.
+
+    The descriptor is the turnstile's: closing one of its own would drop SQLite's locks. There is
+    no mark on systems that do not promise to show at once what is written to a mapped file.
 
     Args:
         database: Open in WAL mode, and read from since it is.
@@ -36,21 +40,37 @@ def watched(database: Path, turns: Turnstile) -> int | None:
         OSError: If the file is not there or may not be read.
     """
     if sys.platform not in ("linux", "darwin"):
+        return lambda: None
+    index = turns.descriptor(database.with_name(database.name + "-shm"))
+    return lambda: read_header(index)
+
+
+def read_header(index: int) -> bytes | None:
+    """Return the header of an index; None if it is not of the known format.
+
+    Args:
+        index: Descriptor of the ``-shm`` file.
+    """
+    try:
+        header = os.pread(index, HEADER_BYTES, 0)
+    except OSError:
+        # Other files were put in the place of those that are open.
         return None
-    return turns.descriptor(database.with_name(database.name + "-shm"))
+    return header if header.startswith(_FORMAT) and len(header) == HEADER_BYTES else None
 
 
 class Heads:
-    """Where the owners of one file stood when its header was read last; any thread may ask."""
+    """Where the owners of a database stood at its last mark; any thread may ask."""
 
-    def __init__(self, index: int | None) -> None:
-        """Remember by a header.
+    def __init__(self, mark: Callable[[], Mark]) -> None:
+        """Remember by a mark.
 
         Args:
-            index: From :func:`watched`; None remembers nothing.
+            mark: Reads it. A commit must change it before it is acknowledged, and after its rows
+                can be read.
         """
-        self._index = index
-        self._seen: tuple[bytes, dict[bytes, Head | None]] = (b"", {})
+        self._mark = mark
+        self._seen: tuple[Mark, dict[bytes, Head | None]] = (None, {})
 
     def of(
         self, owners: Sequence[bytes], fetch: Callable[[], tuple[Head | None, ...]]
@@ -59,29 +79,18 @@ class Heads:
 
         Args:
             owners: Their digests.
-            fetch: Asks the file for the same.
+            fetch: Asks the database for the same.
         """
-        header = self._header()
+        mark = self._mark()
         then, known = self._seen
-        if header is None:
+        if mark is None:
             return fetch()
-        if then != header or len(known) > MAX_OWNERS:
-            self._seen = header, (known := {})
+        if then != mark or len(known) > MAX_OWNERS:
+            self._seen = mark, (known := {})
         try:
             return tuple([known[owner] for owner in owners])
         except KeyError:
             heads = fetch()
-            # Read after the header was: at worst they are newer, and the next header differs.
+            # Read after the mark was: at worst they are newer, and the next mark differs.
             known.update(zip(owners, heads, strict=True))
             return heads
-
-    def _header(self) -> bytes | None:
-        """Return the bytes that the next commit changes, None if there are none to go by."""
-        if self._index is None:
-            return None
-        try:
-            header = os.pread(self._index, HEADER_BYTES, 0)
-        except OSError:
-            # Somebody put other files in the place of those that are open.
-            return None
-        return header if header.startswith(_FORMAT) and len(header) == HEADER_BYTES else None

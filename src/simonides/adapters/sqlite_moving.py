@@ -6,26 +6,21 @@ its value: the owner's digest and the mark of the move, or nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import apsw
 
-from simonides.adapters.sqlite_file import ARRIVING, SqliteFile, arrival_in
-from simonides.adapters.sqlite_heads import Heads, watched
+from simonides.adapters.sqlite_database import ARRIVING, SqliteDatabase, arrival_in
 from simonides.adapters.sqlite_schema import SQL
 from simonides.adapters.store_columns import LIVE
 from simonides.adapters.store_owners import Owners, Secrets
 from simonides.adapters.store_rules import OWNER_BYTES
-from simonides.domain.errors import KeyDestroyed, MoveRefused, StoreUnavailable
+from simonides.domain.errors import KeyDestroyed, MoveRefused
 from simonides.domain.moving import PARTS, OwnerFacts, Part, Row, StoreKeys
 from simonides.ports import Capability
 
-_KNOCK_MS = 100
-"""How long another program's connection is waited for; it is open for good or just closing."""
 
-
-class SqliteMoves(SqliteFile):
+class SqliteMoves(SqliteDatabase):
     """The calls of :class:`simonides.ports.MovableStore` that are no memory store's."""
 
     abilities = frozenset({Capability.DURABLE, Capability.MOVABLE})
@@ -79,10 +74,9 @@ class SqliteMoves(SqliteFile):
         await self._writing(self._end_arrivals)
 
     def _begin_arrivals(self, keys: StoreKeys) -> None:
-        with self._turns.turn(self._busy_timeout_s):
-            self._check_usable()
-            # Who opens a store takes the turn, so nobody comes in between the look and the note.
-            with self._translating_writer, self._alone() as connection, connection:
+        with self._place.sole_turn():
+            # Opening a store takes the turn, so no process comes between the look and the note.
+            with self._translating_writer, self._place.alone() as connection, connection:
                 if keys != StoreKeys(*self._secrets):
                     self._check_empty(connection)
                     self._opening.keep(connection, Secrets(*keys))
@@ -95,32 +89,6 @@ class SqliteMoves(SqliteFile):
             self._secrets = keys
             self._owners = Owners(keys)
             self._opening.follow(keys)
-
-    @contextmanager
-    def _alone(self) -> Iterator[apsw.Connection]:
-        """Make sure, under the turn, that no other connection to the file is open, in this process
-        or another.
-
-        Each holds a lock on a file with a write-ahead log for as long as it lives, and that log
-        can be given up only by who is alone.
-        """
-        with self._copying.passing:
-            while self._idle_readers:
-                self._idle_readers.pop().close()
-            self._writer.set_busy_timeout(_KNOCK_MS)
-            try:
-                self._writer.pragma("journal_mode", "delete")
-            except apsw.BusyError as error:
-                raise StoreUnavailable(
-                    self.location, "is open elsewhere; close whatever uses it, then move again"
-                ) from error
-            finally:
-                self._writer.pragma("journal_mode", "wal")
-                self._writer.set_busy_timeout(int(self._busy_timeout_s * 1000))
-            # The log and its index begin anew with whatever is read next.
-            self._writer.pragma("schema_version")
-            self._heads = Heads(watched(self._path, self._turns))
-            yield self._writer
 
     def _check_empty(self, connection: apsw.Connection) -> None:
         if connection.execute(_INHABITANTS).fetchone() is not None:
@@ -181,7 +149,7 @@ class SqliteMoves(SqliteFile):
         for clear in _CLEAR.values():
             connection.execute(clear, {"owner": owner})
         # What came may have been forgotten meanwhile where it came from.
-        self._log_holds_forgotten = True
+        self._place.note_removal()
 
 
 def page_of(

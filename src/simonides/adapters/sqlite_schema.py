@@ -8,7 +8,8 @@ import os
 import secrets
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
@@ -16,7 +17,7 @@ from urllib.parse import quote
 import apsw
 
 from simonides.adapters.sql import Migration, load_migrations, load_queries
-from simonides.adapters.store_owners import Secrets
+from simonides.adapters.store_owners import TAG_KEY_BYTES, Secrets
 from simonides.domain.errors import StoreCorrupt, StoreReadOnly, StoreUnavailable
 
 Synchronous = Literal["full", "normal"]
@@ -25,6 +26,9 @@ Connect = Callable[[str, int], apsw.Connection]
 """From the name of a file and the flags of :class:`apsw.Connection` to a connection."""
 
 SQL_DIRECTORY = Path(__file__).with_name("sql") / "sqlite"
+
+IN_MEMORY = ":memory:"
+"""Where a store is that lies in memory: SQLite's own name for it."""
 
 # "simo" in the header of every store, so that another program's database is never taken for one.
 APPLICATION_ID = 0x73696D6F
@@ -39,7 +43,6 @@ PAGE_BYTES = 8192
 CACHE_KIB = 16 * 1024
 
 _SALT_BYTES = 16
-_TAG_KEY_BYTES = 32
 _SYNCHRONOUS: Mapping[str, int] = {"normal": 1, "full": 2}
 _creating = threading.Lock()
 
@@ -132,6 +135,50 @@ def open_reader(path: Path, connect: Connect, *, busy_timeout_s: float) -> apsw.
     return connection
 
 
+def open_in_memory(keys: Secrets) -> apsw.Connection:
+    """Open a new, empty store in the memory of this process.
+
+    Args:
+        keys: Of its digests.
+
+    Raises:
+        apsw.Error: As SQLite says.
+    """
+    with ExitStack() as undo:
+        connection = apsw.Connection(IN_MEMORY)
+        undo.callback(connection.close)
+        _configure(connection)
+        # Sorting and VACUUM would use temporary files otherwise.
+        _set(connection, "temp_store", 2)
+        _set(connection, "page_size", PAGE_BYTES)
+        with closing(apsw.Connection(IN_MEMORY)) as empty:
+            empty.deserialize("main", _empty_store())
+            with connection.backup("main", empty, "main") as copying:
+                copying.step()
+        _set(connection, "secure_delete", 1)
+        for name, value in keys._asdict().items():
+            connection.execute(SQL["put_meta"], {"name": name, "value": value})
+        undo.pop_all()
+    return connection
+
+
+@cache
+def _empty_store() -> bytes:
+    """Return an empty store as the bytes of a file: copying it is ten times as fast as running the
+    migrations (measured).
+    """
+    with closing(apsw.Connection(IN_MEMORY)) as connection:
+        _set(connection, "page_size", PAGE_BYTES)
+        _set(connection, "application_id", APPLICATION_ID)
+        _migrate(connection, IN_MEMORY)
+        return connection.serialize("main")
+
+
+def draw_secrets() -> Secrets:
+    """Return random keys for the digests of a new store."""
+    return Secrets(secrets.token_bytes(_SALT_BYTES), secrets.token_bytes(TAG_KEY_BYTES))
+
+
 def read_secrets(connection: apsw.Connection) -> Secrets:
     """Return the keys of the store's digests.
 
@@ -148,12 +195,16 @@ def read_secrets(connection: apsw.Connection) -> Secrets:
 def _opened(path: Path, connect: Connect, busy_timeout_s: float) -> apsw.Connection:
     connection = connect(str(path), apsw.SQLITE_OPEN_READWRITE)
     connection.set_busy_timeout(int(busy_timeout_s * 1000))
+    _configure(connection)
+    return connection
+
+
+def _configure(connection: apsw.Connection) -> None:
     _set(connection, "trusted_schema", 0)
     _set(connection, "cell_size_check", 1)
     # Statements are planned once. Else one that joins is planned anew for each value bound to it:
     # four times what looking a row up takes (measured).
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    return connection
 
 
 def _set(connection: apsw.Connection, name: str, value: str | int, shown: Any = None) -> None:
@@ -200,8 +251,7 @@ def _run(connection: apsw.Connection, migration: Migration) -> None:
     for _ in connection.execute(migration.sql):
         pass
     if migration.number == 1:
-        for name, size in (("salt", _SALT_BYTES), ("tag_key", _TAG_KEY_BYTES)):
-            value = secrets.token_bytes(size)
+        for name, value in draw_secrets()._asdict().items():
             connection.execute(SQL["add_meta"], {"name": name, "value": value})
     recorded = {
         "number": migration.number,

@@ -27,7 +27,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from simonides.adapters.fifo import FifoLock, Place
+from simonides.adapters.fifo import FifoLock, Waiter
 from simonides.adapters.sqlite_errors import Translating
 from simonides.domain.errors import StoreUnavailable
 
@@ -192,9 +192,9 @@ class Turnstile:
         deadline = time.monotonic() + timeout_s
         self.join()
         try:
-            place, ticket = self._arrive(deadline)
+            waiter, ticket = self._arrive(deadline)
             try:
-                if not self._threads.wait(place, max(deadline - time.monotonic(), 0)):
+                if not self._threads.wait(waiter, max(deadline - time.monotonic(), 0)):
                     raise self._too_late()
                 with self._translating:
                     while not self._line.is_served(ticket):
@@ -202,7 +202,7 @@ class Turnstile:
                 yield
             finally:
                 self._line.give_back(ticket)
-                self._threads.leave(place)
+                self._threads.leave(waiter)
         finally:
             self.release()
 
@@ -247,16 +247,16 @@ class Turnstile:
             self._kept[path] = now, descriptor
         return descriptor
 
-    def _arrive(self, deadline: float) -> tuple[Place, int]:
+    def _arrive(self, deadline: float) -> tuple[Waiter, int]:
         with self._arrival, ExitStack() as given_up:
-            place = self._threads.stand()
-            # Whatever interrupts: everybody behind a place that nobody leaves would wait for ever.
-            given_up.callback(self._threads.leave, place)
+            waiter = self._threads.stand()
+            # Even if interrupted: threads behind a waiter that never leaves would wait for ever.
+            given_up.callback(self._threads.leave, waiter)
             with self._translating:
                 while (ticket := self._line.draw()) is None:
                     self._sleep(SHORTEST_SLEEP_S, deadline)
             given_up.pop_all()
-            return place, ticket
+            return waiter, ticket
 
     def _sleep(self, wanted_s: float, deadline: float) -> None:
         left_s = deadline - time.monotonic()

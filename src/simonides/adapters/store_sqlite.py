@@ -1,13 +1,11 @@
-"""The embedded store: memories of all owners in one SQLite file, nothing to run."""
+"""The embedded store: memories of all owners in one SQLite database, in a file or in memory."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simonides.adapters import sqlite_rows as rows_of
-from simonides.adapters.residue import Needles
 from simonides.adapters.sqlite_backups import SqliteBackups
 from simonides.adapters.sqlite_change import write_change, write_journal, write_renewed
-from simonides.adapters.sqlite_erasure import Files, fetch_told, has_residue, purged
 from simonides.adapters.sqlite_schema import SQL
 from simonides.adapters.store_owners import Owner
 from simonides.adapters.store_rules import check_edges, is_storable, owner_digest
@@ -38,13 +36,13 @@ from simonides.domain.session_end import SessionStep
 
 
 class SqliteStore(SqliteBackups):
-    """A :class:`~simonides.ports.MovableStore` in one file; see
-    :class:`~simonides.adapters.sqlite_file.SqliteFile`.
+    """A :class:`~simonides.ports.MovableStore` in one database; see
+    :class:`~simonides.adapters.sqlite_database.SqliteDatabase`.
     """
 
     async def heads(self, owners: Sequence[Scope]) -> tuple[Head | None, ...]:
         """See the port."""
-        self._check_usable()
+        self._place.check_usable()
         digests = [self._owners.of(owner).digest for owner in owners]
 
         def fetch() -> tuple[Head | None, ...]:
@@ -52,7 +50,7 @@ class SqliteStore(SqliteBackups):
             with self._reading(is_transaction=is_long) as connection:
                 return rows_of.fetch_heads(connection, digests)
 
-        return self._heads.of(digests, fetch)
+        return self._place.heads.of(digests, fetch)
 
     async def snapshot(self, owner: Scope, *, since: Head | None = None) -> Snapshot:
         """See the port."""
@@ -320,42 +318,20 @@ class SqliteStore(SqliteBackups):
             return False
 
     def _commit(self, owner: Owner, request: TurnRequest, decide: Decide) -> Committed:
-        with self._turn() as connection:
-            with self._translating_writer:
+        with self._place.turn() as turn:
+            with self._translating_writer, turn.reading() as connection:
                 snapshot, mac = rows_of.fetch_for_turn(connection, owner.digest, owner.tag, request)
             change = decide(snapshot)
             if change is None:
                 return Committed(snapshot.head, ())
-            with self._translating_writer:
+            with self._translating_writer, turn.writing() as connection:
                 head, rows = write_change(connection, owner, snapshot.head, mac, change)
             if change.forgotten or change.released or change.blanked or change.erased:
-                self._log_holds_forgotten = True
+                self._place.note_removal()
         return Committed(head, rows)
 
     def _purge(self, owner: bytes, needles: Sequence[bytes]) -> Purged:
-        sought = Needles(needles)
-        files, is_empty = self._emptied(rewriting=False)
-        with self._reading() as rows:
-            looked = files.look(sought, rows)
-        if is_empty and has_residue(looked):
-            files, is_empty = self._emptied(rewriting=True)
-            with self._reading() as rows:
-                looked = files.look(sought, rows)
-        with self._reading() as rows:
-            told = fetch_told(rows, owner)
-        return purged(self._path, owner, sought, looked, told=told, is_empty=is_empty)
-
-    def _emptied(self, *, rewriting: bool) -> tuple[Files, bool]:
-        """Empty the log, after writing the database anew if need be; return the files, and whether
-        the log is empty. Only this takes the turn: reading the files may take long.
-        """
-        with self._turns.turn(self._busy_timeout_s), self._translating_writer:
-            self._check_usable()
-            if rewriting:
-                self._writer.execute("VACUUM")
-            is_empty = self._emptied_log()
-            self._log_holds_forgotten = not is_empty
-            return Files(self._path, self._turns), is_empty
+        return self._place.purge(owner, needles)
 
     def _renew(self, owner: bytes, entries: Sequence[Renewed]) -> tuple[str, ...]:
         with self._turn() as connection, self._translating_writer:
@@ -409,7 +385,8 @@ class SqliteStore(SqliteBackups):
                 connection.execute(SQL["drop_outbox"], {"owner": owner, "id": id})
             connection.execute(SQL["unname_owner"], {"owner": owner})
             # What was on its way may have been forgotten meanwhile.
-            self._log_holds_forgotten = bool(ids) or self._log_holds_forgotten
+            if ids:
+                self._place.note_removal()
             for parent, scope, child in edges:
                 if is_storable(parent):
                     elsewhere = {"child_owner": self._owners.of(scope).digest, "child": child}

@@ -1,8 +1,8 @@
 """The contract of a store whose owners can be moved: pages, arrivals, and whole journeys.
 
 A subclass gives ``store`` and ``empty``, two empty stores of its kind with keys of their own, the
-second opened to be filled. The journeys go by way of the dictionary store, so that a store is
-compared with what every other one keeps.
+second opened to be filled. The journeys go by way of an embedded store in memory, so that a store
+is compared with what every other one keeps.
 """
 
 # ruff: noqa: S101, D102 - the names of the tests are sentences
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from simonides.adapters.store_memory import DictStore
+from simonides.adapters.store_sqlite import SqliteStore
 from simonides.domain.change import IdempotencyRecord, JournalEntry
 from simonides.domain.errors import MoveRefused, StoreUnavailable
 from simonides.domain.event import EventType
@@ -65,7 +65,7 @@ class MovableStoreContract(ContractBase):
 
     def halfway(self) -> MovableStore:
         """Return an empty store to move to and on from; it keeps codes if these do."""
-        return DictStore()
+        return SqliteStore.in_memory()
 
     def fill(self, store: MovableStore) -> None:
         """Write something of every kind, with histories and gaps."""

@@ -1,17 +1,18 @@
-"""Records in a small SQLite file of their own beside the store's."""
+"""Records in a small SQLite database of their own: in a file beside the store, or in memory."""
 
 from __future__ import annotations
 
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import apsw
 
 from simonides.adapters.residue import Needles
-from simonides.adapters.side_file import LateSideFile, SideFile, SideKind
+from simonides.adapters.side_file import LateSideFile, LateSideMemory, SideDatabase, SideKind
 from simonides.adapters.sql import load_queries
+from simonides.adapters.sqlite_schema import IN_MEMORY
 from simonides.adapters.store_records import columns_of, records_of, sealed_anew
 from simonides.domain.erasure import Look, LookedAt, Purged
 from simonides.domain.records import KeptRecord, Shelf
@@ -35,14 +36,22 @@ _AWAY = (
 _KIND = SideKind("file of safety records", if_damaged=_AWAY, if_foreign=_AWAY)
 
 
-class FileRecords:
-    """A :class:`~simonides.ports.RecordStore` in a file that several processes may share.
+class SqliteRecords:
+    """A :class:`~simonides.ports.RecordStore` in a file that several processes may share, or in
+    memory.
 
     Attributes:
-        location: The path, absolute.
+        location: The path, absolute; or ``:memory:``.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, seal: RecordSeal | None = None) -> None:
+    def __init__(self, file: LateSideFile | LateSideMemory, seal: RecordSeal | None) -> None:
+        """For :meth:`open` and :meth:`in_memory`."""
+        self._file = file
+        self._seal = seal
+        self.location = IN_MEMORY if file.path is None else str(file.path)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, seal: RecordSeal | None = None) -> Self:
         """Open the file where there is one; the first record makes it, readable by its user only.
 
         Args:
@@ -54,15 +63,19 @@ class FileRecords:
             StoreError: If it cannot be opened; ``StoreCorrupt`` says what to do with a damaged one.
         """
         # No log beside it: what goes must be in no file.
-        self._file = LateSideFile(
+        file = LateSideFile(
             path,
             kind=_KIND,
             application_id=_APPLICATION_ID,
             table=_SQL["records_table"],
             journal_mode="delete",
         )
-        self._seal = seal
-        self.location = str(self._file.path)
+        return cls(file, seal)
+
+    @classmethod
+    def in_memory(cls) -> Self:
+        """Return records in the memory of this process, gone when they are closed."""
+        return cls(LateSideMemory(kind=_KIND, table=_SQL["records_table"]), None)
 
     def add(self, shelf: Shelf, record: KeptRecord, *, before: int) -> None:
         """See the port."""
@@ -111,6 +124,8 @@ class FileRecords:
             named = {"subject": subject}
             bodies = [body for (body,) in connection.execute(_SQL["records_of_subject"], named)]
             connection.execute(_SQL["records_forget"], named)
+        if self._file.path is None:
+            return Purged()
         sought = Needles([subject, *bodies])
         looked = self._looked(file, sought)
         if looked.found:
@@ -135,7 +150,7 @@ class FileRecords:
         """See the port."""
         self._file.close()
 
-    def _looked(self, file: SideFile, sought: Needles) -> LookedAt:
+    def _looked(self, file: SideDatabase, sought: Needles) -> LookedAt:
         with file.reading(), closing(_Bytes(self.location)) as read:
             found = sought.found_by(read, read.size).total()
         return LookedAt(self.location, read.size, Look.RESIDUE if found else Look.CLEAN, found)
