@@ -274,7 +274,7 @@ def _candidate(turn: Turn, scope: Scope, clause: Clause, finding: Finding) -> Ca
         origin=turn.origin,
         speaker=turn.speaker,
         said_at=turn.said_at,
-        marks=(*_marks(clause, finding), *_unproven(content, quote, finding, turn)),
+        marks=(*_marks(clause, finding), *_unproven(content, quote, finding, turn, clause)),
         explicit=explicit,
         retracts=finding.retracts,
     )
@@ -297,8 +297,11 @@ def _marks(clause: Clause, finding: Finding) -> tuple[str, ...]:
     return tuple(mark for mark, applies in marks if applies)
 
 
-def _unproven(content: str, quote: str, finding: Finding, turn: Turn) -> tuple[str, ...]:
-    if finding.retracts is not None:
+def _unproven(
+    content: str, quote: str, finding: Finding, turn: Turn, clause: Clause
+) -> tuple[str, ...]:
+    # The checks read English words. A command takes its value from a table or the clause itself.
+    if finding.retracts is not None or clause.findings:
         return ()
     return gaps(content, quote, key=finding.key, speaker=turn.speaker, said_at=turn.said_at)
 

@@ -12,6 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from simonides.capture.rules import LIKED_IN_PASSING
 from simonides.domain.candidate_codec import decode_candidate
 from simonides.domain.canonical import canonical_json
 from simonides.domain.change import (
@@ -39,7 +40,7 @@ from simonides.domain.event import EventType
 from simonides.domain.gates import Shape
 from simonides.domain.hindsight import how_proposed
 from simonides.domain.memory import Memory
-from simonides.domain.opposition import Opposed
+from simonides.domain.opposition import Opposed, OppositionLook, Relation
 from simonides.domain.review import encode_review
 from simonides.domain.scope import Grant, Principal, Scope
 from simonides.domain.value import shown
@@ -259,10 +260,13 @@ class WriteTurn:
             return self._refuse(candidate, OutcomeKind.BLOCKED, verdict.reasons, scribe)
         if PURPOSES_DIFFER in candidate.marks:
             return self._refuse(candidate, OutcomeKind.BLOCKED, (PURPOSES_DIFFER,), scribe)
-        # Who says what was forgotten anew, a caller or the user who goes on, lifts the block.
-        self._revived.extend(sorted(buried))
         shape = self._shape(candidate)
         look = partial(_opposed, pending)
+        if LIKED_IN_PASSING in candidate.marks and not _takes_back(look, candidate, shape):
+            reasons = (LIKED_IN_PASSING,)
+            return self._refuse(candidate, OutcomeKind.DROPPED, reasons, scribe)
+        # Who says what was forgotten anew, a caller or the user who goes on, lifts the block.
+        self._revived.extend(sorted(buried))
         resolution = resolve(verdict, pending, scribe.moment, self.policy.long_term, shape, look)
         if by := self._refusal(resolution.memory):
             # What is said stands already, under a category that was refused.
@@ -432,3 +436,9 @@ def _opposed(
     view: Pending, candidate: Candidate, shape: Shape, beside: Memory | None
 ) -> Opposed | None:
     return opposed(candidate, view, shape, beside)
+
+
+def _takes_back(look: OppositionLook, candidate: Candidate, shape: Shape | None) -> bool:
+    """Whether a liking takes back an earlier rejection of the same thing."""
+    against = None if shape is None else look(candidate, shape, None)
+    return against is not None and against.verdict.relation is Relation.UPDATE

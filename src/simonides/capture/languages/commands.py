@@ -15,20 +15,21 @@ from typing import NamedTuple, TypeAlias
 from simonides.capture import lexicon
 from simonides.capture.clause import Clause, Finding, Findings, Lead, keyed
 from simonides.capture.languages.detect import candidates
-from simonides.capture.languages.load import Language
-from simonides.capture.sentences import at_start, find, is_question, length_of, trimmed
+from simonides.capture.languages.load import LEAD_INS, Language
+from simonides.capture.sentences import at_start, find, is_question, trimmed
 from simonides.domain.memory import Kind
 from simonides.language import patterns
 
-MAX_JOINTS = 30
+MAX_JOINTS = 8
 """Places of a sentence that may begin a clause; a sentence with more of them is a list."""
-MAX_LEAD_INS = 6
+MAX_LEAD_INS = 5
 MIN_NOTE_WORDS = 2
 MIN_NOTE_CHARS = 4
 """Shortest statement that "remember that" keeps: words, and characters in scripts without spaces.
 Chosen: "remember this list" names nothing that could be kept."""
 
-_MARKS = r"[\s¿¡«„–—-]*"
+_PUNCTUATION = r"[,;:(（、，；：。–—-]"
+_MARKS = " \n¿¡«„–—-"
 _BRACKETS = str.maketrans("()（）", ",,，，")
 
 
@@ -71,9 +72,17 @@ def noted(sentence: str, offset: int) -> Clause:
 
 
 class _Place(NamedTuple):
-    """Where a clause begins, and what was peeled off its front."""
+    """Where a clause begins, and what was peeled off its front.
+
+    Attributes:
+        start: Where it begins.
+        opened: Where it goes on behind greetings and "could you".
+        body: Where it goes on behind "remember that" and "from now on" too.
+        lead: What was peeled off.
+    """
 
     start: int
+    opened: int
     body: int
     lead: Lead
 
@@ -90,10 +99,13 @@ class _Reader:
 
     def read(self) -> Commands:
         places = list(self._places())
-        if any(self._is_control(place) for place in places):
+        # One search for the whole sentence spares most sentences a look at each place.
+        if find(self._cues["control"], self._folded.translate(_BRACKETS)) and any(
+            self._is_control(place) for place in places
+        ):
             return Commands(control=True)
         that = patterns.compile(self._cues["that"], ignore_case=True)
-        if that.fullmatch(trimmed(self._folded[self._opened(0) :])):
+        if that.fullmatch(trimmed(self._folded[places[0].opened :])):
             return Commands(points_back=True)
         begun = [place for place in places if self._begins(place)]
         clauses: list[Clause] = []
@@ -122,24 +134,23 @@ class _Reader:
         ends = (match.span()[1] for match in joint.finditer(self._folded))
         for start in (0, *islice(ends, MAX_JOINTS)):
             if self._said.count('"', 0, start) % 2 == 0:
-                lead = self._peel(start)
-                yield _Place(start, start + lead.length, lead)
+                yield self._peel(start)
 
-    def _peel(self, start: int, *, only: tuple[str, ...] = ()) -> Lead:
-        lead = Lead(length_of(_MARKS, self._folded[start:]))
+    def _peel(self, start: int) -> _Place:
+        """Return a place with what stands before a command there."""
+        rest = self._folded[start:]
+        lead = Lead(len(rest) - len(rest.lstrip(_MARKS)))
+        opened: int | None = None
         for _ in range(MAX_LEAD_INS):
-            rest = self._folded[start + lead.length :]
-            tried = (each for each in self._language.lead_ins if not only or each[0] in only)
-            cues = ((name, length_of(cue, rest)) for name, cue in tried)
-            name, length = next(((name, n) for name, n in cues if n), ("", 0))
-            if not length:
+            match = at_start(self._language.lead_in, self._folded[start + lead.length :])
+            if match is None:
                 break
-            lead.take(name, length)
-        return lead
-
-    def _opened(self, start: int) -> int:
-        """Return where a clause begins behind greetings and "could you"."""
-        return start + self._peel(start, only=("opens", "request")).length
+            name = next(name for n, name in enumerate(LEAD_INS, 1) if match.span(n)[0] >= 0)
+            if opened is None and name in ("remember", "durable"):
+                opened = start + lead.length
+            lead.take(name, match.span()[1])
+        body = start + lead.length
+        return _Place(start, body if opened is None else opened, body, lead)
 
     def _begins(self, place: _Place) -> bool:
         if place.lead.remember or place.lead.durable:
@@ -147,7 +158,7 @@ class _Reader:
         return at_start(self._language.any_command, trimmed(self._folded[place.body :])) is not None
 
     def _is_control(self, place: _Place) -> bool:
-        rest = self._folded[self._opened(place.start) :].translate(_BRACKETS)
+        rest = self._folded[place.opened :].translate(_BRACKETS)
         told = at_start(self._cues["control"], rest) is not None
         return told and not find(self._cues["blocks"], self._folded[: place.start])
 
@@ -158,7 +169,10 @@ class _Reader:
             return False
         if not before.strip() or behind_command:
             return True
-        head = before[self._peel(0).length :]
+        shares_subject = not find(_PUNCTUATION, self._joint_before(place.start))
+        if shares_subject and not place.lead.length:
+            return False
+        head = before[self._peel(0).body :]
         own = rf"(?:{self._cues['own']}|{self._cues['limits']})"
         return not head.strip() or at_start(own, head) is not None
 
@@ -166,14 +180,16 @@ class _Reader:
 
     def _read(self, place: _Place, after: _Place | None) -> Clause | None:
         """Read the command at a place, up to the next one."""
-        end = len(self._said) if after is None else self._end_before(after.start)
+        end = len(self._said)
+        if after is not None:
+            end = after.start - len(self._joint_before(after.start))
         text = trimmed(self._said[place.body : end])
         if not text or (self._is_asked(place, end) and not place.lead.request):
             return None
         condition = self._condition(place, end)
         folded = self._folded[place.body : place.body + len(text)]
         lead = self._whole(place.lead, folded)
-        said = _Said(text, folded, lead)
+        said = _Said(text, folded, lead, self._said.islower())
         found = self._findings(said)
         if condition is not None:
             found = tuple(_RULE if one.key and one.retracts is None else one for one in found)
@@ -192,11 +208,11 @@ class _Reader:
         passing = find(self._cues["passing"], self._folded) is not None
         return replace(lead, durable=durable, passing=passing and not durable)
 
-    def _end_before(self, start: int) -> int:
-        """Return where the clause before a place ends, without the joint between them."""
+    def _joint_before(self, start: int) -> str:
+        """Return the joint that ends where a clause begins."""
         joint = patterns.compile(self._cues["joint"], ignore_case=True)
         spans = (match.span() for match in joint.finditer(self._folded))
-        return next((begin for begin, end in spans if end == start), start)
+        return next((self._folded[begin:end] for begin, end in spans if end == start), "")
 
     def _is_asked(self, place: _Place, end: int) -> bool:
         if not is_question(self._said) or end < len(trimmed(self._said)):
@@ -206,7 +222,7 @@ class _Reader:
     def _condition(self, place: _Place, end: int) -> int | None:
         """Return where the words begin that limit a command to some occasions, or None."""
         limits = self._cues["limits"]
-        first = self._peel(0).length
+        first = self._peel(0).body
         if place.start and at_start(limits, self._folded[first:]):
             return first
         joint = patterns.compile(self._cues["joint"], ignore_case=True)
@@ -232,11 +248,15 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A clause as it was said, as patterns see it, and what stands before it."""
+    """A clause as it was said, as patterns see it, and what stands before it.
+
+    ``is_small`` tells that the sentence has no capitals, so that a name has none either.
+    """
 
     text: str
     folded: str
     lead: Lead
+    is_small: bool
 
     def group(self, match: patterns.Match) -> tuple[str, int]:
         """Return what the pattern's one group holds as it was said, and where it begins."""
@@ -278,6 +298,8 @@ def _note(language: Language, said: _Said, match: patterns.Match) -> Findings:
 def _call(language: Language, said: _Said, match: patterns.Match) -> Findings:
     name = said.group(match)[0].strip(" \"'.,")
     if not name or language.fold(name).lower().split()[0] in language.no_names:
+        return ()
+    if name[0].islower() and not said.is_small:
         return ()
     declined = find(language.declined, language.fold(name)) is not None
     return keyed(lexicon.PREFERRED_NAME, said.text if declined else name)
@@ -341,10 +363,20 @@ def _lasting(language: Language, said: _Said, match: patterns.Match) -> Findings
 
 
 def _forget(language: Language, said: _Said, match: patterns.Match) -> Findings:
+    """Read "forget my …": only what the language lists is surely a fact."""
+    name = " ".join(language.fold(trimmed(said.group(match)[0])).lower().split())
+    key = language.forget.get(name)
+    return () if key is None else (Finding(category="preference", key=key, retracts=key),)
+
+
+def _forget_that(language: Language, said: _Said, match: patterns.Match) -> Findings:
+    """Read "forget that I …": a listed word tells the key, or the statement is what to forget."""
     text = " ".join(trimmed(said.group(match)[0]).split())
-    key = language.forget.get(language.fold(text).lower())
-    if not text or (key is None and _is_vague(language, said, match)):
-        return ()
+    folded = language.fold(text).lower()
+    words = (
+        folded.split() if language.spaced else (each for each in language.facts if each in folded)
+    )
+    key = next((language.facts[word] for word in words if word in language.facts), None)
     return (Finding(category="preference", key=key, retracts=key or text),)
 
 
@@ -367,5 +399,6 @@ _MEANINGS: Mapping[str, _Meaning] = {
     "guard": _guard,
     "lasting": _lasting,
     "forget": _forget,
+    "forget_that": _forget_that,
 }
 """Name of a meaning in the data files → what a match gives."""

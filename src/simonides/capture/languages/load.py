@@ -17,7 +17,7 @@ Each language is one TOML file next to this module. Its keys:
 - ``[words]``: ``no_names``: words that "call me" is not followed by. ``fillers``: words between
   words of style. ``declined``: a pattern of names that are not in their base form.
 - ``[languages]``, ``[manners]``, ``[forget]``: a stored value or key, and the words for it. Phrases
-  of several words are separated by commas.
+  of several words are separated by commas. ``[facts]``: a key, and words of a statement about it.
 - ``commands``: pairs of a meaning and a pattern, tried in this order. ``commands.py`` has the
   meanings.
 - ``[parts]``: patterns that ``{{NAME}}`` stands for in other patterns.
@@ -44,7 +44,8 @@ NAMES = ("chinese", "dutch", "french", "german", "italian", "japanese", "portugu
 
 _NEVER = r"[^\s\S]"
 """A pattern that matches nothing: for a cue that a language does not have."""
-_LEAD_INS = ("remember", "durable", "request", "opens")
+LEAD_INS = ("remember", "durable", "passing", "request", "opens")
+"""Cues that may stand before a command, in the order in which they are tried."""
 _NAME = r'"?(?P<v>[\p{L}\p{M}][\p{L}\p{M}\x27.-]*(?:\s(?-i:\p{Lu})[\p{L}\p{M}\x27.-]*){0,2})"?'
 _BESIDE_WORDS = {r"\<": r"(?:^|[^\p{L}\p{N}\p{M}])", r"\>": r"(?:[^\p{L}\p{N}\p{M}]|$)"}
 
@@ -64,6 +65,7 @@ class Language:
         languages: Words for a language, and its stored name.
         manners: Words of style, and their key and value: ``tone formal``.
         forget: Names of facts, and their keys.
+        facts: Words of statements, and the keys of the facts.
         no_names: Words that are no names.
         fillers: Words between words of style.
         declined: A pattern of names that are not in their base form.
@@ -79,14 +81,16 @@ class Language:
     languages: Mapping[str, str]
     manners: Mapping[str, str]
     forget: Mapping[str, str]
+    facts: Mapping[str, str]
     no_names: frozenset[str]
     fillers: frozenset[str]
     declined: str
 
     @cached_property
-    def lead_ins(self) -> tuple[tuple[str, str], ...]:
-        """What may stand before a command, by its name among the cues, in the order of trying."""
-        return tuple((name, self.cues[name]) for name in _LEAD_INS)
+    def lead_in(self) -> str:
+        """One pattern for what may stand before a command; a group for each of :data:`LEAD_INS`."""
+        cues = {**self.cues, "passing": rf"{self.cues['passing']}[\s,:、，]*"}
+        return "|".join(f"({cues[name]})" for name in LEAD_INS)
 
     @cached_property
     def any_command(self) -> str:
@@ -116,7 +120,7 @@ def load(name: str) -> Language:
     spaced = data.get("spaced", True)
     tables = {
         table: {fold(word): value for value, said in data[table].items() for word in _split(said)}
-        for table in ("languages", "manners", "forget")
+        for table in ("languages", "manners", "forget", "facts")
     }
     parts = {table.upper(): _any_of(words) for table, words in tables.items()} | {"NAME": _NAME}
     for part, pattern in data.get("parts", {}).items():
