@@ -10,19 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simonides.capture import lexicon, values
-from simonides.capture.clause import Clause
-from simonides.capture.findings import (
-    Finding,
-    Findings,
-    Rule,
-    Table,
-    affirmed,
-    as_key,
-    has,
-    keyed,
-    manner,
-    starts,
-)
+from simonides.capture.clause import Clause, Finding, Findings, keyed
+from simonides.capture.findings import Rule, Table, affirmed, as_key, has, manner, starts
 from simonides.capture.statements import statement
 from simonides.domain.memory import Kind
 from simonides.language import patterns

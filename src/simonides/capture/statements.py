@@ -9,20 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simonides.capture import lexicon, values
-from simonides.capture.clause import Clause
-from simonides.capture.findings import (
-    Build,
-    Finding,
-    Findings,
-    Rule,
-    Table,
-    affirmed,
-    as_key,
-    has,
-    keyed,
-    manner,
-    starts,
-)
+from simonides.capture.clause import Clause, Finding, Findings, keyed
+from simonides.capture.findings import Build, Rule, Table, affirmed, as_key, has, manner, starts
 from simonides.domain.memory import Importance, Kind
 from simonides.language import patterns
 

@@ -263,8 +263,7 @@ class WriteTurn:
         shape = self._shape(candidate)
         look = partial(_opposed, pending)
         if LIKED_IN_PASSING in candidate.marks and not _takes_back(look, candidate, shape):
-            reasons = (LIKED_IN_PASSING,)
-            return self._refuse(candidate, OutcomeKind.DROPPED, reasons, scribe)
+            return self._refuse(candidate, OutcomeKind.DROPPED, (LIKED_IN_PASSING,), scribe)
         # Who says what was forgotten anew, a caller or the user who goes on, lifts the block.
         self._revived.extend(sorted(buried))
         resolution = resolve(verdict, pending, scribe.moment, self.policy.long_term, shape, look)
