@@ -321,22 +321,29 @@ def _manner_of_all(language: Language, said: _Said, match: patterns.Match) -> Fi
 
 
 def _manners(language: Language, said: _Said, match: patterns.Match, *, explicit: bool) -> Findings:
-    """Return a finding for each word of style; none if a word is unknown."""
+    """Return a finding for each word of style; none if a word is unknown.
+
+    What follows a comma may be a reason or something else: "short, I read on my phone".
+    """
     text = language.fold(said.group(match)[0]).lower().strip(" .!\"'")
-    known = sorted(language.manners, key=len, reverse=True)
-    found: dict[str, Finding] = {}
+    head = text.partition(",")[0].partition("，")[0]
+    styles = _styles(language, text) or _styles(language, head)
+    return tuple(keyed(key, value, explicit=explicit)[0] for key, value in styles.items())
+
+
+def _styles(language: Language, text: str) -> dict[str, str]:
+    """Return keys and values of words of style; nothing if a word is unknown."""
+    words = sorted({*language.manners, *language.fillers}, key=lambda word: (-len(word), word))
+    found: dict[str, str] = {}
     while text:
-        word = next((each for each in known if _begins_with(text, each, language)), None)
-        if word is not None:
-            key, _, value = language.manners[word].partition(" ")
-            found.setdefault(key, keyed(key, value, explicit=explicit)[0])
-        else:
-            fillers = sorted(language.fillers, key=len, reverse=True)
-            word = next((each for each in fillers if _begins_with(text, each, language)), None)
+        word = next((each for each in words if _begins_with(text, each, language)), None)
         if word is None:
-            return ()
+            return {}
+        if word in language.manners:
+            key, _, value = language.manners[word].partition(" ")
+            found.setdefault(key, value)
         text = text[len(word) :].lstrip(" ,、，")
-    return tuple(found.values())
+    return found
 
 
 def _begins_with(text: str, word: str, language: Language) -> bool:
