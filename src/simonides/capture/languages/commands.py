@@ -158,9 +158,9 @@ class _Reader:
         return at_start(self._language.any_command, trimmed(self._folded[place.body :])) is not None
 
     def _is_control(self, place: _Place) -> bool:
+        # Nothing that stands before it counts: to forget too much is better than to keep a secret.
         rest = self._folded[place.opened :].translate(_BRACKETS)
-        told = at_start(self._cues["control"], rest) is not None
-        return told and not find(self._cues["blocks"], self._folded[: place.start])
+        return at_start(self._cues["control"], rest) is not None
 
     def _is_free(self, place: _Place, *, behind_command: bool) -> bool:
         """Whether what stands before a place leaves the command there the user's own."""
