@@ -190,6 +190,16 @@ LIKED = (
     "I enjoy long walks on the beach", "By the way, I like green tea.", "I'm a big fan of Acme",
 )  # fmt: skip
 
+ENDINGS = (
+    ("I no longer live in Rome", "location"),
+    ("I don't live in Rome any more", "location"),
+    ("I've moved away from Rome", "location"),
+    ("I no longer work at Siemens", "employer"),
+    ("I quit my job at Siemens", "employer"),
+    ("I just quit my job.", "employer"),
+    ("I was laid off from Siemens last week", "employer"),
+)
+
 SHOULD_NOT: tuple[str, ...] = (
     # Facts that are no keyed slot: the conversation log has them
     "My go-to lunch is ramen", "I usually wake up at 5", "My favourite colour is teal.",

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from capture_utterances import (
     CONTROLLED,
+    ENDINGS,
     LIKED,
     PASSING,
     RETRACTIONS,
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from simonides.capture import cues, instructions, statements
 from simonides.capture.clauses import MEMORY_CONTROL
 from simonides.capture.rules import (
+    ENDING,
     FRAGILE,
     IMPLICIT_CONFIDENCE,
     LIKED_IN_PASSING,
@@ -86,6 +88,15 @@ def test_a_liking_said_in_passing_is_marked(text: str) -> None:
 
     assert candidate.marks == (LIKED_IN_PASSING,)
     assert candidate.category == "preference"
+
+
+@pytest.mark.parametrize(("text", "key"), ENDINGS)
+def test_an_ending_corrects_the_key_that_it_is_about(text: str, key: str) -> None:
+    (candidate,) = found(text)
+
+    assert (candidate.key, candidate.content) == (key, text.rstrip("."))
+    assert candidate.marks == (ENDING,)
+    assert candidate.source is Source.USER_CORRECTION
 
 
 def test_a_liking_that_is_asked_to_be_remembered_is_not_said_in_passing() -> None:

@@ -27,6 +27,7 @@ class Finding:
         retracts: Key or text that is to be forgotten.
         fragile: A negative statement about oneself, which needs repetition.
         liked: A liking said in passing: stored only where it takes back an earlier rejection.
+        ends: Ends the value of its key: stored only where that value stands.
         span: Part of the clause that is the evidence, in characters; None for all of it.
     """
 
@@ -40,6 +41,7 @@ class Finding:
     retracts: str | None = None
     fragile: bool = False
     liked: bool = False
+    ends: bool = False
     span: tuple[int, int] | None = None
 
 

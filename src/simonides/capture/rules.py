@@ -43,6 +43,8 @@ FRAGILE = "fragile"
 """Mark of a negative statement about oneself, which counts when repeated (CO-5)."""
 LIKED_IN_PASSING = "liked_in_passing"
 """Mark of "I love X": stored only where it takes back an earlier rejection of the same thing."""
+ENDING = "ending"
+"""Mark of "I no longer live in Rome": stored only where that value stands under its key."""
 NOT_THE_USER = "not_the_user"
 """Diagnostic: the turn is not the user's, so it says nothing about the user (FX-1)."""
 
@@ -292,6 +294,7 @@ def _marks(clause: Clause, finding: Finding) -> tuple[str, ...]:
     marks = (
         (FRAGILE, finding.fragile),
         (LIKED_IN_PASSING, finding.liked),
+        (ENDING, finding.ends),
         (TURN_SCOPED, clause.passing),
     )
     return tuple(mark for mark, applies in marks if applies)

@@ -158,6 +158,22 @@ def _attribute(_: Clause, match: patterns.Match) -> Findings:
     return keyed(key, shape(said), corrects=corrects)
 
 
+def _ended(key: str) -> Build:
+    """Return a build that ends the value of a key: the statement takes its place."""
+
+    def build(clause: Clause, match: patterns.Match) -> Findings:
+        said = match.groupdict().get("v")
+        named = said is None or values.SHAPES[key](said) is not None
+        if not named or not has(_ENDING, clause.text):
+            return ()
+        return (Finding(category="entity_fact", key=key, corrects=True, ends=True),)
+
+    return build
+
+
+_ENDING = r"\b(?:no longer|any ?more|moved|quit|resigned|lost|left|laid off|fired)\b"
+
+
 def _no_longer_diet(_: Clause, match: patterns.Match) -> Findings:
     return (Finding(category="preference", key=lexicon.DIET, retracts=lexicon.DIET),)
 
@@ -257,6 +273,16 @@ _FIRST_PERSON = Table((
     Rule("not_there", rf"{_I}\s+(?:don't|do not)\s+live\s+in\s+.{{1,40}}?,?\s+(?:but"
          rf"|i live)\s+in\s+"
          r"(?P<v>.+)", _moved_on),
+    Rule("left_home", rf"{_I}\s+(?:no longer|don't|do not)\s+live\s+in\s+(?P<v>.+)",
+         _ended(lexicon.HOME_LOCATION)),
+    Rule("moved_away", rf"(?:{_I}|i've|we've)\s+{_ADV}moved\s+(?:away\s+from|out\s+of)\s+"
+         r"(?P<v>.+)", _ended(lexicon.HOME_LOCATION)),
+    Rule("left_employer", rf"{_I}\s+(?:no longer|don't|do not)\s+work\s+(?:at|for)\s+(?P<v>.+)",
+         _ended(lexicon.EMPLOYER)),
+    Rule("left_job", rf"(?:{_I}|i've|i have)\s+{_ADV}(?:quit|left|lost|resigned from)\s+my\s+job"
+         r"(?:\s+(?:at|with)\s+(?P<v>.+))?", _ended(lexicon.EMPLOYER)),
+    Rule("let_go", r"i\s+(?:was|got|have been)\s+(?:laid off|fired)"
+         r"(?:\s+(?:from|by|at)\s+(?P<v>.+))?", _ended(lexicon.EMPLOYER)),
     Rule("based", rf"{_I_AM}\s+{_ADV}(?:based|living|residing|located)\s+(?:in|near|out of|at)\s+"
          r"(?P<v>.+)", _home),
     Rule("moved", rf"(?:{_I}|i've|we've|i have|we have)\s+{_ADV}(?:moved|relocated)\s+(?:back\s+)?"

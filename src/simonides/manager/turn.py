@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from simonides.capture.rules import LIKED_IN_PASSING
+from simonides.capture.rules import ENDING, LIKED_IN_PASSING
 from simonides.domain.candidate_codec import decode_candidate
 from simonides.domain.canonical import canonical_json
 from simonides.domain.change import (
@@ -262,8 +262,8 @@ class WriteTurn:
             return self._refuse(candidate, OutcomeKind.BLOCKED, (PURPOSES_DIFFER,), scribe)
         shape = self._shape(candidate)
         look = partial(_opposed, pending)
-        if LIKED_IN_PASSING in candidate.marks and not _takes_back(look, candidate, shape):
-            return self._refuse(candidate, OutcomeKind.DROPPED, (LIKED_IN_PASSING,), scribe)
+        if idle := _changes_nothing(candidate, pending, look, shape):
+            return self._refuse(candidate, OutcomeKind.DROPPED, (idle,), scribe)
         # Who says what was forgotten anew, a caller or the user who goes on, lifts the block.
         self._revived.extend(sorted(buried))
         resolution = resolve(verdict, pending, scribe.moment, self.policy.long_term, shape, look)
@@ -437,7 +437,25 @@ def _opposed(
     return opposed(candidate, view, shape, beside)
 
 
-def _takes_back(look: OppositionLook, candidate: Candidate, shape: Shape | None) -> bool:
-    """Whether a liking takes back an earlier rejection of the same thing."""
-    against = None if shape is None else look(candidate, shape, None)
-    return against is not None and against.verdict.relation is Relation.UPDATE
+def _changes_nothing(
+    candidate: Candidate, view: Pending, look: OppositionLook, shape: Shape | None
+) -> str | None:
+    """Return the mark of a candidate that is kept only for what it changes, if it changes nothing.
+
+    A liking in passing must take back a rejection, and an ending the value that it names.
+    """
+    if LIKED_IN_PASSING in candidate.marks:
+        against = None if shape is None else look(candidate, shape, None)
+        lifts = against is not None and against.verdict.relation is Relation.UPDATE
+        return None if lifts else LIKED_IN_PASSING
+    if ENDING in candidate.marks:
+        standing = view.by_key(candidate.place, str(candidate.key))
+        return None if standing is not None and _ends(candidate, standing) else ENDING
+    return None
+
+
+def _ends(candidate: Candidate, standing: Memory) -> bool:
+    """Whether a statement that something is over names what stands, or names nothing."""
+    said = candidate.content.casefold()
+    names = [word for word in candidate.content.split()[1:] if word[0].isupper()]
+    return standing.content.casefold() in said or not names
