@@ -198,6 +198,7 @@ ENDINGS = (
     ("I quit my job at Siemens", "employer"),
     ("I just quit my job.", "employer"),
     ("I was laid off from Siemens last week", "employer"),
+    ("I've left Siemens", "employer"),
 )
 
 SHOULD_NOT: tuple[str, ...] = (
@@ -218,6 +219,7 @@ SHOULD_NOT: tuple[str, ...] = (
     "If I lived in Paris, I would prefer wine.", "If I lived in Paris, my name is Bob",
     "Suppose my name is Alice, and I work at Google", "What if I am enterprise tier?",
     "Let's pretend I live in Rome, and my name is Nero", "In the story, my name is Bob.",
+    "In the book, the hero says: I am a vegetarian",
     "Say I live in Rome, and I work at NASA", "For example, I prefer tea",
     "I wish I lived in Oslo.",
     "I might move to Berlin", "I used to live in Rome.",

@@ -281,6 +281,7 @@ _FIRST_PERSON = Table((
          _ended(lexicon.EMPLOYER)),
     Rule("left_job", rf"(?:{_I}|i've|i have)\s+{_ADV}(?:quit|left|lost|resigned from)\s+my\s+job"
          r"(?:\s+(?:at|with)\s+(?P<v>.+))?", _ended(lexicon.EMPLOYER)),
+    Rule("has_left", r"(?:i've|i have)\s+(?:\w+\s+)?left\s+(?P<v>.+)", _ended(lexicon.EMPLOYER)),
     Rule("let_go", r"i\s+(?:was|got|have been)\s+(?:laid off|fired)"
          r"(?:\s+(?:from|by|at)\s+(?P<v>.+))?", _ended(lexicon.EMPLOYER)),
     Rule("based", rf"{_I_AM}\s+{_ADV}(?:based|living|residing|located)\s+(?:in|near|out of|at)\s+"
