@@ -53,6 +53,8 @@ def read(text: str) -> Reading:
     clauses: list[Clause] = []
     carried = Repair.NONE
     for place, (sentence, start) in enumerate(said):
+        if spoken[place]:
+            carried = Repair.NONE
         if spoken[place].points_back:
             clauses += [noted(*said[place - 1])] if place and not spoken[place - 1] else []
         elif spoken[place].clauses:

@@ -38,10 +38,6 @@ class Table:
         self.rules = rules
         self._any = "|".join(f"(?:{patterns.unnamed(rule.pattern)})" for rule in rules)
 
-    def begins(self, text: str) -> bool:
-        """Return whether a text begins as any rule's phrase does."""
-        return starts(self._any, text)
-
     def read(self, clause: Clause) -> Findings:
         """Return the findings of the first rule that has any."""
         if not starts(self._any, clause.text):

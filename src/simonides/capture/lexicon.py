@@ -245,7 +245,8 @@ OCCUPATIONS = words(
     """
 )
 
-# What follows "my": attribute as said → key. The value must pass the shape of values.ATTRIBUTES.
+# What follows "my" and "forget my": attribute as said → key. A key without a shape in
+# values.SHAPES can be forgotten, but is not read.
 ATTRIBUTES = {
     "birthday": BIRTHDAY,
     "date of birth": BIRTHDAY,
