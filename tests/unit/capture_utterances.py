@@ -39,38 +39,22 @@ def guard(text: str) -> Says:
 SHOULD: tuple[Says, ...] = (
     # Likes and dislikes
     free("I prefer aisle seats."),
-    free("I love Thai food."),
     free("I really can't stand cilantro!"),
     free("I absolutely hate early meetings"),
     free("I don't like dogs"),
     free("I don't care for jazz"),
     free("I'm not a fan of horror movies."),
-    free("I'm really into bouldering"),
-    free("I’m obsessed with K-pop"),
-    free("I am passionate about open source"),
     free("I no longer like horror films"),
-    free("We love the mountains."),
     free("I usually prefer window seats"),
     free("I prefer to fly in the morning"),
     free("I like hiking and hate running"),
-    free("I love to cook and write"),
     free("I don't drink alcohol"),
+    free("I never eat pork"),
     free("I hate when people are late"),
-    free("My go-to lunch is ramen"),
     free("When I travel, I prefer aisle seats."),
     Says("I prefer Python over Java, so could you use it?", None, "I prefer Python over Java", P),
-    Says("By the way, I like green tea.", None, "I like green tea", P),
-    free("I enjoy long walks on the beach"),
     Says("I use Vim, but I prefer Emacs", None, "I prefer Emacs", P),
     Says("As I said before, I hate mushrooms", None, "I hate mushrooms", P),
-    free("I never eat pork", F, explicit=False),
-    free("I usually wake up at 5", F, explicit=False),
-    # Favourites
-    Says("My favourite colour is teal.", "favorite_color", "teal", P),
-    Says("Teal is my favourite colour.", "favorite_color", "Teal", P),
-    Says("My all-time favourite band is Radiohead.", "favorite_band", "Radiohead", P),
-    Says("my favorite movie is The Matrix", "favorite_movie", "The Matrix", P),
-    Says("My favorite food's pizza", "favorite_food", "pizza", P),
     # Names
     Says("Call me Ana.", "nickname", "Ana", E),
     Says("call me ana", "nickname", "ana", E),
@@ -93,8 +77,6 @@ SHOULD: tuple[Says, ...] = (
     Says("I am currently living in Rio de Janeiro", "location", "Rio de Janeiro", E),
     Says("I just moved to Berlin from Munich last month for work", "location", "Berlin", E),
     Says("I've relocated to Toronto.", "location", "Toronto", E),
-    Says("I'm from New Zealand", "hometown", "New Zealand", E),
-    Says("I'm originally from Kyoto, Japan", "hometown", "Kyoto, Japan", E),
     Says("Update my location to Oslo", "location", "Oslo", E, source=FIXED),
     # Work, tiers, numbers and dates
     Says("I'm a nurse.", "occupation", "nurse", E),
@@ -107,29 +89,16 @@ SHOULD: tuple[Says, ...] = (
     Says("We're on the free plan", "declared_tier", "free", E),
     Says("I'm a premium member", "declared_tier", "premium", E),
     Says("My account is on the pro plan", "declared_tier", "pro", E),
-    Says("I'm 34 years old", "age", "34", E),
     Says("My birthday is on May 4", "birthday", "May 4", E),
     Says("My date of birth is 1990-03-12", "birthday", "1990-03-12", E),
     Says("My pronouns are they/them", "pronouns", "they/them", E),
-    Says("My email is ana@example.org", "email_address", "ana@example.org", E),
-    Says("My phone number is +49 30 1234567", "phone_number", "+49 30 1234567", E),
-    Says("My native language is Tamil", "native_language", "tamil", E),
-    free("I speak Spanish and German", E),
     Says("I'm vegetarian", "diet", "vegetarian", P),
     Says("I'm lactose intolerant", "diet", "lactose_free", P),
     free("I'm allergic to peanuts", E),
     free("I have a peanut allergy", E),
-    free("I'm left-handed", E),
-    Says("Our default branch is main", "default_branch", "main", "configuration"),
-    Says("our deploy region is eu-west-1", "deploy_region", "eu-west-1", "configuration"),
-    # Companions
-    Says("I went out with my wife Olga yesterday", "wife_name", "Olga", E),
-    Says("My husband Karl is a chef", "husband_name", "Karl", E),
-    Says("My mom, Rosa, is visiting", "mother_name", "Rosa", E),
-    Says("My boss is called Anders", "manager_name", "Anders", E),
-    Says("I have a cat named Luna", None, "My cat is called Luna", E),
-    Says("my dog's name is Biscuit", None, "My dog is called Biscuit", E),
-    Says("Can you find a gift for my daughter Mia?", None, "My daughter is called Mia", E),
+    free("I'm on blood thinners", E),
+    free("I take 20 mg of sertraline every morning", E),
+    free("I'm taking insulin", E),
     # Time zones and units
     Says("I'm in CET.", "timezone", "CET", E),
     Says("My time zone is America/New_York", "timezone", "America/New_York", E),
@@ -202,6 +171,8 @@ SHOULD: tuple[Says, ...] = (
     # Feedback
     free("I hate it when you apologise", "feedback", "procedural"),
     free("Your answers are too long", "feedback", "procedural", explicit=False),
+    free("That was too long.", "feedback", "procedural", explicit=False),
+    free("this is way too technical", "feedback", "procedural", explicit=False),
     # Corrections
     Says("Actually, my name is Anna", "name", "Anna", E, source=REPAIRED),
     Says("No. I live in Berlin, not Munich.", "location", "Berlin", E, source=REPAIRED),
@@ -213,7 +184,31 @@ SHOULD: tuple[Says, ...] = (
     Says("No, I meant I hate jazz", None, "I hate jazz", P, source=REPAIRED),
 )  # fmt: skip
 
+LIKED = (
+    "I love Thai food.", "I'm really into bouldering", "I’m obsessed with K-pop",
+    "I am passionate about open source", "We love the mountains.", "I love to cook and write",
+    "I enjoy long walks on the beach", "By the way, I like green tea.", "I'm a big fan of Acme",
+)  # fmt: skip
+
+ENDINGS = (
+    ("I no longer live in Rome", "location"),
+    ("I don't live in Rome any more", "location"),
+    ("I've moved away from Rome", "location"),
+    ("I no longer work at Siemens", "employer"),
+    ("I quit my job at Siemens", "employer"),
+    ("I just quit my job.", "employer"),
+    ("I was laid off from Siemens last week", "employer"),
+    ("I've left Siemens", "employer"),
+)
+
 SHOULD_NOT: tuple[str, ...] = (
+    # Facts that are no keyed slot: the conversation log has them
+    "My go-to lunch is ramen", "I usually wake up at 5", "My favourite colour is teal.",
+    "Teal is my favourite colour.", "I'm from New Zealand", "I'm 34 years old",
+    "My email is ana@example.org", "My native language is Tamil", "I speak Spanish and German",
+    "I'm left-handed", "Our default branch is main", "I went out with my wife Olga yesterday",
+    "My boss is called Anders", "I have a cat named Luna", "I take the bus every day",
+    "I'm on 2 mailing lists", "That movie was too long", "That's too bad",
     # Questions
     "Do I prefer tea or coffee?", "What do I like?", "Is my name Bob?",
     "Did you know I moved to Paris?",
@@ -224,6 +219,7 @@ SHOULD_NOT: tuple[str, ...] = (
     "If I lived in Paris, I would prefer wine.", "If I lived in Paris, my name is Bob",
     "Suppose my name is Alice, and I work at Google", "What if I am enterprise tier?",
     "Let's pretend I live in Rome, and my name is Nero", "In the story, my name is Bob.",
+    "In the book, the hero says: I am a vegetarian",
     "Say I live in Rome, and I work at NASA", "For example, I prefer tea",
     "I wish I lived in Oslo.",
     "I might move to Berlin", "I used to live in Rome.",

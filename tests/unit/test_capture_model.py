@@ -21,7 +21,14 @@ from simonides.capture.model import (
     propose,
 )
 from simonides.capture.rules import NOT_THE_USER, TURN_SCOPED
-from simonides.capture.support import UNANCHORED, UNSUPPORTED_NAME, UNSUPPORTED_NUMBER
+from simonides.capture.support import (
+    UNANCHORED,
+    UNASSERTED,
+    UNSUPPORTED_NAME,
+    UNSUPPORTED_NEGATION,
+    UNSUPPORTED_NUMBER,
+    UNSUPPORTED_SPEAKER,
+)
 from simonides.domain.decision import Candidate, Proposer, Usage
 from simonides.domain.errors import ModelGarbled, ModelTimeout
 from simonides.domain.proposal import ProposedItem, ScopeName
@@ -166,6 +173,40 @@ def test_numbers_and_names_must_stand_in_the_quote(value: str, marks: tuple[str,
 
     assert anchored(quoted).marks == marks
     assert anchored(item(key="location", value=value, quote="I live in")).marks != ()
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "mark"),
+    [
+        ("I don't live in Rome.", "live in Rome", UNSUPPORTED_NEGATION),
+        ("I no longer live in Rome.", "live in Rome", UNSUPPORTED_NEGATION),
+        ("If I lived in Rome, I would walk more.", "lived in Rome", UNASSERTED),
+        ("Suppose I live in Rome.", "I live in Rome", UNASSERTED),
+        ("Tom wrote: I live in Rome", "I live in Rome", UNASSERTED),
+        ("My sister lives in Rome.", "lives in Rome", UNSUPPORTED_SPEAKER),
+        ("He lives in Rome.", "lives in Rome", UNSUPPORTED_SPEAKER),
+    ],
+)
+def test_a_quote_is_read_with_its_whole_clause(said: str, quote: str, mark: str) -> None:
+    made = anchored(item(key="location", value="Rome", quote=quote), turn(said))
+
+    assert mark in made.marks
+    assert made.source is Source.AGENT_INFERRED
+
+
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("I don't like tea, but I live in Rome.", "live in Rome"),
+        ("It's Rome, not Milan.", "Rome"),
+        ("Ich wohne in Rome und meine Schwester in Wien.", "wohne in Rome"),
+        ("My sister is a nurse. I live in Rome.", "live in Rome"),
+    ],
+)
+def test_what_other_clauses_say_is_not_held_against_a_quote(said: str, quote: str) -> None:
+    made = anchored(item(key="location", value="Rome", quote=quote), turn(said))
+
+    assert made.marks == ()
 
 
 def test_what_holds_for_now_is_marked() -> None:

@@ -6,15 +6,26 @@ import time
 from datetime import UTC, datetime
 
 import pytest
-from capture_utterances import CONTROLLED, PASSING, RETRACTIONS, SHOULD, SHOULD_NOT, Says
+from capture_utterances import (
+    CONTROLLED,
+    ENDINGS,
+    LIKED,
+    PASSING,
+    RETRACTIONS,
+    SHOULD,
+    SHOULD_NOT,
+    Says,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simonides.capture import cues, instructions, statements
 from simonides.capture.clauses import MEMORY_CONTROL
 from simonides.capture.rules import (
+    ENDING,
     FRAGILE,
     IMPLICIT_CONFIDENCE,
+    LIKED_IN_PASSING,
     MAX_CANDIDATES,
     NOT_THE_USER,
     TURN_SCOPED,
@@ -69,6 +80,29 @@ def test_what_people_state_is_proposed(expected: Says) -> None:
         Says(expected.text, c.key, c.content, c.category, c.kind, c.source, c.explicit)
         for c in candidates
     ] == [expected]
+
+
+@pytest.mark.parametrize("text", LIKED)
+def test_a_liking_said_in_passing_is_marked(text: str) -> None:
+    (candidate,) = found(text)
+
+    assert candidate.marks == (LIKED_IN_PASSING,)
+    assert candidate.category == "preference"
+
+
+@pytest.mark.parametrize(("text", "key"), ENDINGS)
+def test_an_ending_corrects_the_key_that_it_is_about(text: str, key: str) -> None:
+    (candidate,) = found(text)
+
+    assert (candidate.key, candidate.content) == (key, text.rstrip("."))
+    assert candidate.marks == (ENDING,)
+    assert candidate.source is Source.USER_CORRECTION
+
+
+def test_a_liking_that_is_asked_to_be_remembered_is_not_said_in_passing() -> None:
+    (candidate,) = found("Please remember that I love jazz")
+
+    assert candidate.marks == ()
 
 
 @pytest.mark.parametrize("text", SHOULD_NOT)
@@ -153,7 +187,6 @@ def test_several_facts_come_in_the_order_of_the_text() -> None:
 
     assert [(c.key, c.content) for c in found(text)] == [
         ("name", "Priya"),
-        ("hometown", "Pune"),
         (None, "I love chess"),
         (None, "I hate golf"),
         ("nickname", "Pri"),

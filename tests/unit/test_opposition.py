@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides.domain.opposition import Relation, Verdict
+from simonides.domain.opposition import Relation
 from simonides.hygiene.opposition import compare
 
 UPDATES = (
@@ -144,28 +144,6 @@ def test_a_program_is_nowhere_to_live(newer: str) -> None:
 @pytest.mark.parametrize(
     ("older", "newer"),
     [
-        ("Ich mag Kaffee", "Ich mag keinen Kaffee mehr"),
-        ("Ich trinke keinen Kaffee mehr", "Ich trinke sehr gerne Kaffee"),
-        ("Ich liebe Jazz", "Ich hasse Jazz"),
-        ("Empfiehl mir nie wieder Fischrestaurants", "Ich liebe Fischrestaurants"),
-        ("Me gusta el café", "Ya no me gusta el café"),
-        ("Nunca me recomiendes sushi", "Me encanta el sushi"),
-        ("Gosto muito de café", "Não gosto mais de café"),
-        ("J'aime le thé vert", "Je n'aime plus le thé vert"),
-        ("Mi piace il caffè", "Non mi piace più il caffè"),
-        ("Ik hou van koffie", "Ik hou niet meer van koffie"),
-        ("Я люблю кофе", "Я больше не люблю кофе"),
-        ("我喜欢咖啡", "我不喜欢咖啡了"),
-        ("コーヒーが好きです", "コーヒーは苦手です"),
-    ],
-)
-def test_a_change_of_taste_is_told_in_other_languages(older: str, newer: str) -> None:
-    assert compare(older, newer) == Verdict(Relation.UPDATE, "stance")
-
-
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
         ("Ich mag Tee", "Ich mag keinen Kaffee"),
         ("Ich mag Kaffee", "Mein Bruder mag keinen Kaffee"),
         ("Me gusta el té", "No me gusta el café"),
@@ -177,5 +155,5 @@ def test_a_change_of_taste_is_told_in_other_languages(older: str, newer: str) ->
         ("コーヒーが好きです", "紅茶は苦手です"),
     ],
 )
-def test_another_thing_or_another_person_is_no_change_of_taste(older: str, newer: str) -> None:
+def test_tastes_in_other_languages_do_not_oppose_each_other(older: str, newer: str) -> None:
     assert compare(older, newer).relation is Relation.NEITHER

@@ -1,6 +1,6 @@
-"""A part of a sentence, and how it may be read: what every language's reader makes of a turn.
+"""Clauses of a turn, and what rules find in them.
 
-Positions are characters of the turn's text; everything that changes the text before matching
+Positions are characters of the turn's text. Everything that changes the text before matching
 (typographic apostrophes, odd spaces) keeps its length.
 """
 
@@ -8,10 +8,54 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from simonides.capture.tongues.tongue import Tongue
+from simonides.capture import lexicon
+from simonides.domain.memory import Importance, Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a rule found in a clause.
+
+    Attributes:
+        category: Category to propose.
+        key: Key of the fact, or None for free text.
+        value: Content of a keyed fact; None takes the clause as it was said.
+        explicit: Said as something lasting; False where it may be meant for once.
+        corrects: Whether the wording itself corrects what was held before.
+        retracts: Key or text that is to be forgotten.
+        fragile: A negative statement about oneself, which needs repetition.
+        liked: A liking said in passing: stored only where it takes back an earlier rejection.
+        ends: Ends the value of its key: stored only where that value stands.
+        span: Part of the clause that is the evidence, in characters; None for all of it.
+    """
+
+    category: str
+    key: str | None = None
+    value: str | None = None
+    kind: Kind = Kind.SEMANTIC
+    importance: Importance = Importance.NORMAL
+    explicit: bool = True
+    corrects: bool = False
+    retracts: str | None = None
+    fragile: bool = False
+    liked: bool = False
+    ends: bool = False
+    span: tuple[int, int] | None = None
+
+
+Findings: TypeAlias = tuple[Finding, ...]
+
+
+def keyed(
+    key: str, value: str | None, *, explicit: bool = True, corrects: bool = False
+) -> Findings:
+    """Return the finding of a keyed fact, or nothing without a value."""
+    if value is None:
+        return ()
+    category = lexicon.CATEGORIES.get(key, "entity_fact")
+    return (Finding(category=category, key=key, value=value, explicit=explicit, corrects=corrects),)
 
 
 class Repair(Enum):
@@ -47,7 +91,8 @@ class Clause:
         repair: How it presents itself as a correction.
         given: How many characters ``text`` begins with that stand in the clause before: the
             subject, "I ", of "… and live in Leeds".
-        tongue: The language by whose phrases it is read; None for English.
+        language: The language of a command that is not English; None for English.
+        findings: What such a command says; an English clause is read by the rules.
     """
 
     text: str
@@ -63,7 +108,8 @@ class Clause:
     condition: bool = False
     repair: Repair = Repair.NONE
     given: int = 0
-    tongue: Tongue | None = None
+    language: str | None = None
+    findings: Findings = ()
 
     @property
     def first(self) -> str:
@@ -91,7 +137,7 @@ class Reading:
 
 @dataclass(slots=True)
 class Lead:
-    """What was peeled off the front of a clause, in whatever language.
+    """What was peeled off the front of a clause, in any language.
 
     Attributes:
         length: How many characters.

@@ -1,10 +1,10 @@
-"""A turn cut into clauses, each with what the words around it say about how it is meant.
+"""Cut a turn into clauses and decide how each may be read.
 
-Rules look at one clause from its first word on, so that what is asked, supposed, reported,
-quoted or pasted never reaches them as a statement: here is decided which clauses may be read as
-a statement about the speaker, which as an instruction, and which as neither.
+A clause may be read as a statement about the speaker, as an instruction, or as neither. What is
+asked, supposed, reported, quoted or pasted is neither, so the rules never see it as a statement.
+The cues are English. A sentence in another language gives its commands and nothing else.
 
-Positions are characters of the turn's text throughout; everything that changes the text before
+Positions are characters of the turn's text throughout. Everything that changes the text before
 matching (typographic apostrophes, odd spaces) keeps its length.
 """
 
@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from simonides.capture import cues, lexicon, tongues
+from simonides.capture import cues, lexicon
 from simonides.capture.clause import Clause, Lead, Reading, Repair, first_word
+from simonides.capture.languages.commands import commands_of, noted
 from simonides.capture.sentences import (
     TOO_LONG,
     Cues,
@@ -27,8 +28,6 @@ from simonides.capture.sentences import (
     sentences,
     trimmed,
 )
-from simonides.capture.tongues import cutting
-from simonides.capture.tongues.tongue import Tongue
 from simonides.language import patterns
 
 MAX_CLAUSES_OF_SENTENCE = 12
@@ -46,32 +45,30 @@ def read(text: str) -> Reading:
     """
     plain = plain_text(text)
     notes: list[str] = []
+    spans = list(sentences(plain, notes))
+    said = [(plain[start:end], start) for start, end in spans]
+    spoken = [commands_of(sentence, start) for sentence, start in said]
+    if any(one.control for one in spoken) or any(_is_control(sentence) for sentence, _ in said):
+        return Reading((), (MEMORY_CONTROL,))
     clauses: list[Clause] = []
     carried = Repair.NONE
-    spans = list(sentences(plain, notes))
-    spoken: list[Tongue | None] = []
-    for start, end in spans:
-        spoken.append(tongues.of(plain[start:end], spoken[-1] if spoken else None))
-    if any(map(_is_control, (plain[start:end] for start, end in spans), spoken)):
-        return Reading((), (MEMORY_CONTROL,))
-    for (start, end), tongue in zip(spans, spoken, strict=True):
-        sentence = plain[start:end]
-        if tongue is None:
+    for place, (sentence, start) in enumerate(said):
+        if spoken[place]:
+            carried = Repair.NONE
+        if spoken[place].points_back:
+            clauses += [noted(*said[place - 1])] if place and not spoken[place - 1] else []
+        elif spoken[place].clauses:
+            clauses += spoken[place].clauses
+        else:
             clauses += _clauses_of(sentence, start, carried)
             carried = _carried(sentence)
-        else:
-            before = clauses[-1] if clauses else None
-            clauses += cutting.clauses_of(sentence, start, tongue, carried, before)
-            carried = cutting.carried(sentence, tongue)
         if len(clauses) >= MAX_CLAUSES:
             notes.append(TOO_LONG)
             break
     return Reading(tuple(clauses), tuple(dict.fromkeys(notes)))
 
 
-def _is_control(sentence: str, tongue: Tongue | None) -> bool:
-    if tongue is not None:
-        return cutting.is_control(sentence, tongue)
+def _is_control(sentence: str) -> bool:
     opens = rf"(?:{cues.FILLER}|{cues.GREETING}){{0,4}}{cues.CONTROL}"
     return (at_start(opens, sentence) or find(cues.CONTROL_BEHIND, sentence)) is not None
 

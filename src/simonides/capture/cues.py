@@ -205,8 +205,8 @@ REPORTED = (
     r"|insisted|quoted?|quotes|according to|heard|advised|recommended|reads|goes|sings?|lyrics)\b"
 )
 FICTION = (
-    r"\b(?:my character|in (?:the|this|my|a) (?:story|novel|game|role-?play|scenario|script|movie"
-    r"|song|dream|example|simulation)|the (?:narrator|protagonist|speaker))\b"
+    r"\b(?:my character|in (?:the|this|my|a) (?:story|novel|book|play|series|game|role-?play"
+    r"|scenario|script|movie|song|dream|example|simulation)|the (?:narrator|protagonist|speaker))\b"
 )
 PASSING = (
     r"\b(?:for now|(?:just|only) (?:for )?(?:today|now|tonight|this once|this time|this one)"

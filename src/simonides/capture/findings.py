@@ -11,39 +11,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from simonides.capture import lexicon, values
-from simonides.capture.clause import Clause
-from simonides.domain.memory import Importance, Kind
+from simonides.capture.clause import Clause, Finding, Findings, keyed
 from simonides.language import patterns
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """What a rule read in a clause.
-
-    Attributes:
-        category: Category to propose.
-        key: Key of the fact, or None for free text.
-        value: Content of a keyed fact; None takes the clause as it was said.
-        explicit: Said as something lasting; False where it may be meant for once.
-        corrects: Whether the wording itself corrects what was held before.
-        retracts: Key or text that is to be forgotten.
-        fragile: A negative statement about oneself, which needs repetition (CO-5).
-        span: Part of the clause that is the evidence, in characters; None for all of it.
-    """
-
-    category: str
-    key: str | None = None
-    value: str | None = None
-    kind: Kind = Kind.SEMANTIC
-    importance: Importance = Importance.NORMAL
-    explicit: bool = True
-    corrects: bool = False
-    retracts: str | None = None
-    fragile: bool = False
-    span: tuple[int, int] | None = None
-
-
-Findings: TypeAlias = tuple[Finding, ...]
 Build: TypeAlias = Callable[[Clause, patterns.Match], Findings]
 
 
@@ -68,25 +38,11 @@ class Table:
         self.rules = rules
         self._any = "|".join(f"(?:{patterns.unnamed(rule.pattern)})" for rule in rules)
 
-    def begins(self, text: str) -> bool:
-        """Return whether a text begins as any rule's phrase does."""
-        return starts(self._any, text)
-
     def read(self, clause: Clause) -> Findings:
         """Return the findings of the first rule that has any."""
         if not starts(self._any, clause.text):
             return ()
         return next((found for rule in self.rules if (found := rule.read(clause))), ())
-
-
-def keyed(
-    key: str, value: str | None, *, explicit: bool = True, corrects: bool = False
-) -> Findings:
-    """Return the finding of a keyed fact, or nothing without a value."""
-    if value is None:
-        return ()
-    category = lexicon.CATEGORIES.get(key, "entity_fact")
-    return (Finding(category=category, key=key, value=value, explicit=explicit, corrects=corrects),)
 
 
 def as_key(key: str) -> Build:

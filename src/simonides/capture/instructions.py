@@ -10,19 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simonides.capture import lexicon, values
-from simonides.capture.clause import Clause
-from simonides.capture.findings import (
-    Finding,
-    Findings,
-    Rule,
-    Table,
-    affirmed,
-    as_key,
-    has,
-    keyed,
-    manner,
-    starts,
-)
+from simonides.capture.clause import Clause, Finding, Findings, keyed
+from simonides.capture.findings import Rule, Table, affirmed, as_key, has, manner, starts
 from simonides.capture.statements import statement
 from simonides.domain.memory import Kind
 from simonides.language import patterns
@@ -179,12 +168,6 @@ def _units(clause: Clause, match: patterns.Match) -> Findings:
     return keyed(lexicon.UNITS, values.units(match.group("v") or ""), explicit=sure)
 
 
-def _default(clause: Clause, match: patterns.Match) -> Findings:
-    slug = "_".join((match.group("n") or "").lower().replace("-", " ").split())
-    value = values.phrase(match.group("v") or "")
-    return (Finding(category="configuration", key=f"default_{slug}", value=value),) if value else ()
-
-
 def _rule(clause: Clause, match: patterns.Match) -> Findings:
     said = match.group("b") or ""
     first = said.lower().split(" ", 1)[0]
@@ -300,9 +283,6 @@ _INSTRUCTIONS = Table((
     Rule("units", r"use\s+(?:the\s+)?(?P<v>metric|imperial|celsius|fahrenheit|kilomet(?:er|re)s"
          r"|miles)"
          r"(?P<units>\s+(?:units?|system|measurements?))?\b", _units),
-    Rule("use_default", r"use\s+(?P<v>.{1,60}?)\s+as\s+(?:my|our"
-         r"|the)\s+default\s+(?P<n>[\w -]{2,30})$",
-         _default),
     Rule("set", r"(?P<verb>set|change|update|switch|correct|fix)\s+(?:my|the|our)\s+(?P<a>[\w-]+"
          r"(?:\s[\w-]+){0,2}?)\s+(?:to|as|from\s+.{1,30}?\s+to)\s+(?P<v>.+)", _set),
     Rule("zone", r"(?:use|show)\s+(?:all\s+times\s+in\s+)?(?P<v>\S+"

@@ -189,7 +189,7 @@ DIETS = {
     "lactose-intolerant": "lactose_free",
 }
 
-# Relatives and companions of whom there is one: a new name replaces the old one.
+# Relatives of whom there is one, and the key of the name.
 ONE_RELATION = {
     "wife": "wife_name",
     "husband": "husband_name",
@@ -209,7 +209,7 @@ ONE_RELATION = {
     "boss": "manager_name",
     "manager": "manager_name",
 }
-# Of whom there may be several: proposed as free text, so that none replaces another.
+# Relatives, friends and pets of whom there may be several.
 MANY_RELATION = words(
     """
     assistant aunt baby brother cat child coach colleague cousin coworker daughter dog flatmate
@@ -245,7 +245,8 @@ OCCUPATIONS = words(
     """
 )
 
-# What follows "my": attribute as said → key. The value must pass the shape of values.ATTRIBUTES.
+# What follows "my" and "forget my": attribute as said → key. A key without a shape in
+# values.SHAPES can be forgotten, but is not read.
 ATTRIBUTES = {
     "birthday": BIRTHDAY,
     "date of birth": BIRTHDAY,
@@ -320,10 +321,7 @@ CATEGORIES = {
     UPDATE_CHANNEL: "preference",
     UNITS: "preference",
     DIET: "preference",
-    "deploy_region": "configuration",
 }
-
-SPELLINGS = {"favourite": "favorite", "colour": "color", "flavour": "flavor", "theatre": "theater"}
 
 MONTHS = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"

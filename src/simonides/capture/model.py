@@ -14,7 +14,7 @@ from typing import Any
 from simonides.capture import clauses
 from simonides.capture.clause import Clause, Repair
 from simonides.capture.rules import NOT_THE_USER, TURN_SCOPED
-from simonides.capture.support import gaps
+from simonides.capture.support import UNASSERTED, gaps
 from simonides.domain.canonical import canonical_json
 from simonides.domain.decision import Candidate, Proposer, Usage
 from simonides.domain.memory import Origin
@@ -188,12 +188,19 @@ def _folded(text: str) -> tuple[str, list[int]]:
 
 def _marks(item: ProposedItem, turn: Turn, span: tuple[int, int] | None) -> set[str]:
     marks = set() if turn.role is Role.USER else {NOT_THE_USER}
-    quote = None if span is None else turn.text[span[0] : span[1]]
-    marks.update(gaps(item.value, quote, key=item.key, speaker=turn.speaker, said_at=turn.said_at))
-    if span is not None and any(
-        c.passing and _meet(c, span) for c in clauses.read(turn.text).clauses
-    ):
+    around = [one for one in clauses.read(turn.text).clauses if span and _meet(one, span)]
+    quote = clause = None
+    if span is not None:
+        quote = turn.text[span[0] : span[1]]
+        start = min((span[0], *(one.start for one in around)))
+        end = max((span[1], *(one.end for one in around)))
+        clause = turn.text[start:end]
+    about = {"key": item.key, "speaker": turn.speaker}
+    marks.update(gaps(item.value, quote, said_at=turn.said_at, clause=clause, **about))
+    if any(one.passing for one in around):
         marks.add(TURN_SCOPED)
+    if around and not any(one.asserted for one in around):
+        marks.add(UNASSERTED)
     return marks
 
 

@@ -1,26 +1,24 @@
-"""Capture without a model: what a user says, read by phrase tables (LM-2).
+"""Capture without a model: commands in ten languages, and a few keyed facts in English.
 
 Precision is preferred to recall: what is asked, supposed, reported, quoted, pasted or meant for
 the moment does not become a durable fact. A candidate of a keyed fact has the canonical value as
-its content (``language`` → ``english``); one of free text has the statement as it was said. The
-quote is always an exact part of the turn, and ``metadata["span"]`` says where (FX-1).
+its content (``language`` → ``english``). A candidate of free text has the statement as it was
+said. The quote is always an exact part of the turn, and ``metadata["span"]`` says where.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from simonides.capture import clauses, lexicon, values
-from simonides.capture.clause import Clause, Reading, Repair
-from simonides.capture.companions import companions
-from simonides.capture.findings import Finding, Findings, affirmed, has, starts
+from simonides.capture.clause import Clause, Finding, Findings, Reading, Repair
+from simonides.capture.findings import affirmed, has, starts
 from simonides.capture.instructions import instruction
 from simonides.capture.sentences import plain_text
 from simonides.capture.statements import statement
-from simonides.capture.support import UNSUPPORTED_SPEAKER, gaps
-from simonides.capture.tongues.tongue import Tongue
+from simonides.capture.support import gaps
 from simonides.domain.decision import Candidate, Proposer
 from simonides.domain.memory import Kind
 from simonides.domain.scope import Scope
@@ -43,6 +41,10 @@ TURN_SCOPED = "turn_scoped"
 """Mark of what was said for the moment: "for now", "just today" (CO-5)."""
 FRAGILE = "fragile"
 """Mark of a negative statement about oneself, which counts when repeated (CO-5)."""
+LIKED_IN_PASSING = "liked_in_passing"
+"""Mark of "I love X": stored only where it takes back an earlier rejection of the same thing."""
+ENDING = "ending"
+"""Mark of "I no longer live in Rome": stored only where that value stands under its key."""
 NOT_THE_USER = "not_the_user"
 """Diagnostic: the turn is not the user's, so it says nothing about the user (FX-1)."""
 
@@ -186,10 +188,9 @@ def _same(one: Candidate, other: Candidate) -> bool:
     )
 
 
-def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Finding]:
-    if clause.tongue is not None:
-        yield from _findings_in(clause.tongue, clause, last)
-        return
+def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Findings:
+    if clause.findings:
+        return clause.findings
     found: Findings = ()
     if clause.instruction and not _is_continued(clause, turn):
         found = _on_condition(clause, instruction(clause))
@@ -197,25 +198,6 @@ def _findings(clause: Clause, last: Candidate | None, turn: Turn) -> Iterator[Fi
         found = statement(clause) or _repaired(clause, last)
     if not found and clause.remember and (clause.statement or clause.instruction):
         found = _noted(clause, turn)
-    named = companions(clause, turn.text[clause.end : clause.end + 12]) if clause.asserted else ()
-    yield from found
-    yield from (one for one in named if one.key is None or one.key not in {f.key for f in found})
-
-
-def _findings_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Findings:
-    """Return what a clause of another language than English gives."""
-    found: Findings = ()
-    if clause.instruction:
-        found = tongue.instruction(clause)
-    if clause.condition:
-        found = _as_rules(found)
-    if not found and clause.statement:
-        found = tongue.statement(clause) or _repaired_in(tongue, clause, last)
-    readable = clause.asserted and (clause.statement or clause.instruction)
-    if not found and clause.remember and readable and len(clause.text) >= tongue.least_note:
-        found = (Finding(category="fact"),)
-    if clause.condition:
-        found = tuple(one for one in found if one.key is None)
     return found
 
 
@@ -234,18 +216,6 @@ def _as_rules(found: Findings) -> Findings:
 
 _RULE = Finding(category="constraint", kind=Kind.PROCEDURAL)
 _ON_CONDITION = r"\s(?:when|whenever|every time|each time|any ?time|if)\s+(?:i|we|i'm|we're)\s"
-
-
-def _repaired_in(tongue: Tongue, clause: Clause, last: Candidate | None) -> Findings:
-    if last is None or last.key is None or clause.repair is Repair.NONE:
-        return ()
-    match = patterns.compile(tongue.cues.it_is, ignore_case=True).fullmatch(clause.text)
-    shape = tongue.words.shape(last.key) if match else None
-    value = shape(match.group("v") or "") if match and shape else None
-    if value is None or len(value) < len(clause.text) / 3:
-        return ()
-    said = None if tongue.words.keeps_said(last.key, value) else value
-    return (Finding(category=last.category, key=last.key, value=said, corrects=True),)
 
 
 def _is_continued(clause: Clause, turn: Turn) -> bool:
@@ -321,20 +291,22 @@ def _is_lasting(clause: Clause, finding: Finding, text: str) -> bool:
 
 
 def _marks(clause: Clause, finding: Finding) -> tuple[str, ...]:
-    marks = ((FRAGILE, finding.fragile), (TURN_SCOPED, clause.passing))
+    marks = (
+        (FRAGILE, finding.fragile),
+        (LIKED_IN_PASSING, finding.liked),
+        (ENDING, finding.ends),
+        (TURN_SCOPED, clause.passing),
+    )
     return tuple(mark for mark, applies in marks if applies)
 
 
 def _unproven(
     content: str, quote: str, finding: Finding, turn: Turn, clause: Clause
 ) -> tuple[str, ...]:
-    if finding.retracts is not None:
+    # The checks read English words. A command takes its value from a table or the clause itself.
+    if finding.retracts is not None or clause.findings:
         return ()
-    marks = gaps(content, quote, key=finding.key, speaker=turn.speaker, said_at=turn.said_at)
-    if clause.tongue is None:
-        return marks
-    # Whom a clause is about is told by English words; phrases of a language say "I" themselves.
-    return tuple(mark for mark in marks if mark != UNSUPPORTED_SPEAKER)
+    return gaps(content, quote, key=finding.key, speaker=turn.speaker, said_at=turn.said_at)
 
 
 def _evidence(clause: Clause, finding: Finding) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What people say about themselves: preferences, identity, places, work, companions.
+"""What English users state: the keyed facts, dislikes and rejections, feedback, danger to health.
 
 Data and the small functions that read it. The precision lies in what is refused: objects that
 mean something only at this point of this conversation ("I like the second option").
@@ -9,20 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simonides.capture import lexicon, values
-from simonides.capture.clause import Clause
-from simonides.capture.findings import (
-    Build,
-    Finding,
-    Findings,
-    Rule,
-    Table,
-    affirmed,
-    as_key,
-    has,
-    keyed,
-    manner,
-    starts,
-)
+from simonides.capture.clause import Clause, Finding, Findings, keyed
+from simonides.capture.findings import Build, Rule, Table, affirmed, as_key, has, manner, starts
 from simonides.domain.memory import Importance, Kind
 from simonides.language import patterns
 
@@ -88,7 +76,13 @@ def _likes(clause: Clause, match: patterns.Match) -> Findings:
     known = verb == "prefer" or said[4:5].isupper() or starts(_GENERIC_THE, said)
     if definite and (has(_PROPOSAL, said) or not known):
         return ()
-    return (Finding(category="preference"),)
+    in_passing = verb in _FAVOURING and not clause.remember and not has(_DISLIKE, said)
+    return (Finding(category="preference", liked=in_passing),)
+
+
+_FAVOURING = frozenset({"", "love", "like", "enjoy", "adore"})
+"""Verbs of a liking; empty for "I'm a fan of"."""
+_DISLIKE = r"\b(?:hate|dislike|detest|loathe|can't stand|don't like|not)\b"
 
 
 _PROPOSAL = (
@@ -133,13 +127,10 @@ def _i_am_name(_: Clause, match: patterns.Match) -> Findings:
         return ()
     whereabouts = patterns.compile(_FROM_PLACE, ignore_case=True).search(rest)
     found = values.place(whereabouts.group("v") or "") if whereabouts else None
-    key = lexicon.ORIGIN_PLACE
-    if whereabouts and (whereabouts.group("how") or "").lower() != "from":
-        key = lexicon.HOME_LOCATION
-    return keyed(lexicon.USER_NAME, value) + keyed(key, found)
+    return keyed(lexicon.USER_NAME, value) + keyed(lexicon.HOME_LOCATION, found)
 
 
-_FROM_PLACE = r"\b(?P<how>from|based in|living in|located in)\s+(?P<v>.+)"
+_FROM_PLACE = r"\b(?:based in|living in|located in)\s+(?P<v>.+)"
 
 
 def _home(clause: Clause, match: patterns.Match) -> Findings:
@@ -148,13 +139,6 @@ def _home(clause: Clause, match: patterns.Match) -> Findings:
     if value is None and clause.text[:1].islower():
         value = values.typed_place(said)
     return keyed(lexicon.HOME_LOCATION, value, corrects=corrects)
-
-
-def _from(clause: Clause, match: patterns.Match) -> Findings:
-    value = values.place(match.group("v") or "")
-    if value is None and clause.text[:1].islower():
-        value = values.typed_place(match.group("v") or "")
-    return keyed(lexicon.ORIGIN_PLACE, value)
 
 
 def _tier(_: Clause, match: patterns.Match) -> Findings:
@@ -167,33 +151,27 @@ def _tier(_: Clause, match: patterns.Match) -> Findings:
 
 def _attribute(_: Clause, match: patterns.Match) -> Findings:
     key = lexicon.ATTRIBUTES.get(" ".join((match.group("a") or "").lower().split()))
-    if key is None:
+    shape = values.SHAPES.get(key or "")
+    if key is None or shape is None:
         return ()
     said, corrects = affirmed(match.group("v") or "")
-    return keyed(key, values.SHAPES[key](said), corrects=corrects)
+    return keyed(key, shape(said), corrects=corrects)
 
 
-def _favourite(_: Clause, match: patterns.Match) -> Findings:
-    words = (match.group("n") or "").lower().split()
-    value = values.phrase(match.group("v") or "")
-    if value is None or not words or _NO_FAVOURITES.intersection(words):
-        return ()
-    slug = "_".join(lexicon.SPELLINGS.get(word, word) for word in words).replace("-", "_")
-    return (Finding(category="preference", key=f"favorite_{slug}", value=value),)
+def _ended(key: str) -> Build:
+    """Return a build that ends the value of a key: the statement takes its place."""
+
+    def build(clause: Clause, match: patterns.Match) -> Findings:
+        said = match.groupdict().get("v")
+        named = said is None or values.SHAPES[key](said) is not None
+        if not named or not has(_ENDING, clause.text):
+            return ()
+        return (Finding(category="entity_fact", key=key, corrects=True, ends=True),)
+
+    return build
 
 
-_NO_FAVOURITES = lexicon.words(
-    """
-    part parts thing things one ones moment memory memories aspect bit feature line scene quote
-    way time about of from in to so for is are right now subject today
-    """
-)
-
-
-def _default(_: Clause, match: patterns.Match) -> Findings:
-    slug = "_".join((match.group("n") or "").lower().replace("-", " ").split())
-    value = values.phrase(match.group("v") or "")
-    return (Finding(category="configuration", key=f"default_{slug}", value=value),) if value else ()
+_ENDING = r"\b(?:no longer|any ?more|moved|quit|resigned|lost|left|laid off|fired)\b"
 
 
 def _no_longer_diet(_: Clause, match: patterns.Match) -> Findings:
@@ -220,10 +198,6 @@ def _first_choice(text: str) -> str:
 def _prefers_style(_: Clause, match: patterns.Match) -> Findings:
     verb = (match.group("verb") or "").lower()
     return manner(match.group("s") or "", explicit=verb not in ("want", "need"))
-
-
-def _speaks(_: Clause, match: patterns.Match) -> Findings:
-    return (Finding(category="entity_fact"),) if values.language(match.group("v") or "") else ()
 
 
 def _units(clause: Clause, match: patterns.Match) -> Findings:
@@ -267,12 +241,13 @@ _REPLIES = (
     r"|communication)"
 )
 _STYLE_WORDS = r"(?P<s>[\w-]+(?:(?:,| and|, and| but)? [\w-]+){0,4}?)"
-_HABITS = (
-    r"(?:eat|drink|use|wear|take|fly|travel|buy|cook|read|watch|listen to|play|run|commute|drive"
-    r"|sleep|wake up|get up|go to|exercise|work out|train|shop|order|book|smoke|skip|deploy|code"
-    r"|have (?:breakfast|lunch|dinner|coffee|tea)|work (?:from|at|on|remotely|late|night))"
-)
 _REFUSALS = r"(?:eat|drink|smoke|use|watch|wear|drive|fly|celebrate|drink any|eat any|consume)"
+
+_MEDICINES = (
+    r"medications?|medicines?|meds|insulin|antidepressants?|antibiotics|blood thinners?"
+    r"|anticoagulants?|beta[ -]blockers?|antihistamines?|statins?|steroids|painkillers"
+    r"|immunosuppressants?|the pill|chemo(?:therapy)?|warfarin|metformin|lithium"
+)
 
 _FIRST_PERSON = Table((
     Rule("zone", rf"{_I_AM}\s+{_ADV}(?:based |located |living )?(?:in|on)\s+(?:the\s+)?(?P<v>.+)",
@@ -292,19 +267,27 @@ _FIRST_PERSON = Table((
          _said("guard")),
     Rule("diet", rf"{_I_AM}\s+{_ADV}(?:an?\s+)?(?:strict\s+|lifelong\s+)?(?P<v>{_DIETS})"
          r"(?:$|\s*[,;(]|\s+(?:and|but|so|now|since|for|too|by)\b)", as_key(lexicon.DIET)),
-    Rule("age", rf"{_I_AM}\s+(?P<v>\d{{1,3}})\s*(?:years?[ -]old|years of age|y/?o)\b",
-         as_key(lexicon.AGE)),
     Rule("home", rf"{_I}\s+{_ADV}(?:live|reside)\s+{_ADV}(?:in|near|outside(?: of)?"
          rf"|close to)\s+(?P<v>.+)",
          _home),
     Rule("not_there", rf"{_I}\s+(?:don't|do not)\s+live\s+in\s+.{{1,40}}?,?\s+(?:but"
          rf"|i live)\s+in\s+"
          r"(?P<v>.+)", _moved_on),
+    Rule("left_home", rf"{_I}\s+(?:no longer|don't|do not)\s+live\s+in\s+(?P<v>.+)",
+         _ended(lexicon.HOME_LOCATION)),
+    Rule("moved_away", rf"(?:{_I}|i've|we've)\s+{_ADV}moved\s+(?:away\s+from|out\s+of)\s+"
+         r"(?P<v>.+)", _ended(lexicon.HOME_LOCATION)),
+    Rule("left_employer", rf"{_I}\s+(?:no longer|don't|do not)\s+work\s+(?:at|for)\s+(?P<v>.+)",
+         _ended(lexicon.EMPLOYER)),
+    Rule("left_job", rf"(?:{_I}|i've|i have)\s+{_ADV}(?:quit|left|lost|resigned from)\s+my\s+job"
+         r"(?:\s+(?:at|with)\s+(?P<v>.+))?", _ended(lexicon.EMPLOYER)),
+    Rule("has_left", r"(?:i've|i have)\s+(?:\w+\s+)?left\s+(?P<v>.+)", _ended(lexicon.EMPLOYER)),
+    Rule("let_go", r"i\s+(?:was|got|have been)\s+(?:laid off|fired)"
+         r"(?:\s+(?:from|by|at)\s+(?P<v>.+))?", _ended(lexicon.EMPLOYER)),
     Rule("based", rf"{_I_AM}\s+{_ADV}(?:based|living|residing|located)\s+(?:in|near|out of|at)\s+"
          r"(?P<v>.+)", _home),
     Rule("moved", rf"(?:{_I}|i've|we've|i have|we have)\s+{_ADV}(?:moved|relocated)\s+(?:back\s+)?"
          r"(?:(?:here|over|out|down|up|house)\s+)?(?:from\s+.{1,40}?\s+)?to\s+(?P<v>.+)", _home),
-    Rule("from", rf"(?:{_I_AM}\s+{_ADV}|{_I}\s+{_ADV}come\s+)from\s+(?P<v>.+)", _from),
     Rule("goes_by", r"(?:i go by|i am called|i'm called)\s+(?P<v>.+)",
          as_key(lexicon.PREFERRED_NAME)),
     Rule("job", rf"(?:{_I_AM}\s+{_ADV}(?P<v>(?:an?|the)\s+.+))", _job),
@@ -317,9 +300,13 @@ _FIRST_PERSON = Table((
          r"(?P<object>.+)", _said("entity_fact", importance=Importance.HIGH)),
     Rule("has_allergy", rf"{_I}\s+have\s+(?:an?\s+)(?:severe\s+|bad\s+)?(?P<object>[\w -]{{2,30}})"
          r"\s+allergy\b", _said("entity_fact", importance=Importance.HIGH)),
-    Rule("body", rf"{_I_AM}\s+(?:left-handed|right-handed|colou?r-?blind|dyslexic|deaf"
-         rf"|hard of hearing"
-         r")\b", _said("entity_fact")),
+    Rule("dose", rf"(?:{_I}\s+{_ADV}(?:take|use|inject)"
+         rf"|{_I_AM}\s+{_ADV}(?:taking|on|prescribed))\s+"
+         r"(?P<object>[^,;]{0,40}\d\s?(?:mg|mcg|µg|ml|iu|units)\b.*)",
+         _said("entity_fact", importance=Importance.HIGH)),
+    Rule("medication", rf"(?:{_I}\s+{_ADV}(?:take|use)|{_I_AM}\s+{_ADV}(?:taking|on|prescribed))\s+"
+         rf"(?P<object>(?:[\w-]+\s+){{0,3}}?(?:{_MEDICINES})\b.*)",
+         _said("entity_fact", importance=Importance.HIGH)),
     Rule("prefers_contact", rf"{_I}\s+{_ADV}prefer\s+(?:to be (?:contacted|reached|notified"
          rf"|updated)"
          r"|to communicate|being contacted|updates|communication|notifications|contact|messages)\s+"
@@ -341,41 +328,31 @@ _FIRST_PERSON = Table((
     Rule("fan", rf"{_I_AM}\s+(?P<verb>not\s+)?{_ADV}(?:a\s+(?:big |huge |massive |avid |die-hard "
          r"|long-?time |real |lifelong )*fan of|into|fond of|passionate about|obsessed with)\s+"
          r"(?P<object>.+)", _likes),
-    Rule("habit", rf"{_I}\s+(?:always|never|usually|rarely|seldom|generally|typically|normally"
-         rf"|only)\s+"
-         rf"{_HABITS}\b\s*(?P<object>.*)", _said("fact", explicit=False)),
     Rule("self_doubt", rf"{_I_AM}\s+{_ADV}(?:terrible|bad|awful|useless|hopeless|horrible|no good"
          r"|not (?:very |really |any )?good)\s+(?:at|with)\s+(?P<object>.+)", _doubts),
-    Rule("refusal", rf"{_I}\s+(?:don't|do not)\s+{_REFUSALS}\s+(?P<object>.+)", _refuses),
-    Rule("speaks", rf"{_I}\s+(?:also |fluently |can |only )*speak\s+(?P<v>.+)", _speaks),
+    Rule("refusal", rf"{_I}\s+(?:don't|do not|never)\s+{_REFUSALS}\s+(?P<object>.+)", _refuses),
 ))  # fmt: skip
 
 _MINE = (
-    Rule("favourite", r"my\s+(?:all-time |absolute |personal |current |own )*favou?rite\s+"
-         r"(?P<n>[\w-]+(?:\s[\w-]+){0,2}?)\s*(?:\s(?:is|are|has always been|would be)|'s|:)\s+"
-         r"(?:definitely |probably |still |now |currently |actually )*(?P<v>.+)", _favourite),
-    Rule("go_to", r"my\s+go-to\s+[\w -]{2,30}?\s+(?:is|are)\s+(?P<object>.+)", _said("preference")),
     Rule("attribute", r"(?:my|our)\s+(?:new |current |usual "
          r"|only )?(?P<a>[\w-]+(?:\s[\w-]+){0,2}?)\s*"
          r"(?:\s(?:is now|is|are|=)|'s|:)\s+(?:on\s+(?:the\s+)?)?(?P<v>.+)", _attribute),
     Rule("nickname", r"(?:my friends|people|everyone|everybody|they|friends"
          r"|most people)\s+(?:just |all )?"
          r"calls?\s+me\s+(?P<v>.+)", as_key(lexicon.PREFERRED_NAME)),
-    Rule("default", r"(?:my|our)\s+default\s+(?P<n>[\w-]+(?:\s[\w-]+){0,2}?)\s+(?:is|should be)\s+"
-         r"(?P<v>.+)", _default),
-    Rule("team_prefers", r"(?:my|our)\s+team\s+(?P<verb>prefer)s?\s+(?P<object>.+)", _likes),
 )  # fmt: skip
 
 _OTHER = (
     Rule("off_the_table", r"(?P<object>[\w' -]{2,60}?)\s+(?:is|are)\s+(?:off the table"
          r"|out of the question|a no-go|not an option)\b", _said("guard")),
-    Rule("is_favourite", r"(?P<v>.{2,60}?)\s+(?:is|are)\s+my\s+(?:all-time |absolute |personal )*"
-         r"favou?rite\s+(?P<n>[\w-]+(?:\s[\w-]+)?)$", _favourite),
     Rule("best_channel", r"(?:the\s+)?best\s+way\s+to\s+(?:reach|contact|get hold of)\s+me\s+is\s+"
          r"(?:by\s+|via\s+|through\s+|on\s+|over\s+)?(?P<v>.+)", _prefers_channel),
     Rule("channel_best", rf"(?P<v>{_CHANNELS})\s+(?:is|works)\s+(?:always\s+)?(?:best|better"
          r"|(?:the\s+)?best\s+way\s+to\s+(?:reach|contact)\s+me|my\s+preferred\s+\w+)\b",
          _prefers_channel),
+    Rule("too_much", r"(?:that|this)(?:'s| is| was| reply was| answer was)\s+(?:\w+\s+){0,2}?too\s+"
+         r"(?:long|short|wordy|verbose|brief|detailed|vague|formal|informal|casual|technical"
+         r"|complicated|complex|simple)$", _grumbles),
     Rule("feedback", rf"your\s+(?:{_REPLIES}|tone|style|reply|answer|response)\s+(?:is|are|was"
          rf"|were|seem)"
          r"\s+(?:\w+\s+){0,2}?too\s+\w+", _grumbles),

@@ -1,10 +1,12 @@
-"""What an extracted memory must prove: that its quote bears out all that could be made up (FX-1).
+"""Check that the quote of an extracted memory supports everything that could be made up.
 
-The *claim* is the text of the memory, the *quote* a part of one speaker's turn. Checked are numbers
-with their units, dates (resolved by when it was said), names, negation, and whom it is about. The
-rest of a claim may be worded freely: who paraphrases is believed, who adds is not. Each check is a
-plain rule over words; what it cannot tell it lets pass or holds as the function below says, and a
-claim that is the quote itself is borne out by it.
+The *claim* is the text of the memory, the *quote* is a part of one speaker's turn. The checks
+cover numbers with their units, dates (resolved by when they were said), names, negation, and the
+person the claim is about. The rest of a claim may be worded freely. Each check is a plain rule over
+words. A claim that is the quote itself is supported by it.
+
+The quote is read with its whole clause: "live in Rome" is no evidence out of "I don't live in
+Rome". Whose clause it is, and whether it is supposed or reported, is told in English only.
 """
 
 from __future__ import annotations
@@ -34,8 +36,12 @@ UNSUPPORTED_SPEAKER = "unsupported_speaker"
 """Mark: the memory is about somebody else than its quote: "my sister likes sushi" is not "the user
 likes sushi"."""
 
+UNASSERTED = "unasserted"
+"""Mark: the clause of the quote is supposed, reported or fiction: "if I lived in Rome"."""
+
 UNPROVEN = (
     UNANCHORED,
+    UNASSERTED,
     UNSUPPORTED_NUMBER,
     UNSUPPORTED_DATE,
     UNSUPPORTED_NAME,
@@ -59,6 +65,7 @@ def gaps(
     key: str | None = None,
     speaker: str | None = None,
     said_at: datetime | None = None,
+    clause: str | None = None,
 ) -> tuple[str, ...]:
     """Return what a quote does not bear out of a claim, as marks; empty if it bears out all.
 
@@ -68,22 +75,32 @@ def gaps(
         key: The fact's key: of a name or place every word is a name, in capitals or not.
         speaker: Who said it: a claim may name him.
         said_at: When, for relative dates.
+        clause: The whole clause that the quote stands in, if it is longer; negation and subject
+            are read there.
     """
     if quote is None:
         return (UNANCHORED,)
-    if " ".join(claim.split()) == " ".join(quote.split()):
+    whole = quote if clause is None or not is_english(clause) else clause
+    if " ".join(claim.split()) == " ".join(whole.split()):
         return ()
-    if len(claim) > MAX_CHARS or len(quote) > MAX_CHARS:
+    if max(map(len, (claim, quote, whole))) > MAX_CHARS:
         return (UNANCHORED,)
-    pair = _Pair(claim, quote, key, speaker, said_at.date() if said_at else _SOME_DAY)
+    said_on = said_at.date() if said_at else _SOME_DAY
+    pair = _Pair(claim, quote, key, speaker, said_on)
+    around = pair if whole == quote else _Pair(claim, whole, key, speaker, said_on)
     checks = (
         (UNSUPPORTED_NUMBER, pair.has_numbers),
         (UNSUPPORTED_DATE, pair.has_dates),
         (UNSUPPORTED_NAME, pair.has_names),
-        (UNSUPPORTED_NEGATION, pair.has_polarity),
-        (UNSUPPORTED_SPEAKER, pair.has_subject),
+        (UNSUPPORTED_NEGATION, around.has_polarity),
+        (UNSUPPORTED_SPEAKER, around.has_subject),
     )
     return tuple(mark for mark, holds in checks if not holds())
+
+
+def is_english(text: str) -> bool:
+    """Whether a text has English words that tell whose statement it is."""
+    return not _ENGLISH.isdisjoint(token.low for token in numerals.tokens(text))
 
 
 @dataclass
@@ -208,6 +225,8 @@ class _Pair:
 
         Only where both can be told: of other sentences nothing is said.
         """
+        if not is_english(self.quote):
+            return True
         words = [word for word in self.said if word.text[0].isalnum()]
         claimed_clauses = clauses(self.claim)
         # "Ma" is a place, and a word that only turns a sentence.
@@ -252,7 +271,7 @@ class _Pair:
     ) -> bool:
         """Whether a clause is about another person, while the claim names none."""
         lows = [word.low for word in part.words]
-        if any(low in _FIRST or low in _MINE or low in _FIRST_ELSEWHERE for low in lows):
+        if any(low in _FIRST or low in _MINE for low in lows):
             return False
         own = [i for i, low in enumerate(lows) if low in ("my", "our")]
         if any(lows[i + 1] not in _RELATIONS for i in own if i + 1 < len(lows)):
@@ -341,13 +360,15 @@ _RELATIONS = frozenset({*lexicon.ONE_RELATION, *lexicon.MANY_RELATION}) | frozen
 _THIRD = frozenset("he she they he's she's they're they've he'd she'd his her their".split())
 _FIRST = frozenset("i i'm i've i'd i'll im ive we we're we've we'd we'll".split())
 _MINE = frozenset("me us mine ours myself ourselves let's".split())
-# Who speaks of himself in another language speaks of nobody else.
-_FIRST_ELSEWHERE = frozenset(
-    "ich mein meine meinen meinem meiner meines mich mir wir unser unsere yo mi mis mío mía je j'ai"
-    " mon ma mes moi io mio mia miei mie eu meu minha meus minhas ik mijn wij onze ons я мой моя"
-    " моё мое мои моего моей моему мою меня мне мы наш наша"
-    # Verbs that say so alone, before what may look like a name.
-    " soy vivo trabajo llámame llamame sou moro trabalho".split()
+_ENGLISH = (
+    _FIRST
+    | _MINE
+    | _THIRD
+    | _RELATIONS
+    | frozenset(
+        "the a an my our you your is are was were has have had does did do not don't doesn't and"
+        " of to with for at from it this that who likes loves lives works said says".split()
+    )
 )
 _SELF = frozenset("user user's i i'm i've my".split())
 _ASKING = frozenset("wants want prefers prefer asks asked likes expects needs wishes".split())

@@ -201,30 +201,10 @@ def birthday(text: str) -> str | None:
     return said if said and _find(dated, said) else None
 
 
-def email(text: str) -> str | None:
-    """Return an e-mail address."""
-    match = _match(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", text.strip())
-    return match.group() if match else None
-
-
-def phone(text: str) -> str | None:
-    """Return a telephone number of 6 to 15 digits as written."""
-    match = _match(r"\+?[\d(][\d ()./-]{4,22}\d", text.strip())
-    digits = sum(char.isdigit() for char in match.group() or "") if match else 0
-    return match.group() if match and 6 <= digits <= 15 else None
-
-
 def pronouns(text: str) -> str | None:
     """Return pronouns such as ``she/her``, lower case."""
     match = _match(r"[a-z]{1,5}\s?/\s?[a-z]{1,6}(?:\s?/\s?[a-z]{1,6})?\b", text.strip().lower())
     return (match.group() or "").replace(" ", "") if match else None
-
-
-def age(text: str) -> str | None:
-    """Return whole years from 5 to 120."""
-    match = _match(r"(\d{1,3})(?:\s+years?)?(?:\s+old)?\b", text.strip())
-    years = int(match.group(1) or 0) if match else 0
-    return str(years) if 5 <= years <= 120 else None
 
 
 def occupation(text: str) -> str | None:
@@ -256,15 +236,8 @@ def employer(text: str) -> str | None:
     return said if len(said) > 1 and said.lower() not in _NO_NAMES else None
 
 
-def identifier(text: str) -> str | None:
-    """Return one word without spaces that has a digit, a hyphen or an underscore in it."""
-    said = cut(text)
-    return said if _fullmatch(r"[\w-]*[\d_-][\w-]*", said) else None
-
-
 SHAPES: dict[str, Callable[[str], str | None]] = {
     lexicon.LANGUAGE: language,
-    "native_language": language,
     lexicon.UPDATE_CHANNEL: channel,
     lexicon.DECLARED_TIER: tier,
     lexicon.TIME_ZONE: time_zone,
@@ -272,17 +245,12 @@ SHAPES: dict[str, Callable[[str], str | None]] = {
     lexicon.USER_NAME: name,
     lexicon.PREFERRED_NAME: nickname,
     lexicon.HOME_LOCATION: place,
-    lexicon.ORIGIN_PLACE: place,
     lexicon.OCCUPATION: occupation,
     lexicon.EMPLOYER: employer,
     lexicon.BIRTHDAY: birthday,
     lexicon.PRONOUNS: pronouns,
-    lexicon.AGE: age,
     lexicon.DIET: diet,
-    "deploy_region": identifier,
-    "email_address": email,
-    "phone_number": phone,
-} | dict.fromkeys(lexicon.ONE_RELATION.values(), name)
+}
 """Key → what its value must look like."""
 
 # "favourite film is that one": says nothing by itself.

@@ -2,7 +2,7 @@
 
 "I no longer drink coffee" says nothing of what Anna drinks, and what is true of port 8081 nothing
 of port 8080. Where it is not plain that both are about one, they are not: a true statement that is
-taken away is worse than a false one that stays until somebody sees it. English, but for tastes.
+taken away is worse than a false one that stays until somebody sees it. English.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections import Counter
 
 from simonides.hygiene.claims import Claim, has
 from simonides.hygiene.figures import Measure
-from simonides.hygiene.stances_elsewhere import OWN
 from simonides.language import patterns
 from simonides.language.analyser import analyse
 
@@ -76,8 +75,6 @@ def _subject(text: str) -> tuple[str, ...]:
     if not words:
         return ()
     first = words[0].strip(",:;")
-    if patterns.compile(OWN, ignore_case=True).match(plain) is not None:
-        return _SELF
     if first in _I or first in _BIDS or (first == "the" and words[1:2] == ["user"]):
         return _SELF
     plain = " ".join(words)

@@ -20,9 +20,6 @@ from simonides.domain.opposition import Opposed, Pair, Relation, Verdict
 from simonides.hygiene.claims import light, stems
 from simonides.hygiene.opposition import Reading, compare_readings, ends_something, readings
 from simonides.hygiene.stances import Stance, lifts_with
-from simonides.hygiene.stances_elsewhere import CHARACTERS as _CHARACTERS
-from simonides.hygiene.stances_elsewhere import FAVOURABLE as _ELSEWHERE_FOR
-from simonides.hygiene.stances_elsewhere import UNFAVOURABLE as _ELSEWHERE_AGAINST
 from simonides.language import patterns
 from simonides.language.analyser import analyse, term_id
 from simonides.ports import OwnerView
@@ -76,18 +73,17 @@ _ATTRIBUTES = (
 )
 _COPULAS = frozenset("is are =".split())
 _SLOTTED = " ".join(_SLOT_WORDS.values())
-_FAVOURABLE = (
+_FOR = (
     "like love enjoy adore fan fond prefer appreciate keen happy impressed interested considering"
     " open excited great lovely excellent amazing fantastic wonderful superb favourite favorite"
 )
-_UNFAVOURABLE = (
+_AGAINST = (
     "dont doesnt wont cant don't doesn't won't can't never longer dislike hate detest loathe"
     " despise"
     " avoid boycott refuse regret done tired sick fed disappointed stop suggest recommend offer"
     " propose mention interested considering keen fond happy impressed enough table question no-go"
     " looking buying against quit option"
 )
-_FOR, _AGAINST = f"{_FAVOURABLE} {_ELSEWHERE_FOR}", f"{_UNFAVOURABLE} {_ELSEWHERE_AGAINST}"
 # As they are written: "Ana prefers" tells what somebody does, "I prefer" what he is for.
 _STANCES = frozenset(
     "like likes liked love loves loved enjoy enjoys adore adores appreciate prefer recommend warmed"
@@ -98,7 +94,7 @@ _STANCES = frozenset(
     " tired sick fed disappointed off through against stop quit no enough leave keep table"
     " no-go into"
     " option happy back favourite favorite cannot didn't".split()
-).union(_ELSEWHERE_FOR.split(), _ELSEWHERE_AGAINST.split())
+)
 
 
 def opposed(
@@ -185,7 +181,7 @@ def needs_of(text: str, shape: Shape) -> tuple[Need, ...]:
     words = text.lower().split()
     named = not terms.isdisjoint(_ids_of(_ATTRIBUTES)) and not _COPULAS.isdisjoint(words)
     ends = not terms.isdisjoint(_ids_of(_ENDING)) and ends_something(text)
-    takes_sides = not _STANCES.isdisjoint(words) or not _CHARACTERS.isdisjoint(text)
+    takes_sides = not _STANCES.isdisjoint(words)
     if ends or named or takes_sides or not terms.isdisjoint(_ids_of(_SLOTTED)):
         said = readings(text)
         needs += _of_ends(said) if ends else ()

@@ -3,8 +3,7 @@
 The last word about a thing is in force. A later good word lifts an earlier refusal of the same
 thing, and of the kind of thing that the earlier one named with it: who was done with Acme's shoes,
 then with shoes, and now likes Acme's new line, is done with neither. A general word is never lifted
-by a narrower one that names another thing besides. English here; :mod:`.stances_elsewhere` has the
-patterns of other languages.
+by a narrower one that names another thing besides. The wordings are English.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from simonides.domain.memory import Memory
-from simonides.hygiene import stances_elsewhere
 from simonides.hygiene.claims import Claim, claims, has, stems, stems_of
 from simonides.language import patterns
 
@@ -107,26 +105,17 @@ _OPENING_GUARDS = 4
 
 
 class _Rule(NamedTuple):
-    """A wording: whether it favours a thing, asks not to be come with it, and whether capitals tell
-    names in it, which they do not where all nouns have them, or none.
-    """
+    """A wording: whether it favours a thing, and whether it asks not to be offered it."""
 
     pattern: str
     favours: bool
     is_guard: bool = False
-    tells_names: bool = True
 
 
 _RULES = (
     *(_Rule(rule, favours=False) for rule in _AGAINST[:_OPENING_GUARDS]),
     *(_Rule(rule, favours=False, is_guard=True) for rule in _AGAINST[_OPENING_GUARDS:]),
-    *(_Rule(rule, favours=False, tells_names=False) for rule in stances_elsewhere.AGAINST),
-    *(
-        _Rule(rule, favours=False, is_guard=True, tells_names=False)
-        for rule in stances_elsewhere.GUARDS
-    ),
     *(_Rule(rule, favours=True) for rule in _FOR),
-    *(_Rule(rule, favours=True, tells_names=False) for rule in stances_elsewhere.FOR),
 )
 _ANY = "|".join(f"(?:{patterns.unnamed(rule)})" for rule, *_ in _RULES)
 """Tells most claims to be for and against nothing, in one look."""
@@ -212,15 +201,13 @@ def warns(memory: Memory, query: str) -> bool:
 
 def _stance(match: patterns.Match, rule: _Rule) -> Stance | None:
     said = (match.groupdict().get("thing") or "").strip()
-    for pattern in (_TAIL, stances_elsewhere.ENDS):
-        tail = patterns.compile(pattern, ignore_case=True).search(said)
-        if tail is not None and tail.span()[0] > 0:
-            said = said[: tail.span()[0]]
+    tail = patterns.compile(_TAIL, ignore_case=True).search(said)
+    if tail is not None and tail.span()[0] > 0:
+        said = said[: tail.span()[0]]
     if not said or patterns.compile(_NO_THING, ignore_case=True).match(said):
         return None
     thing = stems(said) - stems_of(_IDLE)
     if not thing:
         return None
     named = " ".join(word for word in said.split() if word[:1].isupper() and word != "I")
-    names = thing & stems(named) if rule.tells_names else frozenset[str]()
-    return Stance(rule.favours, thing, names, rule.is_guard)
+    return Stance(rule.favours, thing, thing & stems(named), rule.is_guard)

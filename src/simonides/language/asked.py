@@ -7,7 +7,7 @@ word of the memory. What a key is asked by is data: ``_OF_SELF`` for what is so 
 
 A question asks for a key only if it asks for nothing else: every word of it that says something
 must be accounted for. "Where does my cousin live?" has one too many, and "where do you live?" is
-not about the user. What is here is English; :mod:`.asked_tongues` has questions in other languages.
+not about the user. Questions are English.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
-
-from simonides.language.asked_tongues import MAY_ASK_ELSEWHERE, asked_elsewhere
 
 MOST_WORDS = 14
 """Of a sentence that asks for a key; a longer one asks for more than that."""
@@ -32,7 +30,7 @@ _REPLIES = frozenset(
     "answer answers answered answering reply replies replied respond response responses".split()
 )
 _NOTICES = frozenset("updates notifications news notified".split())
-MAY_ASK = _WHO_ASKS | _WHO_ANSWERS | _REPLIES | _NOTICES | {"default", "should"} | MAY_ASK_ELSEWHERE
+MAY_ASK = _WHO_ASKS | _WHO_ANSWERS | _REPLIES | _NOTICES | {"default", "should"}
 """A question with none of these words asks for no key."""
 
 _Openings = Mapping[str, Sequence[tuple[str, ...]]]
@@ -276,8 +274,6 @@ def asked_keys(words: Sequence[str], *, asks: bool) -> AskedKeys:
         words: Of the sentence, in small letters, without punctuation.
         asks: Whether it ends in a question mark.
     """
-    if found := asked_elsewhere(words, asks=asks):
-        return AskedKeys(found)
     greeted = _without(words, _GREETING)
     core = _without(greeted, _ASKING)
     if not 0 < len(core) <= MOST_WORDS:

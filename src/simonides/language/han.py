@@ -1,15 +1,12 @@
-"""Chinese characters with a simplified and a traditional form.
+"""Read traditional Chinese characters as simplified ones.
 
-Only the characters of the phrases used here are listed: statements of people about themselves, and
-requests. Stored texts stay as written; only search patterns match both forms.
+The table holds only characters that commands are made of. Stored text keeps its characters; only
+the text that patterns see is changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import product
-
-# A simplified character, followed by its traditional forms.
+# A simplified character, and what it may stand for.
 _VARIANTS = """
     万萬 与與 专專 业業 东東 丝絲 两兩 严嚴 个個箇 临臨 为為爲 么麼麽 义義 乌烏
     乐樂 乔喬 习習 乡鄉 书書 买買 于於 云雲 亚亞 产產 亲親 从從 仓倉 们們 众眾衆
@@ -41,31 +38,9 @@ _VARIANTS = """
     飞飛 饭飯 饮飲 馆館 马馬 驾駕 骑騎 鱼魚 鸿鴻 鹉鵡 鹏鵬 鹦鸚 麦麥 麸麩 黄黃
     龄齡 龙龍 龚龔 龟龜
 """
-_WRITTEN = {group[0]: group for group in _VARIANTS.split()}
 _SIMPLIFIED = str.maketrans({other: group[0] for group in _VARIANTS.split() for other in group[1:]})
 
 
 def simplified(text: str) -> str:
     """Return a text with simplified characters, one for each."""
     return text.translate(_SIMPLIFIED)
-
-
-def in_both(pattern: str) -> str:
-    """Return a pattern that also matches the traditional forms."""
-    made: list[str] = []
-    within = False
-    for place, char in enumerate(pattern):
-        if char in "[]" and pattern[place - 1 : place] != "\\":
-            within = char == "["
-        written = _WRITTEN.get(char, char)
-        made.append(written if within or len(written) == 1 else f"[{written}]")
-    return "".join(made)
-
-
-def words_in_both(words: Iterable[str]) -> list[str]:
-    """Return words with their traditional spellings."""
-    found: dict[str, None] = {}
-    for word in words:
-        spelled = product(*(_WRITTEN.get(char, char) for char in word))
-        found.update(dict.fromkeys(map("".join, spelled)))
-    return list(found)

@@ -30,7 +30,6 @@ from simonides.language.asked_of import (
     asked_of_named,
     asked_of_others,
 )
-from simonides.language.asked_tongues import asked_unspaced
 
 
 class Mark(IntFlag):
@@ -258,7 +257,7 @@ def read_question(text: str) -> Question:
         dates=dates,
         date_terms=date_terms,
         ago=_ago(words, pairs) if told & _OF_AGO else None,
-        keys=_keys(text, words) if told & _OF_KEYS else _keys_unspaced(text),
+        keys=_keys(text, words) if told & _OF_KEYS else NO_KEYS,
         of_others=_of_others(text, words) if told & _OF_SELF else _of_named(text, words),
     )
 
@@ -272,11 +271,6 @@ def _keys(text: str, words: list[str]) -> AskedKeys:
     return AskedKeys(
         tuple(own), tuple(dict.fromkeys(key for each in found for key in each.replies))
     )
-
-
-def _keys_unspaced(text: str) -> AskedKeys:
-    found = asked_unspaced(text)
-    return AskedKeys(found) if found else NO_KEYS
 
 
 def _of_others(text: str, words: list[str]) -> OfOthers:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from simonides.capture.lasting import lasts_for_session, within_session
 from simonides.capture.pasted import without_digests
-from simonides.capture.rules import TURN_SCOPED, examine
+from simonides.capture.rules import ENDING, LIKED_IN_PASSING, TURN_SCOPED, examine
 from simonides.domain.candidate_codec import decode_held
 from simonides.domain.decision import Candidate, Commit, Drop, Hold, Judgement
 from simonides.domain.scope import Principal, Scope
@@ -30,6 +30,9 @@ from simonides.ports import Capability
 FOR_THE_SESSION = frozenset({"session_only_category", "implicit_preference"})
 """Why the judge keeps something for the end of a session, though it holds within it; what waits for
 proof, for repetition or for a person's decision does not."""
+
+_CONDITIONAL = frozenset({LIKED_IN_PASSING, ENDING})
+"""Marks of what is kept only for what it changes in the store, which a session does not tell."""
 
 MANY = 10
 """Turns that are read in some ten milliseconds, measured: 1 ms a turn; more are read aside."""
@@ -147,6 +150,8 @@ class Statements:
         for candidate in found:
             if candidate.retracts is not None:
                 yield candidate
+                continue
+            if _CONDITIONAL.intersection(candidate.marks):
                 continue
             judgement = judge_one(candidate, self._policy(candidate.scope))
             if _holds(judgement, turn):

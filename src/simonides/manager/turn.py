@@ -11,6 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from simonides.capture.rules import ENDING, LIKED_IN_PASSING
 from simonides.domain.candidate_codec import decode_candidate
 from simonides.domain.change import (
     Change,
@@ -36,7 +37,7 @@ from simonides.domain.event import EventType
 from simonides.domain.gates import Shape
 from simonides.domain.hindsight import how_proposed
 from simonides.domain.memory import Memory
-from simonides.domain.opposition import Opposed
+from simonides.domain.opposition import Opposed, OppositionLook, Relation
 from simonides.domain.review import encode_review
 from simonides.domain.scope import Principal
 from simonides.hygiene.rivals import opposed
@@ -293,10 +294,12 @@ class _Attempt:
             return self._refuse(candidate, OutcomeKind.BLOCKED, verdict.reasons)
         if PURPOSES_DIFFER in candidate.marks:
             return self._refuse(candidate, OutcomeKind.BLOCKED, (PURPOSES_DIFFER,))
-        # Who says what was forgotten anew, a caller or the user who goes on, lifts the block.
-        self._revived.extend(sorted(buried))
         shape = self._shape(candidate)
         look = partial(_opposed, pending)
+        if idle := _changes_nothing(candidate, pending, look, shape):
+            return self._refuse(candidate, OutcomeKind.DROPPED, (idle,))
+        # A caller or user who states a forgotten text again lifts the block.
+        self._revived.extend(sorted(buried))
         resolution = resolve(verdict, pending, scribe.moment, batch.policy.long_term, shape, look)
         if by := self._refusal(resolution.memory):
             # What is said stands already, under a category that was refused.
@@ -435,3 +438,27 @@ def _opposed(
     view: Pending, candidate: Candidate, shape: Shape, beside: Memory | None
 ) -> Opposed | None:
     return opposed(candidate, view, shape, beside)
+
+
+def _changes_nothing(
+    candidate: Candidate, view: Pending, look: OppositionLook, shape: Shape | None
+) -> str | None:
+    """Return the mark of a candidate that is kept only for what it changes, if it changes nothing.
+
+    A liking in passing must take back a rejection, and an ending the value that it names.
+    """
+    if LIKED_IN_PASSING in candidate.marks:
+        against = None if shape is None else look(candidate, shape, None)
+        lifts = against is not None and against.verdict.relation is Relation.UPDATE
+        return None if lifts else LIKED_IN_PASSING
+    if ENDING in candidate.marks:
+        standing = view.by_key(candidate.place, str(candidate.key))
+        return None if standing is not None and _ends(candidate, standing) else ENDING
+    return None
+
+
+def _ends(candidate: Candidate, standing: Memory) -> bool:
+    """Whether a statement that something is over names what stands, or names nothing."""
+    said = candidate.content.casefold()
+    names = [word for word in candidate.content.split()[1:] if word[0].isupper()]
+    return standing.content.casefold() in said or not names
