@@ -9,7 +9,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "simonides"
 FILES = sorted(SOURCE.rglob("*.py"))
-MAX_FILE_LINES = 450
+MAX_FILE_LINES = 600
 MAX_FUNCTION_LINES = 80
 FEW_FUNCTION_LINES = 40
 MEDIAN_FUNCTION_LINES = 8

@@ -16,6 +16,7 @@ from simonides.domain.session import Entry, EntryKind
 from simonides.domain.session_end import EndedBy, EndStep
 from simonides.domain.turn import Role
 from simonides.manager import rounds
+from simonides.manager.departing import Departing
 from simonides.manager.ending import SessionEnder
 from simonides.manager.session_log import SessionLog
 from simonides.settings import Settings
@@ -102,9 +103,9 @@ def test_sessions_marked_for_it_end_when_simonides_is_closed(new_world, summarie
     talk, other = Talk(world), Talk(world, "thread-2")
     talk.say(*STORY)
     other.say("Still here.")
-    talk.services.departing.add(talk.principal, talk.name)
-    talk.services.departing.add(other.principal, other.name)
-    talk.services.departing.discard(other.principal, other.name)
+    talk.services.part(Departing).add(talk.principal, talk.name)
+    talk.services.part(Departing).add(other.principal, other.name)
+    talk.services.part(Departing).discard(other.principal, other.name)
 
     world.reopen()
 

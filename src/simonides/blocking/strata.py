@@ -27,6 +27,13 @@ from simonides.domain.scope import DEFAULT_ORG, Grant
 from simonides.domain.session_end import SessionEndReport
 from simonides.domain.syncing import SyncReport, SyncStatus
 from simonides.manager import AsyncAdmin
+from simonides.manager.background import Background
+from simonides.manager.backing_up import Backups
+from simonides.manager.following import Following
+from simonides.manager.housekeeping import Housekeeping
+from simonides.manager.idling import Idling
+from simonides.manager.journal import ReadJournal
+from simonides.manager.replica import Replica
 from simonides.manager.services import Services
 from simonides.ports import KnowledgeSource
 from simonides.strata import AsyncStrata
@@ -117,14 +124,16 @@ class Strata:
         self._strata = strata
         self._driver = Driver(strata.services)
         # What readers did is written some time later, on a thread that has no loop either.
-        strata.services.journal.driven_by(self._driver.run)
-        strata.services.reindexing.driven_by(self._driver.run)
-        strata.services.housekeeping.driven_by(partial(self._driver.run, asks_model=True))
-        strata.services.idling.driven_by(partial(self._driver.run, asks_model=True))
-        strata.services.backups.driven_by(self._driver.run)
-        if strata.services.replica is not None:
-            strata.services.replica.driven_by(self._driver.run)
-        strata.services.following.driven_by(partial(self._driver.run, asks_model=True))
+        services, asking = strata.services, partial(self._driver.run, asks_model=True)
+        services.part(ReadJournal).driven_by(self._driver.run)
+        services.part(Background).driven_by(self._driver.run)
+        services.part(Housekeeping).driven_by(asking)
+        services.part(Idling).driven_by(asking)
+        services.part(Backups).driven_by(self._driver.run)
+        replica = services.parts.get(Replica)
+        if replica is not None:
+            replica.driven_by(self._driver.run)
+        services.part(Following).driven_by(asking)
 
     @property
     def services(self) -> Services:

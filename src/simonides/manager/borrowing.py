@@ -18,6 +18,7 @@ from simonides.domain.decision import Candidate, Drop, Judgement
 from simonides.domain.memory import Memory
 from simonides.domain.scope import Principal, Scope
 from simonides.longterm.derivation import BORROWING
+from simonides.manager.library import Library
 from simonides.manager.services import Services
 from simonides.manager.sights import owners_of
 from simonides.retrieval.owner_index import OwnerIndex
@@ -42,7 +43,7 @@ async def with_origins(
         return list(judgements)
     others = [each for each in owners_of(principal.home.lineage) if each != owner]
     known: list[Known] = [index.from_outside for index in await _current(services, others)]
-    known.append(partial(services.library.said, principal.home.owner))
+    known.append(partial(services.part(Library).said, principal.home.owner))
     return [_traced(each, known) if _passes_on(each) else each for each in judgements]
 
 

@@ -26,14 +26,17 @@ from simonides.domain.value import to_us
 from simonides.hygiene.stances import GUARD, warns
 from simonides.language.normalise import check_text
 from simonides.manager.asking import MAX_LIMIT, Asker, between, sequence
+from simonides.manager.counting import Counters
 from simonides.manager.floors import Floors
+from simonides.manager.journal import ReadJournal
 from simonides.manager.reading import Reader
 from simonides.manager.reranking import rank_again
 from simonides.manager.services import Services
 from simonides.manager.session_rows import NOT_STORED
 from simonides.manager.sights import Sight
 from simonides.retrieval.fusion import Fusion, FusionMode
-from simonides.retrieval.ranker import Query, Ranked, standing
+from simonides.retrieval.indexer import Query
+from simonides.retrieval.ranker import Ranked, standing
 
 MAX_ANSWER_BYTES = 1024 * 1024
 """Longest answer that is looked through for what it cites; chosen."""
@@ -58,7 +61,8 @@ class Digester:
         self._reader = reader
         self._asker = asker
         self._floors = floors
-        self._notes = services.journal.of(principal.home.owner)
+        self._counters, self._fusion = services.part(Counters), services.part(Fusion)
+        self._notes = services.part(ReadJournal).of(principal.home.owner)
 
     async def rules(
         self,
@@ -100,7 +104,7 @@ class Digester:
             trigger: What for.
             in_session: Of the log of the principal's session instead of what is stored.
         """
-        counters = self._services.counters
+        counters = self._counters
         began = counters.now()
         asked = replace(cue, floor=rules.floor, limit=rules.candidates)
         now = self._reader.now
@@ -158,7 +162,7 @@ class Digester:
         below = _below(ranked)
         ranked, lost = rank_again(self._services, ranked, cue, lost, sight.degraded)
         hits = self._candidates(ranked, cue, rules, trigger)
-        count = self._services.tokens.count
+        count = self._services.models.tokens.count
         home = self._reader.lineage[0]
         composed = compose(hits, rules, sight.clock, count, reader=home) if rules.enabled else _OFF
         looked_at = {hit.memory.id for hit in hits}
@@ -172,7 +176,7 @@ class Digester:
             lost,
             self._reader.grounds(query, fusion, reranked=bool(ranked.reranked)),
         )
-        counter = self._services.tokens.counter_id
+        counter = self._services.models.tokens.counter_id
         page = Page(rules, FORMAT, counter, _hash_of(composed.text), trigger)
         return Digest(composed.text, composed.items, replace(receipt, page=page))
 
@@ -188,7 +192,7 @@ class Digester:
         query, lost = self._reader.query(asked, has_vector=by_meaning)
         if rules.by_keyword:
             return query, lost, None
-        fusion = self._services.fusion
+        fusion = self._fusion
         return query, lost, replace(fusion, mode=FusionMode.HYBRID, hybrid_weight=1.0)
 
     def _candidates(

@@ -22,6 +22,7 @@ from simonides.domain.scope import Principal
 from simonides.domain.trust import Trust
 from simonides.domain.value import to_us
 from simonides.language.fingerprint import MIN_TERMS, fingerprint, repeats, shares, terms_of, whole
+from simonides.manager.journal import ReadJournal
 from simonides.manager.judging import EXTRACTED
 from simonides.manager.services import Services
 from simonides.manager.showing import Item, Ledger, Shown, ledger
@@ -45,7 +46,8 @@ class Echoes:
         self._services = services
         self._principal = principal
         self._owner = principal.home.owner
-        self._notes = services.journal.of(self._owner)
+        self._journal = services.part(ReadJournal)
+        self._notes = self._journal.of(self._owner)
 
     async def among(self, candidates: Sequence[Candidate], *, fresh: bool) -> frozenset[int]:
         """Return the places of candidates that are echoes.
@@ -73,7 +75,7 @@ class Echoes:
         showing = self._notes.showing
         now = self._services.clock.now_us()
         if showing:
-            await self._services.journal.flush(self._owner)
+            await self._journal.flush(self._owner)
         known = showing.ledger
         if known is not None and not fresh and 0 <= now - known.read_at < KNOWN_FOR_US:
             return known

@@ -23,12 +23,12 @@ from simonides.domain.task import left_open
 from simonides.domain.trust import Trust
 from simonides.domain.turn import Turn
 from simonides.manager.beside import Also, Finish
+from simonides.manager.counting import Counters
 from simonides.manager.dreaming import Dreamer
 from simonides.manager.extracting import Extractor, Lanes
-from simonides.manager.metering import account_of
 from simonides.manager.promoting import Promotion, SessionPromoter
 from simonides.manager.scribe import Scribe
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of
 from simonides.manager.session_pieces import turn_of_entry
 from simonides.manager.session_turns import SessionTurns, Standing
 from simonides.manager.summarising import summarise
@@ -74,6 +74,7 @@ class SessionEnder:
         principal = replace(principal, home=principal.home.owner)
         self._services = services
         self._principal = principal
+        self._counters = services.part(Counters)
         self._writer = Writer(services, principal)
         self._extractor = Extractor(services, principal, lanes=lanes)
         self._account: LanguageModel | None = None
@@ -261,7 +262,7 @@ class SessionEnder:
             return Also((after.recorded(scribe.moment.known_at),))
 
         if await turns.take(standing, after, (), finish) is not None:
-            self._services.counters.ended(by.value, dict(after.counts))
+            self._counters.ended(by.value, dict(after.counts))
 
     async def _drop(self, turns: SessionTurns, standing: Standing) -> None:
         """Drop the log of a run that has ended; what was said meanwhile goes on as another run."""

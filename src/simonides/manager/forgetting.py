@@ -22,6 +22,7 @@ from simonides.language.normalise import check_text, content_hash
 from simonides.manager.burying import Burial, not_found, or_none, read_of
 from simonides.manager.changes import NOT_FOUND
 from simonides.manager.doom import Doom, as_memory
+from simonides.manager.journal import ReadJournal
 from simonides.manager.promotion import deliver
 from simonides.manager.reading import Reader
 from simonides.manager.salvaging import may_lie
@@ -43,6 +44,7 @@ class Forgetter:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        self._journal = services.part(ReadJournal)
         self._reader = Reader(services, principal)
 
     async def forget(
@@ -167,7 +169,7 @@ class Forgetter:
     async def _forget_chains(self, doom: Doom) -> Outcome | None:
         """Forget chains as they stand; None if rows went away between reading and the turn."""
         owner, store = self._principal.home.owner, self._services.store
-        await self._services.journal.flush(owner)  # receipts of what goes are to go too
+        await self._journal.flush(owner)  # receipts of what goes are to go too
         (head,) = await store.heads([owner])
         for may_wait in (True, False):
             seen = await store.heads([owner]) if may_wait else (None,)

@@ -20,10 +20,11 @@ from simonides.domain.recall import Explanation, Hit, Recall
 from simonides.domain.receipt import Dropped, Ranking, Receipt, Shown
 from simonides.domain.scope import Principal, Right, Scope
 from simonides.domain.value import from_us, to_us
-from simonides.manager.completing import EMBEDDER, ails
+from simonides.manager.completing import EMBEDDER
+from simonides.manager.library import Library
 from simonides.manager.overlay import Overlay
 from simonides.manager.reranking import candidates, has_slow_model, rank_again
-from simonides.manager.services import Services
+from simonides.manager.services import Services, ails
 from simonides.manager.session_rows import IN_SESSION
 from simonides.manager.session_sights import SessionSights
 from simonides.manager.sights import VECTOR, Asked, Sight, Sights, Standing, owners_of
@@ -32,8 +33,9 @@ from simonides.policy.rules import Policy
 from simonides.retrieval.enduring import enduring
 from simonides.retrieval.fusion import Fusion
 from simonides.retrieval.identity import ranking, with_reranker
+from simonides.retrieval.indexer import Query
 from simonides.retrieval.pool import gather
-from simonides.retrieval.ranker import Query, Ranked, explain, rank
+from simonides.retrieval.ranker import Ranked, explain, rank
 
 MANY_RANKED = 5_000
 """Rows whose ranking takes about a millisecond, measured: 0.2 µs a row."""
@@ -68,6 +70,7 @@ class Reader:
 
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
+        self._library, self._fusion = services.part(Library), services.part(Fusion)
         self._principal = principal
         self.lineage = principal.home.lineage
         self.sights = Sights(services)
@@ -153,7 +156,7 @@ class Reader:
             return await self.log.sight(cue)
         if cue.layers == MEMORY:
             return await self._stored(cue, asked)
-        library = self._services.library
+        library = self._library
         begun = library.begin(cue.query, cue.scopes)
         now = self.now
         sight = Sight((), (), now, now, ())
@@ -169,12 +172,12 @@ class Reader:
     def note_passages(self, shown: Sequence[Memory]) -> None:
         """Remember which passages of documents this reader was shown."""
         passages = [memory for memory in shown if memory.is_passage]
-        self._services.library.note(self._principal.home.owner, passages)
+        self._library.note(self._principal.home.owner, passages)
 
     def passages(self, ids: Sequence[str], scopes: Sequence[Scope]) -> Mapping[str, Memory]:
         """Return passages of documents by id, as far as they can be looked up (KN-1)."""
         reader = self._principal.home.owner
-        return self._services.library.find(ids, scopes, reader)
+        return self._library.find(ids, scopes, reader)
 
     async def audible(self, cue: Cue, asked: Standing | None = None) -> Sight:
         """Return what a cue reads for a recall or a digest; nothing while recall is off (MO-2).
@@ -367,7 +370,7 @@ class Reader:
         except (ModelError, OSError) as error:
             ails(self._services, EMBEDDER, error)
             return indexer.lexical_query(text), (VECTOR,)
-        if self._services.ailing and query.vector is not None:
+        if self._services.models.ailing and query.vector is not None:
             ails(self._services, EMBEDDER, None)
         return query, ()
 
@@ -388,7 +391,7 @@ class Reader:
     ) -> Ranked:
         """Rank what a cue reads, and order so many more than it asks for."""
         pool = gather(sight.columns, cue, sight.clock, self.lineage[0])
-        bonus, chosen = self.policy.recall.preference_bonus, fusion or self._services.fusion
+        bonus, chosen = self.policy.recall.preference_bonus, fusion or self._fusion
         return rank(pool, query, cue, chosen, sight.clock, bonus, runners_up=runners_up)
 
     def receipt(
@@ -420,8 +423,9 @@ class Reader:
     ) -> Grounds:
         """Return on what grounds a query is answered now."""
         ranked_by = self._ranking(query, fusion)
-        if reranked and self._services.reranker is not None:
-            model_id, read = self._services.reranker.model_id, self._services.rerank_candidates
+        models = self._services.models
+        if reranked and models.reranker is not None:
+            model_id, read = models.reranker.model_id, models.rerank_candidates
             ranked_by = with_reranker(ranked_by, model_id, read)
         return Grounds(ranked_by, self.policy.hash)
 
@@ -430,7 +434,7 @@ class Reader:
         if fusion is not None:
             return ranking(indexer, fusion, has_vector=has_vector)
         if has_vector not in self._rankings:
-            made = ranking(indexer, self._services.fusion, has_vector=has_vector)
+            made = ranking(indexer, self._fusion, has_vector=has_vector)
             self._rankings[has_vector] = made
         return self._rankings[has_vector]
 

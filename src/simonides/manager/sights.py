@@ -19,7 +19,7 @@ from simonides.domain.scope import Scope
 from simonides.domain.value import from_us, to_us
 from simonides.manager.ahead import Begun
 from simonides.manager.completing import Completer
-from simonides.manager.services import Services
+from simonides.manager.services import ReindexQueue, Services
 from simonides.manager.spoken import Overheard, is_telling, parents_of
 from simonides.ports import Capability
 from simonides.retrieval.owner_index import OwnerIndex
@@ -109,6 +109,7 @@ class Sights:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._completer = Completer(services)
+        self._reindexing = services.part(ReindexQueue)
 
     @property
     def now(self) -> datetime:
@@ -365,7 +366,7 @@ class Sights:
                 found = await self._services.store.snapshot(owner, since=index.head)
             await self._built(found.rows, partial(_taken_in, index, found))
         if index.stale:
-            self._services.reindexing.notice(owner, index)
+            self._reindexing.notice(owner, index)
         return index
 
     async def _built(self, rows: Sequence[StoredRow], work: Callable[[], T]) -> T:

@@ -6,8 +6,8 @@ import hashlib
 
 from simonides.domain.candidate_codec import encode_candidate
 from simonides.domain.decision import Candidate, Outcome, OutcomeKind, Proposer
+from simonides.domain.retaining import QUOTA_EXCEEDED
 from simonides.longterm.forgetting import fingerprints, turn_mark
-from simonides.manager.room import QUOTA_EXCEEDED
 from simonides.policy.guards import CONSENT_REFUSED, HYGIENE_BLOCKED
 
 _PASSING = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})

@@ -29,19 +29,19 @@ from simonides.domain.scope import Grant, Principal, Scope
 from simonides.domain.value import shown
 from simonides.manager.beside import Beside
 from simonides.manager.borrowing import with_origins
-from simonides.manager.completing import EMBEDDER, ails
+from simonides.manager.completing import EMBEDDER
+from simonides.manager.counting import Counters
 from simonides.manager.echoes import REPEATED, Echoes
 from simonides.manager.evidence import settle
 from simonides.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
 from simonides.manager.lives import Life, life_of, taken
-from simonides.manager.metering import may_embed
 from simonides.manager.outcomes import as_it_is, charged
 from simonides.manager.policy_trail import note_policy
-from simonides.manager.rates import is_limited
+from simonides.manager.rates import Rates, is_limited
 from simonides.manager.room import exceeded
 from simonides.manager.screening import screened
 from simonides.manager.second_looks import looks_again, second_looks
-from simonides.manager.services import Services
+from simonides.manager.services import ReindexQueue, Services, ails, may_embed
 from simonides.manager.spoken import Spoken
 from simonides.manager.turn import WriteTurn
 from simonides.manager.waiting import Release
@@ -72,6 +72,8 @@ class Writer:
         self._principal = principal
         self._life = life
         self._echoes = Echoes(services, principal)
+        self._counters, self._rates = services.part(Counters), services.part(Rates)
+        self._reindexing = services.part(ReindexQueue)
         self._spent = NO_USAGE  # what second looks have cost and no outcome has told yet
 
     async def in_this_life(self) -> Writer:
@@ -301,7 +303,7 @@ class Writer:
         if (limit := quotas.org_bytes) is not None and asked:
             # Content stands for all that is stored of it until the next sweep.
             sizes = [len(judgements[place].candidate.content.encode()) for place in asked]
-            taken = await services.rates.room_of(
+            taken = await self._rates.room_of(
                 services.store, owner.org, limit, sizes, services.clock
             )
             reasons = exceeded("org_bytes", limit, taken.retry_after_s)
@@ -312,11 +314,11 @@ class Writer:
         counts = beside is None or beside.is_limited
         if counts and (limit := quotas.writes_per_minute) is not None and asked:
             now_us = services.clock.now_us()
-            taken = services.rates.take(owner, len(asked), limit, now_us)
+            taken = self._rates.take(owner, len(asked), limit, now_us)
             reasons = exceeded("writes_per_minute", limit, taken.retry_after_s)
             late = Outcome(OutcomeKind.BLOCKED, None, reasons)
             over |= dict.fromkeys(asked[taken.granted :], late)
-        services.counters.turned_away(len(over))
+        self._counters.turned_away(len(over))
         left = [place for place in range(len(judgements)) if place not in over]
         if not left and beside is None:
             return tuple(over[place] for place in range(len(judgements)))
@@ -343,11 +345,11 @@ class Writer:
         turn.index.follow(committed)
         await settle(services, self._principal, owner, committed.rows)
         if turn.outcomes:  # none where what the turn was to go with has moved on
-            services.counters.wrote(turn.outcomes, [each.candidate for each in judgements])
-        services.reindexing.wrote(owner, turn.index)
+            self._counters.wrote(turn.outcomes, [each.candidate for each in judgements])
+        self._reindexing.wrote(owner, turn.index)
         outcomes = await self._with_repeated(owner, turn)
         embedded = 0 if prepared.lost or prepared.bare else len(prepared.by_text)
-        services.counters.embedded(embedded)
+        self._counters.embedded(embedded)
         spent, self._spent = self._spent, NO_USAGE
         return charged(outcomes, spent + Usage(embedded_texts=embedded), over)
 

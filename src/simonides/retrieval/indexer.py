@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simonides.domain.change import Renewed, StoredRow
 from simonides.domain.codec import decode
 from simonides.domain.errors import ModelError
 from simonides.domain.memory import Memory
 from simonides.language.analyser import ANALYSER_VERSION, analyse, main_script, query_terms, term_id
-from simonides.language.names import others
-from simonides.language.questions import read_question
+from simonides.language.names import Other, others
+from simonides.language.questions import Question, read_question
 from simonides.ports import TYPICAL_UNRELATED, Capability, Embedder
 from simonides.retrieval.entry import Indexed, index_text, pack, quantise, recipe, widened
-from simonides.retrieval.ranker import Query
 
 # Beyond this many characters a query's tail adds cost and no meaning; chosen, eight times the
 # longest query that a model may ask (SPEC PO-1).
@@ -33,6 +33,27 @@ FAILURES = ModelError, OSError
 # What an embedder means that leaves a declaration out.
 _NOTHING: frozenset[Capability] = frozenset()
 _UNKNOWN: Mapping[str, float] = {}
+
+
+class Query(NamedTuple):
+    """A cue's text as the index sees it.
+
+    Attributes:
+        terms: Distinct analysed terms, in order.
+        term_ids: Their 64-bit ids.
+        vector: int8 vector, or None where no vector takes part.
+        question: What it asks for beside its words.
+        unrelated: What the embedder gives for texts of its script that have nothing to do with each
+            other.
+        others: What its terms are called otherwise.
+    """
+
+    terms: tuple[str, ...]
+    term_ids: tuple[int, ...]
+    vector: NDArray[np.int8] | None
+    question: Question = Question()
+    unrelated: float = TYPICAL_UNRELATED
+    others: tuple[Other, ...] = ()
 
 
 class Prepared(NamedTuple):

@@ -8,46 +8,22 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simonides.domain.cue import Cue
 from simonides.domain.filters import Filter
 from simonides.domain.memory import Memory
 from simonides.domain.recall import Explanation, Hit
 from simonides.domain.value import to_us
-from simonides.language.names import Other
-from simonides.language.questions import Question
-from simonides.ports import TYPICAL_UNRELATED
 from simonides.retrieval.entry import tag
 from simonides.retrieval.filtering import Columns, holds, passing
 from simonides.retrieval.fusion import Fusion, fuse
+from simonides.retrieval.indexer import Query
 from simonides.retrieval.pool import Bools, Floats, Ints, Pool, exclusions
 from simonides.retrieval.scoring import Signals, certainty, down_weight, find
 from simonides.retrieval.segment import Frozen
 
 LENT = ("neighbours", "linked", "asked")
 """Evidence by which a row is found though nothing of its text matches."""
-
-
-class Query(NamedTuple):
-    """A cue's text as the index sees it.
-
-    Attributes:
-        terms: Distinct analysed terms, in order.
-        term_ids: Their 64-bit ids.
-        vector: int8 vector, or None where no vector takes part.
-        question: What it asks for beside its words.
-        unrelated: What the embedder gives for texts of its script that have nothing to do with each
-            other.
-        others: What its terms are called otherwise.
-    """
-
-    terms: tuple[str, ...]
-    term_ids: tuple[int, ...]
-    vector: NDArray[np.int8] | None
-    question: Question = Question()
-    unrelated: float = TYPICAL_UNRELATED
-    others: tuple[Other, ...] = ()
 
 
 class Ranked(NamedTuple):
