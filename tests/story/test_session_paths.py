@@ -15,7 +15,7 @@ from simonides.domain.scope import Principal, Scope
 from simonides.domain.session import Entry, EntryKind
 from simonides.domain.session_end import EndedBy, EndStep
 from simonides.domain.turn import Role
-from simonides.manager import rounds
+from simonides.manager import idling
 from simonides.manager.departing import Departing
 from simonides.manager.ending import SessionEnder
 from simonides.manager.session_log import SessionLog
@@ -71,7 +71,7 @@ def test_a_long_lived_process_ends_them_by_itself(summaries):
         clock.advance(seconds=20 * 60 - 1)
         assert talk.step() is None
 
-        clock.advance(seconds=1 + rounds.IDLE_EVERY_S)
+        clock.advance(seconds=1 + idling.EVERY_S)
 
         assert talk.step().step == EndStep.DONE
 

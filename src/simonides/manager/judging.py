@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simonides.capture.drafts import DraftRules
 from simonides.capture.model import NO_SUCH_SCOPE
 from simonides.capture.rules import NOT_THE_USER
 from simonides.capture.support import UNPROVEN
 from simonides.domain.decision import Candidate, Commit, Drop, Hold, Judgement, Proposer
+from simonides.domain.findings import Finding
 from simonides.domain.proposal import ScopeName
 from simonides.domain.scope import ScopeLevel
+from simonides.manager.screening import screened
 from simonides.policy.execution import denied
 from simonides.policy.guards import hygiene_held
 from simonides.policy.judge import judge
@@ -40,6 +44,19 @@ def rules_of(policy: Policy) -> DraftRules:
         metadata_bytes=policy.callers.max_metadata_bytes,
         category_of_kind=policy.category_of_kind,
     )
+
+
+def judge_one(
+    candidate: Candidate, policy: Policy, found: Sequence[Finding] | None = None
+) -> Judgement:
+    """Screen a candidate, then judge it.
+
+    Args:
+        candidate: What is proposed.
+        policy: Of its scope.
+        found: What was found in it already; None to look through it here.
+    """
+    return judged_under(screened(candidate, policy, found), policy)
 
 
 def judged_under(candidate: Candidate, policy: Policy) -> Judgement:

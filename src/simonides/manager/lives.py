@@ -9,16 +9,13 @@ by the trail, which keeps the record of an erasure.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
-from simonides.domain.change import Committed, Head
+from simonides.domain.change import Change, Committed, Head, Snapshot, TurnRequest
 from simonides.domain.decision import Outcome, OutcomeKind
 from simonides.domain.event import CHAIN_START, EventType, Link
 from simonides.domain.scope import Scope
 from simonides.ports import MemoryStore
-
-if TYPE_CHECKING:
-    from simonides.manager.turn import WriteTurn
 
 PAGE = 200
 """Links looked at in one go for the record of an erasure; chosen."""
@@ -47,6 +44,28 @@ class Life(NamedTuple):
         return head is None or head.incarnation != self.incarnation
 
 
+class LivingTurn(Protocol):
+    """A turn that belongs to one life of an owner.
+
+    Attributes:
+        life: The life; None for any.
+        is_over: Whether the last decision found that the life is over.
+    """
+
+    life: Life | None
+    is_over: bool
+
+    @property
+    def request(self) -> TurnRequest:
+        """What the turn reads."""
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        """Return what the turn writes."""
+
+    def end(self) -> None:
+        """Refuse everything: the life is over."""
+
+
 async def life_of(store: MemoryStore, owner: Scope) -> Life:
     """Return the life that an owner is in.
 
@@ -57,7 +76,7 @@ async def life_of(store: MemoryStore, owner: Scope) -> Life:
     return Life(owner, None if head is None else head.incarnation)
 
 
-async def taken(store: MemoryStore, owner: Scope, turn: WriteTurn) -> Committed:
+async def taken(store: MemoryStore, owner: Scope, turn: LivingTurn) -> Committed:
     """Take a turn, which writes nothing if the life that it belongs to is over.
 
     Where it belongs to another owner than whose turn it is, that one is looked at before.

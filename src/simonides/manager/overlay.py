@@ -26,8 +26,7 @@ from simonides.manager.services import Services
 from simonides.manager.session_rows import rows_of, stated_memory
 from simonides.manager.sights import Sight
 from simonides.manager.stating import Stated, Statements
-from simonides.manager.write_names import marks_of
-from simonides.manager.writing import Writer
+from simonides.manager.write_names import marks_of, tombstoned
 from simonides.retrieval.entry import slot_of
 from simonides.retrieval.overlaying import above, standing, without
 from simonides.retrieval.segment import Frozen
@@ -87,7 +86,6 @@ class Overlay:
         self._principal = replace(principal, home=principal.home.owner)
         self._session = principal.session
         self._statements = Statements(services, self._principal)
-        self._writer = Writer(services, self._principal)
 
     async def over(self, sight: Sight, cue: Cue) -> Sight:
         """Return what a cue reads with what was said in this session laid over it.
@@ -153,7 +151,7 @@ class Overlay:
         names: list[Name] = [] if candidate.key is None else [(candidate.key,)]
         if candidate.triple is not None:
             slot = slot_of(candidate.triple)
-            policy = self._writer.policy(self._principal.home)
+            policy = self._services.policies.policy_for(self._principal.home.org)
             if slot[1] in policy.long_term.slots.functional:
                 names.append(slot)
         return names
@@ -174,7 +172,8 @@ class Overlay:
         hot = self._hot.of(owner, self._session)
         asked = (Overlay, head.incarnation, head.epoch, marks)
         if hot.derived.get(Overlay, (None, None))[0] != asked:
-            hot.derived[Overlay] = asked, await self._writer.tombstoned(candidates)
+            buried = await tombstoned(self._services.store, owner, candidates)
+            hot.derived[Overlay] = asked, buried
         gone: frozenset[bytes] = hot.derived[Overlay][1]
         left = {n: s for n, s in said.facts.items() if gone.isdisjoint(marks_of(s.candidate))}
         return said._replace(facts=left)

@@ -15,15 +15,16 @@ from simonides.capture.pasted import without_digests
 from simonides.capture.rules import TURN_SCOPED, examine
 from simonides.domain.candidate_codec import decode_held
 from simonides.domain.decision import Candidate, Commit, Drop, Hold, Judgement
-from simonides.domain.scope import Principal
+from simonides.domain.scope import Principal, Scope
 from simonides.domain.session import EntryKind, Logged
 from simonides.domain.trust import Trust
 from simonides.domain.turn import Role, Turn
 from simonides.domain.value import from_us, to_us
 from simonides.manager.ahead import Begun
+from simonides.manager.judging import judge_one
 from simonides.manager.services import Services
 from simonides.manager.session_log import SessionLog
-from simonides.manager.writing import Writer
+from simonides.policy.rules import Policy
 from simonides.ports import Capability
 from simonides.session import HotSessions
 
@@ -73,7 +74,6 @@ class Statements:
         self._services = services
         self._hot = services.part(HotSessions)
         self._principal = principal
-        self._writer = Writer(services, principal)
 
     async def of(self, session: str) -> tuple[Stated, ...]:
         """Return what was stated in a session, by when it was said, then by place.
@@ -127,7 +127,10 @@ class Statements:
         return self._hot.of(self._principal.home.owner, session).derived
 
     def _name(self) -> Hashable:
-        return Stated, self._principal.home, self._writer.policy(self._principal.home).hash
+        return Stated, self._principal.home, self._policy(self._principal.home).hash
+
+    def _policy(self, scope: Scope) -> Policy:
+        return self._services.policies.policy_for(scope.org)
 
     def _gone_on(self, known: _Read, new: Sequence[Logged], session: str) -> _Read:
         topic, said = known.topic, [*known.said]
@@ -147,7 +150,7 @@ class Statements:
             if candidate.retracts is not None:
                 yield candidate
                 continue
-            judgement = self._writer.judge(candidate)
+            judgement = judge_one(candidate, self._policy(candidate.scope))
             if _holds(judgement, turn):
                 yield judgement.candidate
 

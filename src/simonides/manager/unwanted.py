@@ -15,8 +15,7 @@ from simonides.domain.consent import Refusals, refusals_of
 from simonides.domain.decision import Candidate
 from simonides.domain.scope import Principal
 from simonides.manager.services import Services
-from simonides.manager.write_names import marks_of
-from simonides.manager.writing import Writer
+from simonides.manager.write_names import marks_of, tombstoned
 
 
 class Unwanted:
@@ -26,7 +25,6 @@ class Unwanted:
         self._services = services
         # What the user says is the user's, in a task too.
         self._principal = replace(principal, home=principal.home.owner)
-        self._writer = Writer(services, self._principal)
 
     async def among(self, stated: Sequence[Candidate]) -> list[Claim]:
         """Return those of some statements that were forgotten since or are refused, ready to be
@@ -37,7 +35,8 @@ class Unwanted:
         """
         if not stated:
             return []
-        buried = await self._writer.tombstoned(stated)
+        owner = self._principal.home.owner
+        buried = await tombstoned(self._services.store, owner, stated)
         refusals = await self.refusals()
         return [
             claim_of(each)

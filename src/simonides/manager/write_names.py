@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 from simonides.domain.candidate_codec import encode_candidate
 from simonides.domain.decision import Candidate, Outcome, OutcomeKind, Proposer
 from simonides.domain.retaining import QUOTA_EXCEEDED
+from simonides.domain.scope import Scope
 from simonides.longterm.forgetting import fingerprints, turn_mark
 from simonides.policy.guards import CONSENT_REFUSED, HYGIENE_BLOCKED
+from simonides.ports import MemoryStore
 
 _PASSING = frozenset({CONSENT_REFUSED, HYGIENE_BLOCKED, QUOTA_EXCEEDED})
 
@@ -19,6 +22,18 @@ def marks_of(candidate: Candidate) -> tuple[bytes, ...]:
     if candidate.is_turn and origin.session is not None and origin.turn is not None:
         return (turn_mark(candidate.scope, origin.session, origin.turn),)
     return fingerprints(candidate.scope, candidate.content, candidate.key)
+
+
+async def tombstoned(
+    store: MemoryStore, owner: Scope, candidates: Sequence[Candidate]
+) -> frozenset[bytes]:
+    """Return the fingerprints of the owner's candidates that are tombstones of this owner.
+
+    Raises:
+        StoreError: If the store cannot be read.
+    """
+    marks = {m for c in candidates if c.scope.owner == owner for m in marks_of(c)}
+    return await store.tombstoned(owner, sorted(marks)) if marks else frozenset()
 
 
 def write_name(candidate: Candidate) -> str | None:

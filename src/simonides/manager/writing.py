@@ -33,19 +33,18 @@ from simonides.manager.completing import EMBEDDER
 from simonides.manager.counting import Counters
 from simonides.manager.echoes import REPEATED, Echoes
 from simonides.manager.evidence import settle
-from simonides.manager.judging import EXTRACTED, TOO_MANY, judged_under, rules_of
+from simonides.manager.judging import EXTRACTED, TOO_MANY, judge_one, rules_of
 from simonides.manager.lives import Life, life_of, taken
 from simonides.manager.outcomes import as_it_is, charged
 from simonides.manager.policy_trail import note_policy
 from simonides.manager.rates import Rates, is_limited
 from simonides.manager.room import exceeded
-from simonides.manager.screening import screened
 from simonides.manager.second_looks import looks_again, second_looks
 from simonides.manager.services import ReindexQueue, Services, ails, may_embed
 from simonides.manager.spoken import Spoken
 from simonides.manager.turn import WriteTurn
 from simonides.manager.waiting import Release
-from simonides.manager.write_names import marks_of
+from simonides.manager.write_names import tombstoned
 from simonides.policy.guards import governing, may_write
 from simonides.policy.rules import Policy
 from simonides.retrieval.entry import Indexed, index_text
@@ -120,14 +119,13 @@ class Writer:
     def judge(self, candidate: Candidate, found: Sequence[Finding] | None = None) -> Judgement:
         """Look a candidate through, then judge it, both by the policy of its scope.
 
-        See :func:`simonides.manager.screening.screened` and :func:`judged_under`.
+        See :func:`judge_one`.
 
         Args:
             candidate: What is proposed.
             found: What was found in it already; None has it looked through.
         """
-        policy = self.policy(candidate.scope)
-        return judged_under(screened(candidate, policy, found), policy)
+        return judge_one(candidate, self.policy(candidate.scope), found)
 
     async def _looks(
         self, candidates: Sequence[Candidate], echoes: Collection[int]
@@ -244,9 +242,7 @@ class Writer:
 
     async def tombstoned(self, candidates: Sequence[Candidate]) -> frozenset[bytes]:
         """Return the fingerprints of candidates that are tombstones of the principal's owner."""
-        owner = self._principal.home.owner
-        marks = {m for c in candidates if c.scope.owner == owner for m in marks_of(c)}
-        return await self._services.store.tombstoned(owner, sorted(marks)) if marks else frozenset()
+        return await tombstoned(self._services.store, self._principal.home.owner, candidates)
 
     async def check_right(self, scope: Scope) -> None:
         """Raise :class:`ScopeDenied` unless the principal may write to a scope (SC-3)."""
