@@ -9,10 +9,12 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import simonides
-from simonides import Draft
+from simonides import AsyncStrata, Draft, Strata
 from simonides.manager.counting import Counters
 from simonides.settings import Settings
 
@@ -41,6 +43,13 @@ class Mute(Counters):
         pass
 
 
+def muted(strata: Strata) -> Strata:
+    """Return the same store and caches with counters that count nothing."""
+    services = strata.services
+    parts = services.parts.replacing(Counters, Mute(services.clock))
+    return Strata(AsyncStrata(replace(services, parts=parts)))
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--memories", type=int, default=100)
@@ -50,21 +59,21 @@ def main() -> None:
         tempfile.TemporaryDirectory() as place,
         simonides.open(Path(place) / "m.db", settings=Settings()) as strata,
     ):
-        ana = strata.manager(user="ana")
         said = [f"Ana visited the harbour of town {n} in {n % 70}" for n in range(given.memories)]
-        ana.remember_many([Draft(text) for text in said])
+        strata.manager(user="ana").remember_many([Draft(text) for text in said])
         numbers = iter(range(10**9))
-        verbs: dict[str, Callable[[], object]] = {
-            "recall": lambda: ana.recall(QUESTION),
-            "remember": lambda: strata.manager(user=f"u{next(numbers)}").remember(said[0]),
+        verbs: dict[str, Callable[[Strata], Callable[[], object]]] = {
+            "recall": lambda opened: partial(opened.manager(user="ana").recall, QUESTION),
+            "remember": lambda opened: (
+                lambda: opened.manager(user=f"u{next(numbers)}").remember(said[0])
+            ),
         }
-        counting = strata.services.counters
-        kinds = {"mute": Mute(strata.services.clock), "counting": counting}
-        for verb, call in verbs.items():
+        kinds = {"mute": muted(strata), "counting": strata}
+        for verb, of in verbs.items():
             taken: dict[str, list[float]] = {name: [] for name in kinds}
             for _ in range(given.rounds):
-                for name, counters in kinds.items():
-                    object.__setattr__(strata.services, "counters", counters)
+                for name, opened in kinds.items():
+                    call = of(opened)
                     start = time.perf_counter()
                     for _ in range(CALLS[verb]):
                         call()

@@ -46,7 +46,7 @@ MAX_DIMENSIONS = 1_024
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
+class ChosenModels:
     """The models that a read or a write may ask.
 
     Attributes:
@@ -84,7 +84,7 @@ def add_folders(library: Library, settings: Settings) -> None:
 
 def choose_models(
     settings: Settings, embedder: Embedder | None, reranker: Reranker | None, *, hidden: bool
-) -> Models:
+) -> ChosenModels:
     """Return the models that were handed in, else those of the settings.
 
     What is hidden (incognito) touches no socket and keeps to the embedded embedder (MO-1).
@@ -105,7 +105,7 @@ def choose_models(
             f"embedder {embedder.model_id}: has {embedder.dimensions} dimensions; shorten its"
             f" vectors to 1 to {MAX_DIMENSIONS:,}"
         )
-    return Models(embedder, reranker, closers=tuple(closers))
+    return ChosenModels(embedder, reranker, closers=tuple(closers))
 
 
 def choose_tokens(
@@ -129,14 +129,16 @@ def choose_tokens(
     return TokenEstimate() if settings.tokenizer is None else TokenizerFile(settings.tokenizer)
 
 
-def _hidden(settings: Settings, embedder: Embedder | None, reranker: Reranker | None) -> Models:
+def _hidden(
+    settings: Settings, embedder: Embedder | None, reranker: Reranker | None
+) -> ChosenModels:
     left_out = []
     if embedder is not None or settings.embedder not in ("static", "none"):
         left_out.append("incognito: the embedded embedder works instead of the one asked for")
     if reranker is not None or settings.rerank_base_url is not None:
         left_out.append("incognito: no reranker takes part")
     own = None if settings.embedder == "none" and embedder is None else StaticEmbedder()
-    return Models(own, None, tuple(left_out))
+    return ChosenModels(own, None, tuple(left_out))
 
 
 def _embedder(settings: Settings, closers: list[Callable[[], None]]) -> Embedder | None:

@@ -21,18 +21,26 @@ from simonides.domain.session_end import SessionEndReport
 from simonides.domain.syncing import SyncReport, SyncStatus
 from simonides.manager.admin import AsyncAdmin
 from simonides.manager.asking import between
+from simonides.manager.background import Background
+from simonides.manager.backing_up import Backups
 from simonides.manager.collecting import SYSTEM, Collector
 from simonides.manager.files import absolute
-from simonides.manager.idling import end_departing, end_due
+from simonides.manager.following import Following
+from simonides.manager.housekeeping import Housekeeping
+from simonides.manager.idling import Idling, end_departing, end_due
+from simonides.manager.journal import ReadJournal
 from simonides.manager.keeping import rekey, sweep
+from simonides.manager.library import Library
 from simonides.manager.measuring import warm_metrics
 from simonides.manager.memory_manager import AsyncMemoryManager
 from simonides.manager.promotion import deliver
 from simonides.manager.replica import Replica
 from simonides.manager.reverting import revert
 from simonides.manager.services import Services
+from simonides.manager.shelves import Shelves
 from simonides.manager.sync_markers import waits_for_model
 from simonides.ports import KnowledgeSource
+from simonides.session import HotSessions
 
 MAX_KEPT = 100_000
 """Backups that can be kept; chosen: ten years of one an hour."""
@@ -41,8 +49,15 @@ MAX_KEPT = 100_000
 class AsyncStrata:
     """An open simonides; use it as an async context manager."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    def __init__(self, services: Services, closers: Sequence[Callable[[], None]] = ()) -> None:
+        """Build it.
+
+        Args:
+            services: The parts.
+            closers: Called at the end: they release what belongs to no part.
+        """
+        self._services, self._closers = services, closers
+        self._replica = services.parts.get(Replica)
         self._process, self._closing = os.getpid(), asyncio.Lock()
 
     @property
@@ -78,8 +93,8 @@ class AsyncStrata:
         principal = Principal.resolve(
             user=user, org=org, task=task, session=session, agent=agent, purpose=purpose
         )
-        if self._services.replica is not None:
-            self._services.replica.follow(principal.home.owner)
+        if self._replica is not None:
+            self._replica.follow(principal.home.owner)
         return AsyncMemoryManager(self._services, principal)
 
     def admin(self, *, by: str) -> AsyncAdmin:
@@ -120,11 +135,11 @@ class AsyncStrata:
                 already; or if it asks others over a network and this is incognito.
             InvalidScope: If the scope is none.
         """
-        self._services.library.add(source, Scope.parse(scope))
+        self._services.part(Library).add(source, Scope.parse(scope))
 
     def remove_source(self, name: str) -> bool:
         """Take a source of documents out and close it; returns whether there was one."""
-        return self._services.library.remove(name)
+        return self._services.part(Library).remove(name)
 
     async def verify_audit(self) -> AuditReport:
         """Recompute the audit chain of every owner (OB-1)."""
@@ -158,7 +173,7 @@ class AsyncStrata:
                 until then stays.
         """
         owners = [Scope.parse(path).owner for path in scopes or ()]
-        return await self._replica().sync([*dict.fromkeys(owners)], full=full)
+        return await self._synced().sync([*dict.fromkeys(owners)], full=full)
 
     async def sync_status(self) -> SyncStatus:
         """Return how this replica stands to its remote, without asking the remote.
@@ -166,13 +181,13 @@ class AsyncStrata:
         Raises:
             ConfigurationError: If the mode is another than ``synced``.
         """
-        return await self._replica().status()
+        return await self._synced().status()
 
-    def _replica(self) -> Replica:
-        if self._services.replica is None:
+    def _synced(self) -> Replica:
+        if self._replica is None:
             problem = 'has no remote; open it with mode="synced" and remote=… (docs/modes.md)'
             raise ConfigurationError(f"{self._services.store.location} {problem}")
-        return self._services.replica
+        return self._replica
 
     async def reindex(
         self,
@@ -204,9 +219,8 @@ class AsyncStrata:
         """
         named = None if scopes is None else [Scope.parse(path).owner for path in scopes]
         owners = None if named is None else [*dict.fromkeys(named)]
-        return await self._services.reindexing.remaker.everything(
-            owners, adopt=adopt, tell=progress
-        )
+        remaker = self._services.part(Background).remaker
+        return await remaker.everything(owners, adopt=adopt, tell=progress)
 
     async def get_metrics(self) -> dict[str, Any]:
         """Return what this process has counted, and how the owners stand whose memories it has
@@ -285,7 +299,7 @@ class AsyncStrata:
         """
         if keep is not None:
             between("keep", keep, 1, MAX_KEPT)
-        return await self._services.backups.take(to, keep, progress)
+        return await self._services.part(Backups).take(to, keep, progress)
 
     async def restore_backup(self, path: str | os.PathLike[str]) -> RestoredStore:
         """Let the whole store go back to a backup: all owners, in the open file, in one
@@ -304,7 +318,7 @@ class AsyncStrata:
             MoveRefused: ``other_store``: it is another store's backup, and this one has rows.
             StoreError: If the store could not; it stands as it was.
         """
-        return await revert(self._services, self._services.backups, absolute(path))
+        return await revert(self._services, self._services.part(Backups), absolute(path))
 
     async def rekey(
         self, *, scopes: Sequence[str] | None = None, adopt: bool = False, accept: bool = False
@@ -350,35 +364,36 @@ class AsyncStrata:
             await self._close()
 
     async def _close(self) -> None:
-        await self._services.following.close()
-        await self._services.housekeeping.close()
-        await self._services.idling.close()
-        await end_departing(self._services)
-        await self._services.reindexing.close()
-        await self._services.backups.close()
-        if self._services.replica is not None:
-            await self._services.replica.close()
+        services = self._services
+        await services.part(Following).close()
+        await services.part(Housekeeping).close()
+        await services.part(Idling).close()
+        await end_departing(services)
+        await services.part(Background).close()
+        await services.part(Backups).close()
+        if self._replica is not None:
+            await self._replica.close()
         try:
-            await self._services.journal.close()
+            await services.part(ReadJournal).close()
         finally:
-            await self._services.sessions.close()
-            self._services.records.store.close()
-            await self._services.store.close()
-        self._services.hot.clear()
-        self._services.indexes.clear()  # what is warm must not answer for a store that is gone
-        for close in self._services.closers:
+            await services.sessions.close()
+            services.part(Shelves).store.close()
+            await services.store.close()
+        services.part(HotSessions).clear()
+        services.indexes.clear()  # what is warm must not answer for a store that is gone
+        for close in self._closers:
             close()
-        if self._services.model is not None:
-            await self._services.model.close()
-        self._services.library.close()  # last: sources are the host's, and may fail to close
+        if services.models.meter is not None:
+            await services.models.meter.close()
+        services.part(Library).close()  # last: sources are the host's, and may fail to close
 
     async def __aenter__(self) -> Self:
         await self.deliver_outbox()
-        self._services.housekeeping.begin()
-        self._services.idling.begin()
-        self._services.backups.begin()
-        if self._services.replica is not None:
-            self._services.replica.begin()
+        self._services.part(Housekeeping).begin()
+        self._services.part(Idling).begin()
+        self._services.part(Backups).begin()
+        if self._replica is not None:
+            self._replica.begin()
         return self
 
     async def __aexit__(

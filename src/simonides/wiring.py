@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -22,7 +23,7 @@ from simonides.adapters.system import (
     on_the_spot,
 )
 from simonides.choosing import (
-    Models,
+    ChosenModels,
     add_folders,
     beside_store,
     choose_models,
@@ -36,20 +37,25 @@ from simonides.domain.metrics import thresholds_with
 from simonides.domain.records import RecordRules
 from simonides.domain.session import Eviction, SessionRules
 from simonides.domain.working import WorkingRules
-from simonides.manager import Services
 from simonides.manager.background import Background
 from simonides.manager.backing_up import Backups
 from simonides.manager.collecting import keep_house
 from simonides.manager.counting import Counters
+from simonides.manager.departing import Departing
+from simonides.manager.erasing import PendingErasures
 from simonides.manager.following import Following
 from simonides.manager.housekeeping import Housekeeping
-from simonides.manager.idling import end_when_idle
+from simonides.manager.idling import Idling, end_when_idle
 from simonides.manager.journal import ReadJournal
 from simonides.manager.library import Library
+from simonides.manager.measuring import Monitoring
 from simonides.manager.metering import Meter
+from simonides.manager.outbox import Deliveries
+from simonides.manager.policy_trail import NotedPolicies
+from simonides.manager.rates import Rates
 from simonides.manager.reindexing import Remaker
 from simonides.manager.replica import Replica
-from simonides.manager.rounds import idle_rounds
+from simonides.manager.services import ModelHealth, Models, Parts, ReindexQueue, Services
 from simonides.manager.sessions import follow_sessions
 from simonides.manager.shelves import Shelves
 from simonides.opening import (
@@ -69,7 +75,6 @@ from simonides.ports import (
     Capability,
     Classifier,
     Clock,
-    CodedStore,
     Embedder,
     Finder,
     Ids,
@@ -165,7 +170,7 @@ def assemble(
     hidden = mode == "incognito"
     if hidden:
         chosen, alarm = _hidden(chosen, clock, alarm, closers)
-    rules, time = _rules_of(chosen), clock or SystemClock()
+    parts, time = _rules_of(chosen, mode), clock or SystemClock()
     language = choose_model(chosen, model, time.monotonic, hidden=hidden)
     policies, counter = PolicyBook(chosen.policy), choose_tokens(chosen, tokens)
     models = choose_models(chosen, embedder, reranker, hidden=hidden)
@@ -182,40 +187,40 @@ def assemble(
         records = open_records(target, chosen, store, keys=keys)
     aside, beside = _asides(store, models, inline=inline)
     remaker, counters = Remaker(store, indexes, time, aside, policies.ceilings_of), Counters(time)
+    meter = Meter.of(language.model, store, time, counter, counters)
+    asked = _asked_models(chosen, models, language, counter, meter)
+    reindexing = Background(remaker, _patient(chosen, clock, alarm))
+    parts.add(
+        counters,
+        ReadJournal(store, rings),
+        reindexing,
+        Housekeeping(
+            sweeps or _sweeping(chosen, clock, alarm, hidden=hidden), is_daily=chosen.gc == "daily"
+        ),
+        *(() if replica is None else (replica,)),
+        Following(_following(chosen, clock, alarm)),
+        Idling(idling or _patient_without(clock, alarm)),
+        _backups(store, chosen, clock, alarm, keys, inline=inline),
+        Deliveries(replica),
+        Shelves(records, beside, RecordRules(chosen.safety_days, chosen.feedback_days)),
+        _library(chosen, indexes, policies, time, beside, store.location, hidden=hidden),
+    )
+    parts.add_as(ReindexQueue, reindexing)
     services = Services(
         store=store,
+        sessions=open_sessions(store),
         indexes=indexes,
-        policies=policies,
         clock=time,
         ids=ids or SystemIds(),
-        journal=ReadJournal(store, rings),
-        reindexing=Background(remaker, _patient(chosen, clock, alarm)),
-        records=Shelves(records, beside, RecordRules(chosen.safety_days, chosen.feedback_days)),
-        backups=_backups(store, chosen, clock, alarm, keys, inline=inline),
-        library=_library(chosen, indexes, policies, time, beside, store.location, hidden=hidden),
+        policies=policies,
+        models=replace(asked, classifier=None if hidden else classifier, finder=finder),
         aside=aside,
-        model=Meter.of(language.model, store, time, counter, counters),
-        counters=counters,
-        sessions=open_sessions(store),
-        following=Following(_following(chosen, clock, alarm)),
-        tokens=counter,
-        mode=mode,
-        problems=models.problems,
-        language=language,
-        classifier=None if hidden else classifier,
-        finder=finder,
-        reranker=models.reranker,
-        closers=(*models.closers, *closers),
-        housekeeping=Housekeeping(sweeps or _sweeping(chosen, clock, alarm, hidden=hidden)),
-        idling=idle_rounds(idling or _patient_without(clock, alarm)),
-        coded=cast("CodedStore", store) if Capability.CODED in store.capabilities else None,
-        replica=replica,
-        **rules,
+        parts=parts,
     )
-    return AsyncStrata(_at_work(services))
+    return AsyncStrata(_at_work(services), (*models.closers, *closers))
 
 
-def _asides(store: MemoryStore, models: Models, *, inline: bool) -> tuple[Aside, Aside]:
+def _asides(store: MemoryStore, models: ChosenModels, *, inline: bool) -> tuple[Aside, Aside]:
     """Return where work is done that takes longer than a caller's loop should wait: with memories,
     and with records and documents, which are asked by calls that block.
     """
@@ -230,31 +235,53 @@ def _asides(store: MemoryStore, models: Models, *, inline: bool) -> tuple[Aside,
 def _at_work(services: Services) -> Services:
     """Tell those who work of themselves what there is to do; they begin when somebody enters."""
     keep_house(services)
-    if services.replica is not None:
-        services.replica.serve(services)
+    replica = services.parts.get(Replica)
+    if replica is not None:
+        replica.serve(services)
     follow_sessions(services)
-    end_when_idle(services, services.idling)
+    end_when_idle(services)
     return services
 
 
-def _rules_of(settings: Settings) -> dict[str, Any]:
-    """Return those parts of the services that settings say all about."""
-    session_rules = _session_rules(settings)
-    return {
-        "collects": settings.gc == "daily",
-        "fusion": Fusion(
+def _asked_models(
+    settings: Settings,
+    chosen: ChosenModels,
+    health: ModelHealth,
+    tokens: TokenCounter,
+    meter: Meter | None,
+) -> Models:
+    """Return the models that a read or a write may ask, without classifier and finder."""
+    return Models(
+        meter=meter,
+        health=health,
+        tokens=tokens,
+        second_look=ModelClassifier if settings.second_look == "model" else None,
+        reranker=chosen.reranker,
+        rerank_candidates=settings.rerank_candidates,
+        problems=chosen.problems,
+    )
+
+
+def _rules_of(settings: Settings, mode: str) -> Parts:
+    """Return those parts that settings say all about; more are added to them."""
+    parts, session_rules = Parts(), _session_rules(settings)
+    parts.add(
+        Fusion(
             mode=FusionMode(settings.fusion),
             hybrid_weight=settings.hybrid_weight,
             rrf_k=settings.rrf_k,
         ),
-        "gc_rules": GcRules(history_days=settings.history_days),
-        "hot": HotSessions(session_rules),
-        "rerank_candidates": settings.rerank_candidates,
-        "second_look": ModelClassifier if settings.second_look == "model" else None,
-        "session_rules": session_rules,
-        "thresholds": thresholds_with(settings.alerts),
-        "working_rules": _working_rules(settings),
-    }
+        GcRules(history_days=settings.history_days),
+        session_rules,
+        HotSessions(session_rules),
+        _working_rules(settings),
+        Monitoring(mode, thresholds_with(settings.alerts)),
+        Departing(),
+        NotedPolicies(),
+        PendingErasures(),
+        Rates(),
+    )
+    return parts
 
 
 def _working_rules(settings: Settings) -> WorkingRules:

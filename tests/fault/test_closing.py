@@ -11,6 +11,7 @@ from killing import Child
 import simonides
 from simonides.blocking import Strata
 from simonides.domain.errors import StoreUnavailable
+from simonides.manager.journal import ReadJournal
 from simonides.settings import Settings
 from simonides.wiring import assemble
 
@@ -34,7 +35,7 @@ def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(targe
     strata = opened(target)
     strata.manager(user="ana").session("s", ends_on_close=True).add("user", "I live in Zorbville.")
     begun, go_on, told = threading.Event(), threading.Event(), []
-    close = strata.services.journal.close
+    close = strata.services.part(ReadJournal).close
 
     async def slowly():
         begun.set()
@@ -44,7 +45,7 @@ def test_of_several_threads_that_close_one_does_and_the_others_wait_for_it(targe
     async def at_once():
         go_on.wait(WAIT_S)
 
-    strata.services.journal.close = slowly
+    strata.services.part(ReadJournal).close = slowly
 
     def closing():
         try:
@@ -99,7 +100,7 @@ def test_of_several_tasks_that_close_one_does_and_the_others_wait_for_it(target)
 def test_a_signals_handler_that_closes_what_is_being_closed_waits_for_nothing(target):
     strata = opened(target)
     strata.manager(user="ana").remember("Lives in Zorbville.")
-    close, told = strata.services.journal.close, []
+    close, told = strata.services.part(ReadJournal).close, []
 
     async def interrupted():
         signal.raise_signal(signal.SIGUSR1)
@@ -110,7 +111,7 @@ def test_a_signals_handler_that_closes_what_is_being_closed_waits_for_nothing(ta
         strata.close()
         told.append("handled")
 
-    strata.services.journal.close = interrupted
+    strata.services.part(ReadJournal).close = interrupted
     before = signal.signal(signal.SIGUSR1, handler)
     try:
         strata.close()

@@ -16,6 +16,7 @@ from simonides.blocking import Strata
 from simonides.domain.canonical import canonical_json
 from simonides.domain.erasure import Look
 from simonides.domain.session import Observation
+from simonides.manager.journal import ReadJournal
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.store_contract import drive
@@ -61,7 +62,7 @@ def test_cycles_of_lives_and_erasures_leave_no_canary_and_no_others_changed(
         strata.admin(by="root").grant(user, "org_write")
     bob = strata.manager(user="bob")
     Life("bob").lead(bob)
-    strata._driver.run(strata.services.journal.flush())
+    strata._driver.run(strata.services.part(ReadJournal).flush())
     before = rows_of(strata, bob.principal.home)
     org = {memory.id for memory in bob.list() if memory.scope.user is None}
 

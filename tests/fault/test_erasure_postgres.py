@@ -6,6 +6,7 @@ from erasing import Life, rows_of
 
 from simonides import ErasureState
 from simonides.blocking import Strata
+from simonides.manager.journal import ReadJournal
 from simonides.settings import Settings
 from simonides.wiring import assemble
 
@@ -28,7 +29,7 @@ def test_a_life_is_erased_and_others_stay_as_they_were(strata):
     strata.admin(by="root").grant("ana", "org_write")
     ana, bob, life = strata.manager(user="ana"), strata.manager(user="bob"), Life("postgres")
     Life("bob").lead(bob, org=False)
-    strata._driver.run(strata.services.journal.flush())
+    strata._driver.run(strata.services.part(ReadJournal).flush())
     before = rows_of(strata, bob.principal.home)
     life.lead(ana)
     assert len(bob.list(scopes=["org"])) == 1

@@ -12,7 +12,7 @@ from embedders import HashedEmbedder
 from simonides import Draft
 from simonides.blocking import Strata
 from simonides.manager import reindexing
-from simonides.manager.background import PAUSE_S, START_S
+from simonides.manager.background import PAUSE_S, START_S, Background
 from simonides.settings import Settings
 from simonides.strata import AsyncStrata
 from simonides.testing import ManualClock
@@ -161,7 +161,7 @@ def test_on_an_event_loop_it_goes_on_beside_others_and_ends_with_the_store(targe
             during = await ana.recall("boat 17")
             assert [h.to_dict() for h in during] == [h.to_dict() for h in before]
         embedder.gate.set()
-        return strata.services.reindexing.problems
+        return strata.services.part(Background).problems
 
     assert asyncio.run(live()) == ()
     with Strata(make(target, new())) as strata:
@@ -212,7 +212,7 @@ def test_without_an_event_loop_closing_waits_for_the_batch_under_way(target):
     with Strata(make(target, new())) as again:
         made = sum(map(again.services.indexes.indexer.made, entries(again)))
         assert made in (0, 64), "all of a batch or none"
-    problems = strata.services.reindexing.problems
+    problems = strata.services.part(Background).problems
     assert problems in ((), ("reindexing:StoreUnavailable",))
 
 

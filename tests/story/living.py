@@ -21,6 +21,7 @@ from lives import Fact, Shelf
 from simonides import Hit, Memory, Outcome, UndoRefused
 from simonides.blocking import Strata
 from simonides.domain.value import from_us
+from simonides.manager.journal import ReadJournal
 from simonides.opening import IN_MEMORY
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -314,7 +315,7 @@ class Living(RuleBasedStateMachine):
         read = {hit.memory.id for hit in hits}
         for fact in self.shelves[place].facts.values():
             fact.read = self.now if fact.id in read else fact.read
-        self.run(self.strata.services.journal.flush())
+        self.run(self.strata.services.part(ReadJournal).flush())
 
     def standing(self, who: str) -> dict[str, Any]:
         """Return what is to be seen."""

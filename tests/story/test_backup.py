@@ -23,6 +23,7 @@ from simonides.domain.errors import (
     StoreCorrupt,
     StoreError,
 )
+from simonides.manager.backing_up import Backups
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.contract_base import drive
@@ -586,10 +587,10 @@ def test_on_an_event_loop_backups_are_taken_beside_it(tmp_path):
         async with made as strata:
             await strata.manager(user="alice").remember("I live in Lisbon")
             clock.advance(seconds=61)
-            while not await strata.services.backups.known():
+            while not await strata.services.part(Backups).known():
                 await asyncio.sleep(0)
             await strata.manager(user="alice").remember("Newer")
-            (backup,) = await strata.services.backups.known()
+            (backup,) = await strata.services.part(Backups).known()
             await strata.restore_backup(backup)
             return [memory.content for memory in await strata.manager(user="alice").list()]
 

@@ -197,7 +197,7 @@ def test_questions_asked_side_by_side_count_each_other(at_home: Any) -> None:
         return await asyncio.gather(*asked, return_exceptions=True)
 
     home = at_home("", None)
-    tokens = home.strata.services.tokens
+    tokens = home.strata.services.models.tokens
 
     given = asyncio.run(both())
 

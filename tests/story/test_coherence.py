@@ -12,7 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import simonides
 from simonides.blocking import MemoryManager, Strata
-from simonides.domain.session import Observation
+from simonides.domain.session import Observation, SessionRules
+from simonides.session import HotSessions
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.wiring import assemble
@@ -243,7 +244,7 @@ def test_a_receipt_says_what_gave_way_and_can_be_replayed_while_the_session_is_o
     cited = shown.items[0].memory.id
     assert session.memory.verify(f"See {cited}.", shown.receipt).ok
 
-    world.strata.services.hot.clear()
+    world.strata.services.part(HotSessions).clear()
     owner = ana.principal.home.owner
     drop = world.strata.services.sessions.drop(owner, "s")
     world.strata._driver.run(drop)
@@ -448,7 +449,7 @@ def test_what_a_prompt_costs_does_not_grow_with_the_session(
 ) -> None:
     with ana.task("Migrate", plan=["one", "two"]) as task:
         within = ana.session(task.session).memory
-        for n in range(2 * world.strata.services.session_rules.hot_entries):
+        for n in range(2 * world.strata.services.part(SessionRules).hot_entries):
             task.observe("psql", f"{n} rows")
         prompt = task.prompt if kind == "task" else lambda: within.recall("location")
         prompt()

@@ -16,6 +16,7 @@ from simonides import (
 from simonides.blocking import MemoryManager
 from simonides.domain.moving import PARTS
 from simonides.domain.scope import Scope
+from simonides.manager.journal import ReadJournal
 
 SAID = "The door code is 4711"
 STAYS = {"events", "event_payloads", "tombstones"}
@@ -220,7 +221,7 @@ def test_who_was_erased_may_come_back_and_its_receipt_says_so(world: World) -> N
     assert admin.check_erasure(receipt).checked == ("receipt", "seal", "chain", "rows")
     world.clock.advance(seconds=1)
     ana.digest("Is anybody there?")
-    world.strata._driver.run(world.strata.services.journal.flush())
+    world.strata._driver.run(world.strata.services.part(ReadJournal).flush())
     assert admin.check_erasure(receipt).problems == (), "asking is not being remembered"
 
     ana.remember("Hello again")
@@ -258,12 +259,12 @@ def test_what_readers_did_before_is_not_written_after_the_erasure(world: World) 
     ana = world.strata.manager(user="ana")
     ana.remember(SAID)
     ana.digest("Which door code, Micro?")
-    notes = world.strata.services.journal.of(ana.principal.home)
+    notes = world.strata.services.part(ReadJournal).of(ana.principal.home)
     waiting = notes.taken()
     ana.erase()
 
     notes.put_back(waiting)  # as another process would write it now
-    world.strata._driver.run(world.strata.services.journal.flush())
+    world.strata._driver.run(world.strata.services.part(ReadJournal).flush())
 
     run, store = world.strata._driver.run, world.strata.services.store
     assert run(store.journaled(ana.principal.home)) == ()

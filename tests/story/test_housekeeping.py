@@ -9,7 +9,7 @@ import pytest
 from simonides import AsyncStrata, StoreUnavailable
 from simonides.blocking import Strata
 from simonides.domain.scope import Scope
-from simonides.manager.housekeeping import EVERY_S, FIRST_S
+from simonides.manager.housekeeping import EVERY_S, FIRST_S, Housekeeping
 from simonides.opening import IN_MEMORY
 from simonides.settings import Settings
 from simonides.testing import ManualClock
@@ -82,7 +82,7 @@ def test_nothing_is_collected_by_surprise(given: dict[str, Any]) -> None:
     made_of = {"inline": True, "settings": Settings(embedder="none"), "clock": ManualClock()}
     strata = assemble(IN_MEMORY, **made_of | given)
 
-    assert strata.services.housekeeping._alarm is None
+    assert strata.services.part(Housekeeping)._alarm is None
 
 
 def test_on_an_event_loop_it_works_beside_the_others_and_ends_with_the_store() -> None:

@@ -33,6 +33,7 @@ from simonides import (
 from simonides.blocking import Strata
 from simonides.domain.memory import PASSAGE_CATEGORY
 from simonides.manager import library
+from simonides.manager.library import Library
 from simonides.opening import IN_MEMORY
 from simonides.ports import Capability
 from simonides.settings import Settings
@@ -539,7 +540,7 @@ def test_a_restarted_process_says_what_it_cannot_give_again(world: World) -> Non
     world.strata.add_source(Said("web", passage, remote=True))
     ana = world.strata.manager(user="ana")
     digest = ana.search_memory("tide table", "l3")
-    world.strata.services.library.forget(ana.principal.home.owner)  # as a new process is
+    world.strata.services.part(Library).forget(ana.principal.home.owner)  # as a new process is
 
     with pytest.raises(NotReplayable):
         ana.replay(digest.receipt)
@@ -589,7 +590,7 @@ def test_a_source_that_is_late_is_named_and_what_it_finishes_is_there_next_time(
 ) -> None:
     slow = Slow("port", PIERS)
     strata.add_source(slow)
-    strata.services.library.timeout_s = 0.05
+    strata.services.part(Library).timeout_s = 0.05
 
     first = ana.recall("harbour", layer="l3")
     second = ana.recall("harbour", layer="l3")
@@ -599,7 +600,7 @@ def test_a_source_that_is_late_is_named_and_what_it_finishes_is_there_next_time(
     assert slow.asked == [""] or slow.asked == ["harbour"]  # it is asked once
     assert ana.knowledge()[0].problem == "late"
     slow.may_answer.set()
-    strata.services.library.timeout_s = 20
+    strata.services.part(Library).timeout_s = 20
     assert [hit.memory.content for hit in ana.recall("harbour", layer="l3")] == [PIERS.text]
     assert ana.knowledge()[0].problem is None
 
@@ -609,7 +610,7 @@ def test_a_service_that_lets_its_callers_wait_takes_no_thread_for_each_of_them(
 ) -> None:
     slow = Slow("web", PIERS, remote=True)
     strata.add_source(slow)
-    strata.services.library.timeout_s = 0.01
+    strata.services.part(Library).timeout_s = 0.01
 
     for _ in range(library.MAX_ASKED + 3):
         assert ana.recall("harbour", layer="l3").degraded == ("l3:web",)

@@ -11,6 +11,7 @@ from simonides import Draft, MemoryManager, OutcomeKind
 from simonides.blocking import Strata
 from simonides.domain.decision import Usage
 from simonides.domain.errors import ModelTimeout
+from simonides.manager.counting import Counters
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.models import ScriptedModel
@@ -273,7 +274,7 @@ def test_model_calls_tokens_and_failures_are_counted() -> None:
 
 
 def test_a_host_notes_phases_and_sessions(world: World, ana: MemoryManager) -> None:
-    counters = world.strata.services.counters
+    counters = world.strata.services.part(Counters)
     counters.moved(None, "startup")
     counters.moved(None, "startup")
     counters.moved("startup", "executing")

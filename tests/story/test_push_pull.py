@@ -55,7 +55,7 @@ def test_a_push_holds_its_budget(world: World) -> None:
     digest = ana.push("walnut cake")
 
     assert 1 <= len(digest.items) <= 5
-    assert world.strata.services.tokens.count(digest.text) <= 2_000
+    assert world.strata.services.models.tokens.count(digest.text) <= 2_000
     assert {dropped.reason for dropped in digest.receipt.dropped} & {"items:facts", "tokens:facts"}
 
 

@@ -18,6 +18,7 @@ from simonides.domain.canonical import canonical_json
 from simonides.domain.change import JournalEntry
 from simonides.domain.floors import FloorState
 from simonides.manager import journal as journal_module
+from simonides.manager.journal import ReadJournal
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.testing.contract_base import drive
@@ -252,7 +253,7 @@ def test_many_reads_are_counted_up_and_many_receipts_are_bounded(
     monkeypatch.setattr(journal_module, "MAX_RECEIPTS", 6)
     ana = world.strata.manager(user="ana", org="acme")
     ana.remember("Always deploy to us-east-1", key="deploy_region", category="preference")
-    journal = world.strata.services.journal
+    journal = world.strata.services.part(ReadJournal)
 
     for _ in range(57):
         (hit,) = ana.recall("where do I deploy?", limit=1)
@@ -435,7 +436,7 @@ def test_switched_off_it_stays_as_the_policy_says(
 def test_readers_of_many_threads_and_writers_of_the_journal_do_not_meet(world: World) -> None:
     ana = world.strata.manager(user="ana", org="acme")
     ana.remember("Always deploy to us-east-1")
-    journal = world.strata.services.journal
+    journal = world.strata.services.part(ReadJournal)
     digests, stop = list[int](), threading.Event()
 
     def read() -> None:

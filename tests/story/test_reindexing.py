@@ -8,7 +8,7 @@ from reindexed import ANA, Shared, answers, fill, fresh, hashed, made_by, rows_o
 from embedders import HashedEmbedder
 from simonides import ModelTimeout, StoreUnavailable
 from simonides.domain.scope import Scope
-from simonides.manager.background import BATCH_ROWS, PAUSE_S, RETRY_S, START_S
+from simonides.manager.background import BATCH_ROWS, PAUSE_S, RETRY_S, START_S, Background
 from simonides.manager.reindexing import PAGE_ROWS, RECIPE
 from simonides.retrieval import indexer as indexer_module
 from simonides.settings import Settings
@@ -374,7 +374,7 @@ class TestAnEmbedderThatFails:
         answers(watching)
         shared.run_background(3)
         answers(watching)
-        watching.services.reindexing.notice(ANA, bare)
+        watching.services.part(Background).notice(ANA, bare)
         shared.run_background(3)
 
         assert not bare.bare

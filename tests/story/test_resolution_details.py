@@ -14,13 +14,13 @@ from simonides.domain.codec import encode_body, encode_state
 from simonides.domain.decision import Approved, Candidate, Commit, OutcomeKind, Proposer
 from simonides.domain.gates import LongTermRules, SlotRules
 from simonides.domain.memory import Kind, Origin, Triple
+from simonides.domain.moment import Moment
 from simonides.domain.scope import Principal
 from simonides.domain.trust import Label, Sensitivity, Source, Trust
 from simonides.domain.value import to_us
 from simonides.longterm.derivation import inherited
 from simonides.longterm.pending import Pending
 from simonides.longterm.resolution import Resolution, resolve
-from simonides.longterm.versions import Moment
 from simonides.policy.guards import approve
 from simonides.policy.rules import DEFAULT_POLICY
 from simonides.ports import OwnerView

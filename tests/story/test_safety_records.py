@@ -17,6 +17,7 @@ from simonides import InvalidInput, MemoryManager, SafetySeverity, Scope
 from simonides.domain.value import to_us
 from simonides.manager.housekeeping import FIRST_S
 from simonides.manager.recording import _without
+from simonides.manager.shelves import Shelves
 from simonides.wiring import assemble
 
 CANARY = "canary-heron-4711"
@@ -254,7 +255,7 @@ def test_an_erasure_waits_for_records_that_cannot_be_reached(
 ) -> None:
     ana = world.strata.manager(user="ana")
     ana.feedback("helpful")
-    store = world.strata.services.records.store
+    store = world.strata.services.part(Shelves).store
 
     def unreachable(subject: bytes) -> None:
         raise simonides.StoreError("there", "is away")

@@ -15,7 +15,8 @@ from simonides.domain.scope import Principal, Scope
 from simonides.domain.session import Entry, EntryKind
 from simonides.domain.session_end import EndedBy, EndStep
 from simonides.domain.turn import Role
-from simonides.manager import rounds
+from simonides.manager import idling
+from simonides.manager.departing import Departing
 from simonides.manager.ending import SessionEnder
 from simonides.manager.session_log import SessionLog
 from simonides.settings import Settings
@@ -70,7 +71,7 @@ def test_a_long_lived_process_ends_them_by_itself(summaries):
         clock.advance(seconds=20 * 60 - 1)
         assert talk.step() is None
 
-        clock.advance(seconds=1 + rounds.IDLE_EVERY_S)
+        clock.advance(seconds=1 + idling.EVERY_S)
 
         assert talk.step().step == EndStep.DONE
 
@@ -102,9 +103,9 @@ def test_sessions_marked_for_it_end_when_simonides_is_closed(new_world, summarie
     talk, other = Talk(world), Talk(world, "thread-2")
     talk.say(*STORY)
     other.say("Still here.")
-    talk.services.departing.add(talk.principal, talk.name)
-    talk.services.departing.add(other.principal, other.name)
-    talk.services.departing.discard(other.principal, other.name)
+    talk.services.part(Departing).add(talk.principal, talk.name)
+    talk.services.part(Departing).add(other.principal, other.name)
+    talk.services.part(Departing).discard(other.principal, other.name)
 
     world.reopen()
 

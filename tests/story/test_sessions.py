@@ -12,12 +12,14 @@ import simonides
 from embedders import HashedEmbedder
 from simonides import ModelUnavailable
 from simonides.blocking import MemoryManager
+from simonides.domain.session import SessionRules
 from simonides.domain.session_end import EndedBy, SessionEndReport
 from simonides.manager import session_sights
 from simonides.manager import sessions as sessions_module
 from simonides.manager.extracting import BATCH
-from simonides.manager.following import PAUSE_S
+from simonides.manager.following import PAUSE_S, Following
 from simonides.manager.spoken import speaks_of
+from simonides.session import HotSessions
 from simonides.testing import ManualClock
 from simonides.wiring import assemble
 
@@ -207,7 +209,7 @@ def test_what_leaves_memory_is_read_from_the_store(new_world: Any) -> None:
         session.add("user", f"Turn {number}.")
 
     owner = session.memory.principal.home.owner
-    assert len(world.strata.services.hot.of(owner, "s")) == 3
+    assert len(world.strata.services.part(HotSessions).of(owner, "s")) == 3
     assert texts(session) == [f"Turn {number}." for number in range(8)]
     assert [entry.number for entry in session.entries(after=5)] == [6, 7]
     assert session.entries(after=7) == ()
@@ -221,14 +223,14 @@ def test_a_session_that_somebody_else_ended_and_began_anew_is_read_as_it_is(
     mine.add("user", "Of the first, too.")
     assert len(mine.entries()) == 2
     services = world.strata.services
-    kept = services.hot.of(ana.principal.home.owner, "s")
+    kept = services.part(HotSessions).of(ana.principal.home.owner, "s")
 
     elsewhere.end()
     assert mine.entries() == ()
     world.clock.advance(seconds=1)
     ana.session("s").add("user", "Of the second.")
     # As another process finds it: it still has in memory what it knew.
-    services.hot._hot[ana.principal.home.owner, "s"] = kept
+    services.part(HotSessions)._hot[ana.principal.home.owner, "s"] = kept
 
     assert texts(mine) == ["Of the second."]
 
@@ -311,7 +313,7 @@ class Followed:
         self.broken: set[str] = set()
         self.left = 0
         self.meanwhile: Callable[[], object] = lambda: None
-        world.strata.services.following.serve(self.catch_up)
+        world.strata.services.part(Following).serve(self.catch_up)
 
     async def catch_up(self, principal: Any, session: str) -> bool:
         self.asked.append(f"{principal.home.user}:{session}:{principal.session}")
@@ -349,7 +351,7 @@ def test_what_is_said_while_a_log_is_looked_at_is_looked_at_afterwards(
 
     def go_on() -> None:
         followed.meanwhile = lambda: None
-        world.strata.services.following.noticed(session.memory.principal, "s")
+        world.strata.services.part(Following).noticed(session.memory.principal, "s")
         world.clock.advance(seconds=1)
 
     followed.meanwhile = go_on
@@ -399,7 +401,7 @@ def test_what_is_said_while_another_log_fails_does_not_wait_as_long_as_that(
     followed = Followed(world)
     followed.failing = 1
     talk = ana.session("t").memory.principal
-    followed.meanwhile = lambda: world.strata.services.following.noticed(talk, "t")
+    followed.meanwhile = lambda: world.strata.services.part(Following).noticed(talk, "t")
     ana.session("s").add("user", "One.")
     world.clock.advance(seconds=1)
     followed.meanwhile = lambda: None
@@ -464,7 +466,7 @@ def test_what_is_said_while_what_failed_is_tried_again_is_looked_at_too(
     session.add("user", "One.")
     world.clock.advance(seconds=1)
 
-    noticed = world.strata.services.following.noticed
+    noticed = world.strata.services.part(Following).noticed
     followed.meanwhile = lambda: noticed(session.memory.principal, "s")
     world.clock.advance(seconds=10)
     followed.meanwhile = lambda: None
@@ -712,7 +714,7 @@ def test_on_an_event_loop_the_same_verbs_are_awaited(tmp_path: Path) -> None:
         clock = ManualClock()
         strata = assemble(tmp_path / "m.db", inline=False, clock=clock, alarm=clock)
         async with strata:
-            strata.services.following.serve(catch_up)
+            strata.services.part(Following).serve(catch_up)
             session = strata.manager(user="ana").session("s")
             adding = [session.add("user", f"Turn {n}, by the harbour.") for n in range(20)]
             added = await asyncio.gather(*adding)
@@ -773,7 +775,7 @@ def test_the_store_and_its_sessions_are_one_file_with_one_writer(tmp_path: Path)
 def test_what_is_set_is_what_sessions_go_by(new_world: Any) -> None:
     given = {"idle_minutes": 5, "hot_entries": 7, "hot_minutes": 8, "eviction": "fifo"}
     world = new_world(**{f"session_{name}": value for name, value in given.items()})
-    rules = world.strata.services.session_rules
+    rules = world.strata.services.part(SessionRules)
 
     assert {name: getattr(rules, name) for name in given} == given
     session = world.strata.manager(user="ana").session("s")

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simonides.blocking import Strata
-from simonides.consolidation.summary import Told, summary_in, unsupported, within
+from simonides.consolidation.summary import summary_in, within
 from simonides.domain.decision import Usage
 from simonides.domain.errors import ModelTimeout
 from simonides.domain.turn import Role, Turn
+from simonides.language.grounding import Told, unsupported
 from simonides.manager.summarising import Summary, summarise
 from simonides.opening import IN_MEMORY
 from simonides.settings import Settings

@@ -16,6 +16,7 @@ from simonides.domain.scope import Scope
 from simonides.domain.value import from_us
 from simonides.manager.absorbing import Absorber
 from simonides.manager.consenting import Consenter
+from simonides.manager.replica import Replica
 from simonides.manager.trails import Trail
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
@@ -396,8 +397,7 @@ def test_an_erasure_waits_for_a_remote_that_is_away(devices: Devices) -> None:
     memory = devices.memory("laptop")
     memory.remember("Prefers tea")
     laptop.sync()
-    replica = laptop.services.replica
-    assert replica is not None
+    replica = laptop.services.part(Replica)
     laptop._driver.run(replica._let_go())
     reach = replica._reach
 

@@ -27,6 +27,7 @@ from simonides import Memory, StoreUnavailable
 from simonides.blocking import Strata
 from simonides.domain.codec import decode
 from simonides.domain.scope import Scope
+from simonides.manager.replica import Replica
 from simonides.settings import Settings
 from simonides.testing import CountingIds, ManualClock
 from simonides.wiring import assemble
@@ -178,17 +179,16 @@ class Syncing(RuleBasedStateMachine):
     def killed_at(self, where: str, *, far: bool, nth: int, before: bool) -> None:
         """Have the process end at one of the commits of an exchange."""
         services = self.open[where].services
-        assert services.replica is not None
         if far:
-            reach = services.replica._reach
-            services.replica._reach = lambda: broken(reach(), nth, before)  # type: ignore[method-assign]
+            replica = services.part(Replica)
+            reach = replica._reach
+            replica._reach = lambda: broken(reach(), nth, before)  # type: ignore[method-assign]
         else:
             break_at(services.store, nth, before)
 
     @rule(where=st.sampled_from(REPLICAS))
     def remote_away(self, where: str) -> None:
-        replica = self.open[where].services.replica
-        assert replica is not None
+        replica = self.open[where].services.part(Replica)
         reach = replica._reach
 
         def away() -> Any:

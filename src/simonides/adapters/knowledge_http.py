@@ -20,7 +20,8 @@ from simonides.adapters.weights import require
 from simonides.domain.errors import ConfigurationError, SourceUnavailable
 from simonides.domain.knowledge import MAX_NAME, Found, Passage, Skipped, source_name
 from simonides.external.blocks import Document, markdown, plain
-from simonides.external.cutting import passages, storable
+from simonides.external.cutting import passages
+from simonides.language.normalise import storable
 from simonides.ports import Capability
 
 if TYPE_CHECKING:

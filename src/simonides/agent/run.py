@@ -41,9 +41,9 @@ from simonides.manager.capturing import (
     turns_before,
 )
 from simonides.manager.floors import Floors
+from simonides.manager.journal import ReadJournal
 from simonides.manager.lookup import Lookup
-from simonides.manager.metering import account_of
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of
 from simonides.manager.sync_markers import waits_for_model
 from simonides.policy.boundary import check_intent
 from simonides.policy.execution import allowed_scopes, paths, resolve_scopes
@@ -146,6 +146,7 @@ class _Run:
         needs_model: bool,
     ) -> None:
         self._services = services
+        self._journal = services.part(ReadJournal)
         self._manager = manager
         self._checks = checks
         self._before = before
@@ -170,7 +171,7 @@ class _Run:
     # -- capture and store -----------------------------------------------------------------
 
     async def capture(self, message: str) -> None:
-        await self._services.journal.flush(self._manager.principal.home.owner)
+        await self._journal.flush(self._manager.principal.home.owner)
         # Before the model is asked: the user may be erased while it thinks (FX-3).
         memory = await self._manager.unless_erased()
         proposed = await self._propose(message)

@@ -17,6 +17,7 @@ from simonides.bench.questions import Question
 from simonides.blocking import MemoryManager, Strata
 from simonides.domain.recall import Recall
 from simonides.domain.value import Value
+from simonides.manager.journal import ReadJournal
 from simonides.settings import Settings
 
 RANKINGS: Mapping[str, Mapping[str, object]] = {
@@ -111,7 +112,7 @@ def measure(
     for name, changed in RANKINGS.items():
         ranked = settings.model_copy(update=changed)
         with simonides.open(target, mode="local", settings=ranked) as strata:
-            strata.services.journal.mute()
+            strata.services.part(ReadJournal).mute()
             manager = enter(strata)
             found = [manager.recall(question.text, limit=DEPTH) for question in questions]
             quality.append(judge(name, questions, found))
@@ -128,7 +129,7 @@ def _first(
 ) -> Callable[[], object]:
     def ask() -> object:
         with simonides.open(target, mode="local", settings=settings) as strata:
-            strata.services.journal.mute()
+            strata.services.part(ReadJournal).mute()
             return enter(strata).recall(question.text)
 
     return ask

@@ -11,6 +11,13 @@ from types import TracebackType
 from typing import Self
 
 from simonides.blocking.driver import Driver, Flushable
+from simonides.manager.background import Background
+from simonides.manager.backing_up import Backups
+from simonides.manager.following import Following
+from simonides.manager.housekeeping import Housekeeping
+from simonides.manager.idling import Idling
+from simonides.manager.journal import ReadJournal
+from simonides.manager.replica import Replica
 from simonides.strata import AsyncStrata
 
 
@@ -23,14 +30,15 @@ class StrataContext:
         # Background work also runs on threads that have no event loop.
         services, run = strata.services, self._driver.run
         ask = partial(run, asks_model=True)
-        services.journal.driven_by(run)
-        services.reindexing.driven_by(run)
-        services.housekeeping.driven_by(ask)
-        services.idling.driven_by(ask)
-        services.backups.driven_by(run)
-        if services.replica is not None:
-            services.replica.driven_by(run)
-        services.following.driven_by(ask)
+        services.part(ReadJournal).driven_by(run)
+        services.part(Background).driven_by(run)
+        services.part(Housekeeping).driven_by(ask)
+        services.part(Idling).driven_by(ask)
+        services.part(Backups).driven_by(run)
+        replica = services.parts.get(Replica)
+        if replica is not None:
+            replica.driven_by(run)
+        services.part(Following).driven_by(ask)
 
     def close(self) -> None:
         """End the sessions that are to end with this process, write down what readers did, and

@@ -16,6 +16,7 @@ from weakref import WeakSet
 
 from simonides.domain.errors import StoreUnavailable
 from simonides.driving import SharedLoop
+from simonides.manager.replica import Replica
 from simonides.manager.services import Services
 from simonides.ports import Capability
 
@@ -42,12 +43,13 @@ class Driver:
     """
 
     def __init__(self, services: Services) -> None:
-        model, replica = services.model, services.replica
+        models, replica = services.models, services.parts.get(Replica)
+        model = models.meter
         # An erasure also reaches the remote of a replica, so any method may wait for the network.
         waits = replica is not None and not replica.is_inline
         # Any write may ask for a second opinion on its text.
-        by_model = model if services.second_look is not None else None
-        looks_twice = services.classifier or by_model
+        by_model = model if models.second_look is not None else None
+        looks_twice = models.classifier or by_model
         waits |= looks_twice is not None and Capability.INLINE not in looks_twice.capabilities
         self._store_inline = Capability.INLINE in services.store.capabilities and not waits
         self._model_inline = model is None or Capability.INLINE in model.capabilities

@@ -14,16 +14,14 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from simonides.consolidation.summary import Told, unsupported
 from simonides.domain.canonical import canonical_json
 from simonides.domain.errors import InvalidInput
-from simonides.domain.memory import Kind, Memory, Status
+from simonides.domain.memory import Kind, Memory
 from simonides.domain.trust import Sensitivity, Source, Trust
+from simonides.language.grounding import told_by, unsupported
 from simonides.language.normalise import check_text, normalise
+from simonides.longterm.insight import INSIGHT, is_standing
 from simonides.ports import LanguageModel, ModelAnswer
-
-INSIGHT = "insight"
-"""Category of insights."""
 
 MAX_CHARS = 240
 """Longest insight; chosen: two sentences."""
@@ -85,31 +83,6 @@ class Insight(NamedTuple):
     text: str
     evidence: tuple[str, ...]
     rule: str
-
-
-def is_standing(memory: Memory | None, now: datetime) -> bool:
-    """Whether a memory still bears out what rests on it: nobody contradicts it, nothing has taken
-    its place, and it has not expired.
-    """
-    if memory is None or memory.is_expired(now):
-        return False
-    return memory.status in (Status.ACTIVE, Status.STALE)
-
-
-def is_borne_out(
-    insight: Memory, evidence: Iterable[Memory | None], least: int, now: datetime
-) -> bool:
-    """Whether an insight may go on standing: enough of its evidence does, and that still has every
-    number, date and name that it says.
-
-    Args:
-        insight: It.
-        evidence: Its parents, None for each that is gone.
-        least: Memories that it must rest on.
-        now: The clock.
-    """
-    left = [memory for memory in evidence if memory is not None and is_standing(memory, now)]
-    return len(left) >= least and unsupported(insight.content, _told(left)) is None
 
 
 def evidence_among(
@@ -240,20 +213,9 @@ def _insight(item: object, memories: Sequence[Memory], least: int) -> Insight | 
     if len(numbers) < least:
         return "too_little_evidence"
     rests_on = [memories[number] for number in numbers]
-    if missing := unsupported(text, _told(rests_on)):
+    if missing := unsupported(text, told_by(rests_on)):
         return f"unsupported_{missing}"
     return Insight(text, tuple(memory.id for memory in rests_on), "model")
-
-
-def _told(memories: Iterable[Memory]) -> list[Told]:
-    return [
-        Told(
-            " ".join(("user", memory.speaker or "", (memory.key or "").replace("_", " "))),
-            f"{memory.content} {memory.quote or ''}",
-            (memory.valid_from or memory.created_at).date(),
-        )
-        for memory in memories
-    ]
 
 
 def _text(raw: object) -> str | None:

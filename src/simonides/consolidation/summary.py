@@ -6,17 +6,14 @@ What fails a check is no summary; whoever asked then takes the sentences that sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from simonides.domain.canonical import canonical_json
 from simonides.domain.errors import InvalidInput
-from simonides.language import moments, numerals
-from simonides.language.analyser import analyse
+from simonides.language.grounding import Told, unsupported
 from simonides.language.normalise import check_text
-from simonides.language.numerals import Token
 from simonides.ports import LanguageModel, ModelAnswer
 
 _INVALID: Final = "summary"
@@ -41,20 +38,6 @@ SUMMARY_SCHEMA: Mapping[str, Any] = MappingProxyType(
         "additionalProperties": False,
     }
 )
-
-
-class Told(NamedTuple):
-    """What a summary may rest on.
-
-    Attributes:
-        who: Name or role of who said it.
-        text: As the model is shown it.
-        on: The day it was said, where known.
-    """
-
-    who: str
-    text: str
-    on: date | None
 
 
 async def ask_summary(
@@ -126,64 +109,3 @@ def within(text: str, max_chars: int) -> str:
     head = text[:max_chars]
     ends = [head.rfind(mark) + 1 for mark in (". ", "! ", "? ", "。", "！", "？")]
     return head[: max(ends)].strip() if max(ends) > 0 else ""
-
-
-def unsupported(text: str, told: Sequence[Told]) -> str | None:
-    """Return what of a text nobody said: ``number``, ``date`` or ``name``; None if all is borne
-    out. Each has to stand in some turn, not all in the same one.
-    """
-    evidence = _Evidence(told)
-    said_on = max((each.on for each in told if each.on is not None), default=None)
-    dates = moments.mentions(text, said_on)
-    spans = [(one.start, one.end) for one in dates]
-    rest = [
-        t for t in numerals.tokens(text) if not any(s < t.end and t.start < e for s, e in spans)
-    ]
-    if not all(moments.supports(one, evidence.dates) for one in dates):
-        return "date"
-    counted = numerals.quantities(rest, strict=True)
-    if not all(numerals.supports(one, evidence.numbers) for one in counted):
-        return "number"
-    return None if all(map(evidence.knows, _names(rest))) else "name"
-
-
-class _Evidence:
-    """What turns hold that a summary may say."""
-
-    def __init__(self, told: Sequence[Told]) -> None:
-        self.dates = [one for each in told for one in moments.mentions(each.text, each.on)]
-        heard = [numerals.tokens(each.text) for each in told]
-        self.numbers = [one for each in heard for one in numerals.quantities(each, strict=False)]
-        self._words = {_bare(token) for tokens in heard for token in tokens}
-        self._words |= {word for each in told for word in each.who.lower().split()}
-        self._terms = {term for each in told for term in analyse(f"{each.who} {each.text}")}
-
-    def knows(self, name: Token) -> bool:
-        """Whether somebody said a name."""
-        return _bare(name) in self._words or self._terms.issuperset(analyse(name.text))
-
-
-def _names(said: Sequence[Token]) -> Iterator[Token]:
-    """Yield the words that stand for somebody or something by name: in capitals, but for stop
-    words, for what a report begins its sentences with, and for single letters.
-    """
-    for place, word in enumerate(said):
-        if not word.text[0].isupper() or len(word.text) < 2 or not analyse(word.text):
-            continue
-        opens = place == 0 or said[place - 1].text in _ENDS
-        if not (opens and _bare(word) in _OPENING):
-            yield word
-
-
-def _bare(token: Token) -> str:
-    return token.low.removesuffix("'s")
-
-
-_ENDS = frozenset('.!?:;\n"。！？')
-# How reports begin sentences with words that nobody need have said.
-_OPENING = frozenset(
-    "user users assistant speaker participants conversation discussion session topic topics "
-    "discussed talked asked agreed decided planned mentioned next afterwards later finally "
-    "initially eventually additionally furthermore however meanwhile overall remaining open "
-    "outstanding follow-up during before since still left todo".split()
-)

@@ -11,6 +11,9 @@ from simonides.domain.value import Value
 Numbers: TypeAlias = Any
 """A number, or an array with one for each memory; what is done with it is arithmetic only."""
 
+QUOTA_EXCEEDED = "quota_exceeded"
+"""Reason of a write for which there is no room; what is full follows a colon."""
+
 
 class Eviction(StrEnum):
     """Which memory goes first where a quota is full.

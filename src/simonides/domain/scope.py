@@ -17,6 +17,8 @@ from simonides.domain.errors import InvalidScope, OwnerRequired
 from simonides.domain.value import Value
 
 DEFAULT_ORG = "default"
+SYNC_ACTOR = "sync"
+"""Name in the audit trail of what an exchange of two stores does."""
 MAX_ID_CHARS = 128
 MAX_SESSION_BYTES = 512
 """Longest name of a conversation beside a user; as for keys."""

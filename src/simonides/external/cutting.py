@@ -8,6 +8,7 @@ from datetime import datetime
 
 from simonides.domain.knowledge import MAX_NAME, Passage
 from simonides.external.blocks import Block, Document
+from simonides.language.normalise import storable
 
 MAX_CHARS = 800
 """Longest passage, in characters; as long as a digest shows of one (``passage_chars``), so that
@@ -58,13 +59,6 @@ def passages(
         )
         for block in _joined(_parted(document.blocks, max_chars), max_chars)
     )
-
-
-def storable(text: str) -> str:
-    """Return a text that can be searched and shown: without NUL, and with a form in UTF-8."""
-    if "\0" in text:
-        text = text.replace("\0", " ")
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _name(text: str) -> str:

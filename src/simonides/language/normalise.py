@@ -83,3 +83,10 @@ def _utf8_size(field: str, text: str) -> int:
     except UnicodeEncodeError as error:
         problem = f"holds a lone surrogate U+{ord(text[error.start]):04X}"
         raise InvalidInput(field, f"{problem} at character {error.start}") from error
+
+
+def storable(text: str) -> str:
+    """Return a text that can be searched and shown: without NUL, and with a form in UTF-8."""
+    if "\0" in text:
+        text = text.replace("\0", " ")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -15,10 +15,11 @@ from dataclasses import replace
 from simonides.domain.ageing import confidence_at
 from simonides.domain.decision import Approved, OutcomeKind
 from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
 from simonides.domain.opposition import Opposed, Relation
 from simonides.domain.trust import Trust
 from simonides.longterm.results import Resolution, ask, create, supersede, touch
-from simonides.longterm.versions import Moment, superseded
+from simonides.longterm.versions import superseded
 
 ROUNDING = 1e-9
 """Less than any difference of confidences that is meant: 0.9 - 0.7 is not quite 0.2."""

@@ -9,11 +9,12 @@ from typing import TypeAlias
 
 from simonides.domain.ageing import confidence_at
 from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
 from simonides.domain.opposition import Relation
 from simonides.domain.review import Keep
 from simonides.domain.trust import Trust
 from simonides.longterm.conflict import ROUNDING
-from simonides.longterm.versions import Moment, confirmed, superseded, untrue
+from simonides.longterm.versions import confirmed, superseded, untrue
 
 SoftDays: TypeAlias = Callable[[str], float | None]
 """From a category to its soft life in days, None for no end."""

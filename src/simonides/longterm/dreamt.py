@@ -13,9 +13,9 @@ from simonides.domain.dream import DreamItem, DreamStep
 from simonides.domain.errors import UndoRefused
 from simonides.domain.event import EventType
 from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
 from simonides.domain.value import to_us
 from simonides.longterm.undoing import Deed, check_room
-from simonides.longterm.versions import Moment
 from simonides.ports import OwnerView
 
 FORGOTTEN = "forgotten"

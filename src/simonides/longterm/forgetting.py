@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from simonides.domain.decision import TURN_CATEGORY
 from simonides.domain.memory import Kind, Memory, Status
+from simonides.domain.moment import Moment
 from simonides.domain.scope import Scope
 from simonides.language.normalise import content_hash
-from simonides.longterm.versions import Moment
 
 SAID_ANEW = "said_anew"
 """Reason: it had been forgotten, and whoever may has said it again in knowledge of that."""

@@ -15,8 +15,9 @@ from typing import Any
 from simonides.domain.canonical import canonical_json
 from simonides.domain.decision import Approved, Candidate, Proposer
 from simonides.domain.memory import Memory
+from simonides.domain.moment import Moment
 from simonides.domain.trust import Trust, join
-from simonides.longterm.versions import Moment, echoed, renewed
+from simonides.longterm.versions import echoed, renewed
 
 MAX_METADATA_BYTES = 16 * 1024
 """Longest metadata as canonical JSON (SPEC PO-1): what is gathered keeps to it too."""

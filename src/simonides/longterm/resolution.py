@@ -20,6 +20,7 @@ from simonides.domain.ageing import confidence_at
 from simonides.domain.decision import Approved, Candidate, OutcomeKind
 from simonides.domain.gates import LongTermRules, Shape
 from simonides.domain.memory import Memory
+from simonides.domain.moment import Moment
 from simonides.domain.opposition import OppositionLook
 from simonides.language.normalise import content_hash, normalise
 from simonides.language.sameness import are_the_same, read
@@ -27,7 +28,6 @@ from simonides.longterm.conflict import contend, contend_with_all, oppose, weigh
 from simonides.longterm.near import NEAR_TEXT, NOTHING_NEAR, look_around, no_news
 from simonides.longterm.repetition import is_trusted
 from simonides.longterm.results import Resolution, create, repeat, supersede
-from simonides.longterm.versions import Moment
 from simonides.ports import OwnerView
 
 __all__ = ["BUILT_IN", "Resolution", "resolve"]

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from simonides.domain.decision import Approved, OutcomeKind
 from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
 from simonides.domain.review import Review
 from simonides.domain.value import EPOCH
 from simonides.longterm.repetition import independent, news, said_again
 from simonides.longterm.versions import (
-    Moment,
     first_version,
     next_version,
     reissued,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
 from simonides.domain.retaining import Eviction, Numbers, Uses
-from simonides.longterm.versions import Moment
 
 # Chosen: what is in use and believed outweighs what was once marked as important; none of the four
 # outweighs two others.

@@ -13,9 +13,9 @@ from typing import Any
 from simonides.domain.errors import UndoRefused
 from simonides.domain.event import EventType
 from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
 from simonides.domain.value import EPOCH, to_us
 from simonides.language.normalise import normalise
-from simonides.longterm.versions import Moment
 from simonides.ports import OwnerView
 
 UNDOABLE = frozenset(

@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from simonides.domain.decision import Approved
 from simonides.domain.memory import Importance, Memory, Status
-from simonides.domain.value import EPOCH, from_us
+from simonides.domain.moment import Moment
+from simonides.domain.value import EPOCH
 from simonides.language.normalise import content_hash
-from simonides.ports import Ids
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """When and with which ids a turn writes.
-
-    Attributes:
-        known_at: System time of the change, µs; what every new state begins at.
-        ids: Source of ids.
-        embedder: Model that embeds new content, or None.
-    """
-
-    known_at: int
-    ids: Ids
-    embedder: str | None = None
-
-    @property
-    def now(self) -> datetime:
-        """The system time as a datetime."""
-        return from_us(self.known_at)
-
-    def new_id(self) -> str:
-        """Return an id for this moment."""
-        return self.ids.new(self.known_at)
 
 
 def first_version(approved: Approved, moment: Moment) -> Memory:

@@ -22,7 +22,7 @@ from simonides.domain.codec import decode
 from simonides.domain.errors import StoreUnavailable
 from simonides.domain.event import EventType
 from simonides.domain.memory import Memory
-from simonides.domain.scope import Principal, Scope
+from simonides.domain.scope import SYNC_ACTOR, Principal, Scope
 from simonides.longterm.forgetting import SAID_ANEW, tombstones
 from simonides.longterm.merging import Contest, Lineage, is_same_state, joined, settled
 from simonides.manager.restored import check_memory
@@ -33,9 +33,6 @@ from simonides.manager.spoken import Spoken, is_telling
 from simonides.manager.trails import Trail
 from simonides.retrieval.entry import index_text
 from simonides.retrieval.owner_index import OwnerIndex
-
-BY = "sync"
-"""Who the trail says has done it."""
 
 ATTEMPTS = 100
 """Times that the turn is taken while others write in between."""
@@ -217,7 +214,7 @@ class _Absorption:
             return None
         self.index.refresh(snapshot)
         policy = self.services.policies.policy_for(self.owner.org)
-        scribe = Scribe(self.services, Principal(self.owner, by=BY), snapshot)
+        scribe = Scribe(self.services, Principal(self.owner, by=SYNC_ACTOR), snapshot)
         merge = _Merge(self, snapshot.tombstoned, scribe)
         for memory in self.coming.values():
             merge.take(memory)

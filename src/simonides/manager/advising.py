@@ -10,8 +10,7 @@ from simonides.domain.decision import NO_USAGE, Judgement, Usage
 from simonides.domain.errors import ModelError
 from simonides.domain.scope import Principal
 from simonides.manager.capturing import failure_of
-from simonides.manager.metering import account_of
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of
 from simonides.policy.rules import Policy
 from simonides.policy.second_opinion import advised, is_open
 from simonides.ports import LanguageModel

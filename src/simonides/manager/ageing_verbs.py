@@ -13,6 +13,7 @@ from simonides.language.normalise import check_text
 from simonides.manager.accesses import looked_at
 from simonides.manager.asking import Asker
 from simonides.manager.collecting import Collector
+from simonides.manager.journal import ReadJournal
 from simonides.manager.lookup import Lookup
 from simonides.manager.services import Services
 
@@ -39,7 +40,7 @@ class AsyncAgeingVerbs:
         if memory is None:
             return None
         owner, now = memory.scope.owner, self._lookup.now
-        await self._services.journal.flush()
+        await self._services.part(ReadJournal).flush()
         (row,) = await self._lookup.stored([memory.id], owner)
         if owner == self._principal.home.owner:
             folded = await looked_at(self._services.store, owner, ())

@@ -11,8 +11,7 @@ from simonides.domain.change import Change, ReviewRecord, Snapshot, TurnRequest
 from simonides.domain.consent import About, Consent
 from simonides.domain.event import EventType
 from simonides.domain.review import ReviewStatus, decode_review
-from simonides.domain.scope import Principal, Scope
-from simonides.manager.absorbing import BY
+from simonides.domain.scope import SYNC_ACTOR, Principal, Scope
 from simonides.manager.consenting import Consenter
 from simonides.manager.restored import check_review
 from simonides.manager.scribe import Scribe
@@ -101,7 +100,9 @@ async def take_over(
         index.refresh(await services.store.snapshot(owner, since=index.head))
     # Each time: whoever was interrupted in between comes by here again, and by nowhere else.
     refused = [each for each in consents if not each.allowed and each.about is not About.RECALL]
-    await Consenter(services, Principal(owner, by=BY)).carry_out(refused, anew=turn.written[0] > 0)
+    await Consenter(services, Principal(owner, by=SYNC_ACTOR)).carry_out(
+        refused, anew=turn.written[0] > 0
+    )
     return turn.written
 
 
@@ -127,7 +128,7 @@ class _Agreement:
         """Write what differs from what stands."""
         standing = {(_name(each), each.allowed) for each in snapshot.consents}
         words = tuple(c for c in self._consents if (_name(c), c.allowed) not in standing)
-        scribe = Scribe(self._services, Principal(self._owner, by=BY), snapshot)
+        scribe = Scribe(self._services, Principal(self._owner, by=SYNC_ACTOR), snapshot)
         for word in words:
             scribe.record(
                 EventType.CONSENT_CHANGED,

@@ -16,6 +16,7 @@ from simonides.domain.errors import StoreError
 from simonides.domain.scope import Scope
 from simonides.manager.alarmed import Alarmed
 from simonides.manager.reindexing import FAILURES_IN_A_ROW, Remaker, Tally
+from simonides.manager.services import ReindexQueue
 from simonides.ports import Alarm
 from simonides.retrieval.owner_index import OwnerIndex
 
@@ -37,7 +38,7 @@ RETRY_S = 60.0
 LONGEST_RETRY_S = 600.0
 
 
-class Background(Alarmed):
+class Background(Alarmed, ReindexQueue):
     """One process's care for entries of other recipes; safe to share between threads."""
 
     def __init__(self, remaker: Remaker, alarm: Alarm | None = None) -> None:

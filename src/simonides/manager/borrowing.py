@@ -19,6 +19,7 @@ from simonides.domain.memory import Memory
 from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import from_us
 from simonides.longterm.derivation import BORROWING
+from simonides.manager.library import Library
 from simonides.manager.services import Services
 from simonides.retrieval.owner_index import OwnerIndex
 
@@ -44,7 +45,7 @@ async def with_origins(
     now = from_us(services.clock.now_us())
     indexes = await _current(services, others)
     known: list[Known] = [index.at(now).from_outside for index in indexes]
-    known.append(partial(services.library.said, principal.home.owner))
+    known.append(partial(services.part(Library).said, principal.home.owner))
     return [_traced(each, known) if _passes_on(each) else each for each in judgements]
 
 

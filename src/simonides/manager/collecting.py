@@ -29,10 +29,14 @@ from simonides.domain.value import from_us, to_us
 from simonides.longterm.collecting import FORESEEN, due
 from simonides.manager.accesses import Folded, drop_old, fold, keep_only, looked_at
 from simonides.manager.collecting_turn import EVENTS, CollectingTurn, Due, RunSight
+from simonides.manager.counting import Counters
 from simonides.manager.cycling import Cycle
 from simonides.manager.dreaming import Dreamer
 from simonides.manager.evidence import settle
+from simonides.manager.housekeeping import Housekeeping
+from simonides.manager.journal import ReadJournal
 from simonides.manager.services import Services
+from simonides.manager.shelves import Shelves
 from simonides.retrieval.screening import Summary, gc_candidates
 
 SYSTEM = Principal(Scope.of_global(), by="system:gc")
@@ -103,6 +107,8 @@ class Collector:
         """Build it; the trail names the principal."""
         self._services = services
         self._principal = principal
+        self._base_rules = services.part(GcRules)
+        self._counters = services.part(Counters)
 
     async def of_scopes(
         self, scopes: Sequence[str] | None, *, dry_run: bool, tell: Tell | None
@@ -158,7 +164,7 @@ class Collector:
             passed_on: For a dry run: what folding would have passed on so far; added to.
         """
         services = self._services
-        await services.journal.flush()
+        await services.part(ReadJournal).flush()
         if dry_run:
             elsewhere = {} if passed_on is None else passed_on
             return await self._foreseen(owner, elsewhere)
@@ -222,12 +228,10 @@ class Collector:
         """Return the numbers for an owner; what its policy lets direct an agent is spared."""
         categories = self._services.policies.policy_for(owner.org).categories
         directive = (name for name, category in categories.items() if category.directive)
-        return replace(
-            self._services.gc_rules, spared=self._services.gc_rules.spared | {*directive}
-        )
+        return replace(self._base_rules, spared=self._base_rules.spared | {*directive})
 
     def _horizon(self, plan: Plan) -> int:
-        return to_us(plan.now - timedelta(days=self._services.gc_rules.history_days))
+        return to_us(plan.now - timedelta(days=self._base_rules.history_days))
 
     # -- what is due -----------------------------------------------------------------------
 
@@ -301,7 +305,7 @@ class Collector:
             index = services.indexes.warm(owner)
             if index is not None:
                 index.follow(committed)
-            services.counters.decided(EVENTS[each.rule] for each in turn.done)
+            self._counters.decided(EVENTS[each.rule] for each in turn.done)
             await settle(services, self._principal, owner, committed.rows)
         for rule, count in Counter(each.rule for each in turn.done).items():
             report = report.counted(rule, count)
@@ -348,11 +352,11 @@ def keep_house(services: Services) -> None:
         await Dreamer(services, SYSTEM, owner).reflect()
         return report
 
-    services.housekeeping.serve(
+    services.part(Housekeeping).serve(
         collect,
         services.indexes.owners,
         services.store,
         services.clock,
         services.ids,
-        services.records.tidy,
+        services.part(Shelves).tidy,
     )

@@ -13,8 +13,7 @@ from functools import partial
 
 from simonides.domain.change import StoredRow
 from simonides.domain.codec import decode
-from simonides.manager.metering import may_embed
-from simonides.manager.services import Services
+from simonides.manager.services import Services, ails, may_embed
 from simonides.retrieval.indexer import FAILURES
 from simonides.retrieval.owner_index import OwnerIndex
 
@@ -45,7 +44,7 @@ class Completer:
         ends_at: float | None = None
         for index in indexes:
             while waiting := index.awaiting(BATCH):
-                if EMBEDDER in self._services.ailing:
+                if EMBEDDER in self._services.models.ailing:
                     return False
                 now = self._services.clock.monotonic()
                 ends_at = now + LONGEST_S if ends_at is None else ends_at
@@ -83,17 +82,3 @@ class Completer:
             return None
         ails(self._services, EMBEDDER, None)
         return [each.entry for each in made]
-
-
-def ails(services: Services, part: str, error: Exception | None) -> None:
-    """Note how a model fared when it was last asked, for ``status``.
-
-    Args:
-        services: The open simonides.
-        part: Which model.
-        error: Why it failed, or None if it did not. Its text may name a host, never content.
-    """
-    if error is not None:
-        services.ailing[part] = f"{type(error).__name__}: {error}"
-    elif services.ailing:
-        services.ailing.pop(part, None)

@@ -33,11 +33,11 @@ from simonides.domain.value import from_us
 from simonides.hygiene.rivals import against, undecided
 from simonides.longterm.near import repeated
 from simonides.manager.applying import FindingsTurn, Found
+from simonides.manager.counting import Counters
 from simonides.manager.evidence import settle
-from simonides.manager.metering import account_of
 from simonides.manager.opinions import opinion
 from simonides.manager.screening import findings_of
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of
 from simonides.policy.rules import Policy
 from simonides.ports import LanguageModel
 from simonides.retrieval.nearness import shape_in
@@ -89,6 +89,7 @@ class Cycle:
         """Build it; the trail names the principal."""
         self._services = services
         self._principal = principal
+        self._counters = services.part(Counters)
 
     async def run(
         self,
@@ -165,7 +166,9 @@ class Cycle:
             now=self._now,
             since=self._now - RECENT if recent else since,
             kept=_kept_both(reviews),
-            has_model=bool(since is None and services.model and policy.hygiene.model_pairs > 0),
+            has_model=bool(
+                since is None and services.models.meter and policy.hygiene.model_pairs > 0
+            ),
             minded_by=policy if minds else None,
         )
         report = HygieneReport(owners=1)
@@ -254,7 +257,7 @@ class Cycle:
                 index.follow(committed)
                 await settle(services, self._principal, owner, committed.rows)
                 many = sum(turn.counts.get(name, 0) for name in ("contradictions", "resolved"))
-                services.counters.decided(_decisions(turn.counts), contradictions=many)
+                self._counters.decided(_decisions(turn.counts), contradictions=many)
             report = report.plus(**turn.counts)
         return report
 

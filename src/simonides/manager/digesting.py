@@ -26,13 +26,16 @@ from simonides.domain.value import to_us
 from simonides.hygiene.stances import GUARD, warns
 from simonides.language.normalise import check_text
 from simonides.manager.asking import MAX_LIMIT, Asker, between, sequence
+from simonides.manager.counting import Counters
 from simonides.manager.floors import Floors
+from simonides.manager.journal import ReadJournal
 from simonides.manager.reading import Reader
 from simonides.manager.reranking import rank_again
 from simonides.manager.services import Services
 from simonides.manager.session_rows import NOT_STORED
 from simonides.retrieval.fusion import Fusion, FusionMode
-from simonides.retrieval.ranker import Query, Ranked, filtered_hits
+from simonides.retrieval.indexer import Query
+from simonides.retrieval.ranker import Ranked, filtered_hits
 from simonides.retrieval.read_view import ReadView
 
 MAX_ANSWER_BYTES = 1024 * 1024
@@ -58,7 +61,8 @@ class Digester:
         self._reader = reader
         self._asker = asker
         self._floors = floors
-        self._notes = services.journal.of(principal.home.owner)
+        self._counters, self._fusion = services.part(Counters), services.part(Fusion)
+        self._notes = services.part(ReadJournal).of(principal.home.owner)
 
     async def rules(
         self,
@@ -97,7 +101,7 @@ class Digester:
             rules: What is shown.
             trigger: What for.
         """
-        counters = self._services.counters
+        counters = self._counters
         began = counters.now()
         asked = replace(cue, floor=rules.floor, limit=rules.candidates)
         fresh = self._reader.fresh
@@ -154,7 +158,7 @@ class Digester:
         below = _below(ranked)
         ranked, lost = rank_again(self._services, ranked, cue, lost, view.degraded)
         hits = self._candidates(ranked, cue, rules, trigger)
-        count = self._services.tokens.count
+        count = self._services.models.tokens.count
         home = self._principal.home
         composed = compose(hits, rules, view.clock, count, reader=home) if rules.enabled else _OFF
         looked_at = {hit.memory.id for hit in hits}
@@ -168,7 +172,7 @@ class Digester:
             lost,
             self._reader.grounds(query, fusion, reranked=bool(ranked.reranked)),
         )
-        counter = self._services.tokens.counter_id
+        counter = self._services.models.tokens.counter_id
         page = Page(rules, FORMAT, counter, _hash_of(composed.text), trigger)
         return Digest(composed.text, composed.items, replace(receipt, page=page))
 
@@ -184,7 +188,7 @@ class Digester:
         query, lost = self._reader.query(asked, has_vector=by_meaning)
         if rules.by_keyword:
             return query, lost, None
-        fusion = self._services.fusion
+        fusion = self._fusion
         return query, lost, replace(fusion, mode=FusionMode.HYBRID, hybrid_weight=1.0)
 
     def _candidates(

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from simonides.consolidation.reflection import is_standing
 from simonides.domain.change import Change, Snapshot
 from simonides.domain.decision import Commit, Judgement, Judgements, Outcome, OutcomeKind
 from simonides.domain.dream import Dream, DreamItem, DreamStatus, DreamStep
 from simonides.domain.event import EventType
 from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
 from simonides.domain.review import encode_review
 from simonides.domain.scope import Principal, Scope
-from simonides.longterm.versions import Moment
+from simonides.longterm.insight import is_standing
 from simonides.manager.applying import FindingsTurn
 from simonides.manager.evidence import EVIDENCE_GONE, fallen_among, settle, withdrawn
 from simonides.manager.judging import judge_one

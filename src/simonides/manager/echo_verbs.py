@@ -10,7 +10,7 @@ from simonides.domain.recall import Hit
 from simonides.domain.scope import Principal
 from simonides.domain.value import from_us, shown
 from simonides.language.normalise import check_text
-from simonides.manager.journal import OwnerNotes
+from simonides.manager.journal import OwnerNotes, ReadJournal
 from simonides.manager.services import Services
 
 MAX_SHOWN = 1_000
@@ -40,7 +40,7 @@ class AsyncEchoVerbs:
             InvalidInput: If it is neither, or too much.
             StoreUnavailable: If the store is closed: it would be written no more.
         """
-        self._services.journal.check_open()
+        self._services.part(ReadJournal).check_open()
         if isinstance(what, str):
             told: list[Memory] | str = check_text("what", what, 64 * 1024)
         else:

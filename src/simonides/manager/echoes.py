@@ -29,6 +29,7 @@ from simonides.language.fingerprint import (
     terms_of,
     whole_text_id,
 )
+from simonides.manager.journal import ReadJournal
 from simonides.manager.judging import EXTRACTED
 from simonides.manager.services import Services
 from simonides.manager.showing import Item, Ledger, Shown, ledger
@@ -52,7 +53,8 @@ class Echoes:
         self._services = services
         self._principal = principal
         self._owner = principal.home.owner
-        self._notes = services.journal.of(self._owner)
+        self._journal = services.part(ReadJournal)
+        self._notes = self._journal.of(self._owner)
 
     async def among(self, candidates: Sequence[Candidate], *, fresh: bool) -> frozenset[int]:
         """Return the places of candidates that are echoes.
@@ -80,7 +82,7 @@ class Echoes:
         showing = self._notes.showing
         now = self._services.clock.now_us()
         if showing:
-            await self._services.journal.flush(self._owner)
+            await self._journal.flush(self._owner)
         known = showing.ledger
         if known is not None and not fresh and 0 <= now - known.read_at < KNOWN_FOR_US:
             return known

@@ -22,11 +22,11 @@ from simonides.domain.task import left_open
 from simonides.domain.trust import Trust
 from simonides.domain.turn import Turn
 from simonides.manager.beside import Decided, ExtraChanges
+from simonides.manager.counting import Counters
 from simonides.manager.dreaming import Dreamer
 from simonides.manager.extracting import Extractor, Lanes
-from simonides.manager.metering import account_of
 from simonides.manager.promoting import Promotion, SessionPromoter
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of
 from simonides.manager.session_pieces import turn_of_entry
 from simonides.manager.session_turns import SessionTurns, Standing, StepWrite, step_to
 from simonides.manager.summarising import summarise
@@ -72,6 +72,7 @@ class SessionEnder:
         principal = replace(principal, home=principal.home.owner)
         self._services = services
         self._principal = principal
+        self._counters = services.part(Counters)
         self._writer = Writer(services, principal)
         self._extractor = Extractor(services, principal, lanes=lanes)
         self._account: LanguageModel | None = None
@@ -236,7 +237,7 @@ class SessionEnder:
         after = replace(standing.progress, step=EndStep.DONE)
         write = _EndWrite(standing, after, turns.owner, by)
         if await turns.take(write) is not None:
-            self._services.counters.ended(by.value, dict(after.counts))
+            self._counters.ended(by.value, dict(after.counts))
 
     async def _drop(self, turns: SessionTurns, standing: Standing) -> None:
         """Drop the log of a run that has ended; what was said meanwhile goes on as another run."""

@@ -8,7 +8,7 @@ from simonides.domain.errors import InvalidInput
 from simonides.domain.given import enum_member, moment
 from simonides.domain.memory import Draft
 from simonides.domain.scope import Principal, checked_session
-from simonides.domain.session import Entry, EntryKind
+from simonides.domain.session import Entry, EntryKind, SessionRules
 from simonides.domain.session_codec import encode_entry
 from simonides.domain.session_end import EndedBy, SessionEndReport
 from simonides.domain.turn import Role
@@ -86,7 +86,7 @@ class AsyncEndingVerbs:
         for first in range(0, len(said), PAGE):
             now = services.clock.now_us()
             page = said[first : first + PAGE]
-            due_at = now + services.session_rules.idle_us
+            due_at = now + services.part(SessionRules).idle_us
             await services.sessions.append(turns.owner, session, page, now=now, due_at=due_at)
 
 

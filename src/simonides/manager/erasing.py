@@ -37,23 +37,25 @@ from simonides.domain.event import EventType, Link
 from simonides.domain.memory import Memory
 from simonides.domain.moving import PARTS
 from simonides.domain.records import subject_digest
-from simonides.domain.scope import Principal, Scope
+from simonides.domain.scope import SYNC_ACTOR, Principal, Scope
 from simonides.domain.value import from_us
 from simonides.longterm.forgetting import tombstones
-from simonides.manager.absorbing import BY
 from simonides.manager.canaries import canaries, of_bodies, of_queries
 from simonides.manager.cascading import told_to_others
-from simonides.manager.journal import DIGEST
+from simonides.manager.journal import DIGEST, ReadJournal
+from simonides.manager.library import Library
 from simonides.manager.lives import last_erasure
-from simonides.manager.outbox import packed_following
+from simonides.manager.outbox import Deliveries, packed_following
 from simonides.manager.promotion import deliver
 from simonides.manager.recording import secret_of
 from simonides.manager.salvaging import Salvaged, salvaged
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
+from simonides.manager.shelves import Shelves
 from simonides.manager.write_names import marks_of
 from simonides.policy.guards import administers
 from simonides.ports import Capability, MovableStore
+from simonides.session import HotSessions
 
 ATTEMPTS = 100
 """Times that the turn is taken while others write between reading and deciding. Each but the first
@@ -74,12 +76,26 @@ MAX_WORK = 10_000
 """Undelivered work of one owner that is looked at; far above any that can wait."""
 
 
+@dataclass(frozen=True, slots=True)
+class PendingErasures:
+    """What may be found nowhere of subjects whose erasure is not complete; in memory only.
+
+    Attributes:
+        patterns: Bytes to look for in the store's files, by subject.
+    """
+
+    patterns: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
+
+
 class Eraser:
     """Erases data subjects in the name of one principal."""
 
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        self._pending = services.part(PendingErasures)
+        self._journal, self._records = services.part(ReadJournal), services.part(Shelves)
+        self._library, self._hot = services.part(Library), services.part(HotSessions)
 
     async def erase(self, subject: Scope, reasons: tuple[str, ...] = ()) -> ErasureReceipt:
         """Erase a subject, or go on with it; see :meth:`simonides.AsyncMemoryManager.erase`.
@@ -92,12 +108,12 @@ class Eraser:
         before = await self._receipt(subject)
         if before is not None and await self._is_untouched(subject, before):
             return await self._finished(subject)
-        self._services.journal.discard(subject)
+        self._journal.discard(subject)
         turn = await self._taken(subject, reasons)
-        self._services.sought[subject] = turn.needles
+        self._pending.patterns[subject] = turn.needles
         self._services.indexes.renew(subject)
-        self._services.library.forget(subject)
-        self._services.hot.forget(subject)
+        self._library.forget(subject)
+        self._hot.forget(subject)
         return await self._finished(subject)
 
     async def status(self, subject: Scope) -> ErasureReceipt | None:
@@ -191,13 +207,13 @@ class Eraser:
         """Carry out what waits, look at the files, and say how it stands."""
         services = self._services
         await deliver(services, subject)
-        purged = await services.store.purge(subject, services.sought.get(subject, ()))
+        purged = await services.store.purge(subject, self._pending.patterns.get(subject, ()))
         purged = with_records(purged, await self._records_gone(subject))
         receipt = await self._receipt(subject, purged)
         if receipt is None:
             raise StoreCorrupt(services.store.location, "the record of an erasure is gone")
         if receipt.state is ErasureState.COMPLETE:
-            services.sought.pop(subject, None)
+            self._pending.patterns.pop(subject, None)
         return receipt
 
     async def _records_gone(self, subject: Scope) -> Purged:
@@ -208,7 +224,7 @@ class Eraser:
             return Purged()  # without a secret of the store nobody can have recorded anything
         digest = subject_digest(await secret_of(self._services), subject)
         try:
-            return await self._services.records.forget(digest)
+            return await self._records.forget(digest)
         except StoreError:
             return Purged(waits=(RECORDS,))
 
@@ -329,7 +345,7 @@ class _Erasure:
         """Return the work for the store that this one is a replica of (MO-1); of an erasure that
         was asked for there, it has done its part.
         """
-        if self.services.replica is None or self.principal.by == BY:
+        if self.services.part(Deliveries).remote is None or self.principal.by == SYNC_ACTOR:
             return ()
         return (packed_following(scribe.moment.new_id(), self.subject),)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from simonides.consolidation.reflection import INSIGHT, is_borne_out, is_standing
 from simonides.domain.change import Change, Snapshot, StoredRow, TurnRequest
 from simonides.domain.codec import decode_all, status_of
 from simonides.domain.event import EventType
 from simonides.domain.memory import Memory, Status
+from simonides.domain.moment import Moment
 from simonides.domain.scope import Principal, Scope
-from simonides.longterm.versions import Moment
+from simonides.longterm.insight import INSIGHT, is_borne_out, is_standing
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.retrieval.owner_index import OwnerIndex

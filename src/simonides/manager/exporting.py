@@ -25,6 +25,7 @@ from simonides.domain.change import Change, Snapshot, TurnRequest
 from simonides.domain.errors import CarryRefused, StoreCorrupt
 from simonides.domain.scope import Scope
 from simonides.manager.files import files_refused, sync_directory
+from simonides.manager.journal import ReadJournal
 from simonides.manager.services import Services
 from simonides.ports import Capability, MemoryStore, PortableStore, Portrait
 
@@ -51,7 +52,7 @@ async def export(
         if not overwrite and os.path.lexists(path):
             raise _is_there(path)
     # What readers did is the owner's too.
-    await services.journal.flush(owner)
+    await services.part(ReadJournal).flush(owner)
     await _settled(services, owner)
     async with store.portrait(owner) as portrait:
         with _File(path, overwrite=overwrite) as file:

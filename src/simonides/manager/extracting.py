@@ -38,10 +38,9 @@ from simonides.manager.beside import Decided, ExtraChanges
 from simonides.manager.capturing import EARLIER_TURNS, Proposed, propose_by_rules
 from simonides.manager.forgetting import Forgetter
 from simonides.manager.lanes import propose_lanes
-from simonides.manager.metering import account_of
 from simonides.manager.reconciling import reconcile
 from simonides.manager.screening import screened
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of
 from simonides.manager.session_pieces import Piece, Read, pieces, said, turn_of_entry
 from simonides.manager.session_turns import SessionTurns, Standing, StepWrite, step_to
 from simonides.manager.spoken import speaks_of

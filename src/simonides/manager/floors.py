@@ -10,7 +10,7 @@ from simonides.domain.errors import StoreUnavailable
 from simonides.domain.floors import FloorState, observed
 from simonides.domain.receipt import Receipt, Trigger
 from simonides.domain.scope import Principal
-from simonides.manager.journal import Used
+from simonides.manager.journal import ReadJournal, Used
 from simonides.manager.services import Services
 from simonides.policy.rules import Policy
 
@@ -24,7 +24,8 @@ class Floors:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
-        self._notes = services.journal.of(principal.home.owner)
+        self._journal = services.part(ReadJournal)
+        self._notes = self._journal.of(principal.home.owner)
 
     async def in_force(self, trigger: Trigger) -> float:
         """Return the floor of a digest or a push; of a pull, which has none, the digest's."""
@@ -65,7 +66,7 @@ class Floors:
 
     async def _state(self) -> FloorState:
         try:
-            return await self._services.journal.floors(self._notes)
+            return await self._journal.floors(self._notes)
         except StoreUnavailable:
             # What is warm still answers, and says that it does (RE-5), at the policy's floor.
             return FloorState()

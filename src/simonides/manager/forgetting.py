@@ -22,6 +22,7 @@ from simonides.language.normalise import check_text, content_hash
 from simonides.manager.burying import Burial, not_found, or_none, read_of
 from simonides.manager.changes import NOT_FOUND
 from simonides.manager.doom import Doom, as_memory
+from simonides.manager.journal import ReadJournal
 from simonides.manager.lookup import Lookup
 from simonides.manager.promotion import deliver
 from simonides.manager.salvaging import may_lie
@@ -167,7 +168,7 @@ class Forgetter:
     async def _forget_chains(self, doom: Doom) -> Outcome | None:
         """Forget chains as they stand; None if rows went away between reading and the turn."""
         owner, store = self._principal.home.owner, self._services.store
-        await self._services.journal.flush(owner)  # receipts of what goes are to go too
+        await self._services.part(ReadJournal).flush(owner)  # receipts of what goes are to go too
         (head,) = await store.heads([owner])
         for may_wait in (True, False):
             seen = await store.heads([owner]) if may_wait else (None,)

@@ -33,15 +33,21 @@ Tidy: TypeAlias = Callable[[int], Awaitable[None]]
 
 
 class Housekeeping(Rounds):
-    """One process's daily care for the owners that are warm in it."""
+    """One process's daily care for the owners that are warm in it.
 
-    def __init__(self, alarm: Alarm | None = None) -> None:
+    Attributes:
+        is_daily: Whether owners are collected once a day, other than when asked for.
+    """
+
+    def __init__(self, alarm: Alarm | None = None, *, is_daily: bool = True) -> None:
         """Build it.
 
         Args:
             alarm: Tells when it is time; None: nothing is done of itself.
+            is_daily: See the class.
         """
         super().__init__(alarm, name="gc", first_s=FIRST_S, every_s=EVERY_S)
+        self.is_daily = is_daily
 
     def serve(
         self,

@@ -7,12 +7,30 @@ from collections.abc import Callable
 from simonides.domain.errors import SimonidesError
 from simonides.domain.scope import Principal
 from simonides.domain.session_end import EndedBy, SessionEndReport
+from simonides.manager.departing import Departing
 from simonides.manager.ending import SessionEnder
 from simonides.manager.rounds import Rounds
 from simonides.manager.services import Services
+from simonides.ports import Alarm
 
 PAGE = 100
 """Sessions that are asked for at a time."""
+
+FIRST_S, EVERY_S = 60.0, 300.0
+"""When sessions that are due are looked for. Chosen: a session counts as left after 20 minutes, and
+no caller waits for its end."""
+
+
+class Idling(Rounds):
+    """Ends idle sessions from time to time."""
+
+    def __init__(self, alarm: Alarm | None = None) -> None:
+        """Build it.
+
+        Args:
+            alarm: Tells when it is time; None: nothing is done of itself.
+        """
+        super().__init__(alarm, name="sessions", first_s=FIRST_S, every_s=EVERY_S)
 
 
 async def end_due(
@@ -54,8 +72,9 @@ async def _ended(
         return SessionEndReport(session=session, ended_by=by, diagnostics=failed)
 
 
-def end_when_idle(services: Services, rounds: Rounds) -> None:
+def end_when_idle(services: Services) -> None:
     """Have sessions that are due ended from time to time."""
+    rounds = services.part(Idling)
 
     async def look() -> None:
         await end_due(services, rounds.go_on)
@@ -68,5 +87,5 @@ async def end_departing(services: Services) -> tuple[SessionEndReport, ...]:
     for whoever looks then.
     """
     by = EndedBy.SHUTDOWN
-    left = services.departing.taken()
+    left = services.part(Departing).taken()
     return tuple([await _ended(services, principal, name, by) for principal, name in left])

@@ -8,6 +8,8 @@ from simonides.domain.coding import KeysReport
 from simonides.domain.errors import ConfigurationError, InvalidInput
 from simonides.domain.scope import Scope
 from simonides.manager.services import Services
+from simonides.manager.shelves import Shelves
+from simonides.session import HotSessions
 
 
 async def rekey(
@@ -29,7 +31,7 @@ async def rekey(
     coded = [await store.recode(owner, adopt=adopt, accept=accept) for owner in owners]
     if scopes is None:
         await store.rewrap()
-        await services.records.rewrap()
+        await services.part(Shelves).rewrap()
     return KeysReport(store.key_id, len(owners), sum(coded))
 
 
@@ -43,5 +45,5 @@ async def sweep(services: Services) -> int:
     lost = await store.sweep()
     if lost:
         services.indexes.clear()
-        services.hot.clear()
+        services.part(HotSessions).clear()
     return len(lost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from simonides.domain.errors import InvalidInput
 from simonides.domain.knowledge import SourceReport
 from simonides.domain.scope import Principal
+from simonides.manager.library import Library
 from simonides.manager.services import Services
 
 MAX_WAIT_S = 3_600.0
@@ -31,7 +32,7 @@ class AsyncKnowledgeVerbs:
         """
         if not _is_time(within_s):
             raise InvalidInput("within_s", f"must be a number from 0 to {MAX_WAIT_S:,.0f}")
-        library, scopes = self._services.library, self._principal.home.lineage
+        library, scopes = self._services.part(Library), self._principal.home.lineage
         if within_s:
             begun = library.begin("", scopes, within_s=within_s, remote=False)
             await library.end(begun)

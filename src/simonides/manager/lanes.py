@@ -17,9 +17,8 @@ from simonides.domain.errors import ModelError
 from simonides.domain.scope import Principal
 from simonides.domain.turn import Turn
 from simonides.manager.capturing import EARLIER_TURNS, Proposed, failure_of
-from simonides.manager.metering import account_of
 from simonides.manager.screening import masked
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of
 from simonides.policy.boundary import check_lane
 from simonides.policy.rules import Policy
 from simonides.ports import LanguageModel
@@ -132,7 +131,7 @@ def _batches(
     services: Services, policy: Policy, turns: Sequence[Turn], before: Sequence[Turn]
 ) -> tuple[list[Batch], int]:
     """Return the batches, oldest first, and how many turns are in none; the newest are in one."""
-    count, limit = services.tokens.count, policy.lanes.batch_tokens
+    count, limit = services.models.tokens.count, policy.lanes.batch_tokens
     batches: list[list[tuple[Turn, str]]] = [[]]
     room, placed = limit, 0
     for turn in reversed(turns):

@@ -9,9 +9,9 @@ keeps the record of an erasure.
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from simonides.domain.change import Head
+from simonides.domain.change import Change, Head, Snapshot, TurnRequest
 from simonides.domain.decision import Outcome, OutcomeKind
 from simonides.domain.event import CHAIN_START, EventType, Link
 from simonides.domain.scope import Scope
@@ -42,6 +42,28 @@ class Life(NamedTuple):
         if self.incarnation is None:
             return head is not None and head.epoch > 0
         return head is None or head.incarnation != self.incarnation
+
+
+class LivingTurn(Protocol):
+    """A turn that belongs to one life of an owner.
+
+    Attributes:
+        life: The life; None for any.
+        is_over: Whether the last decision found that the life is over.
+    """
+
+    life: Life | None
+    is_over: bool
+
+    @property
+    def request(self) -> TurnRequest:
+        """What the turn reads."""
+
+    def decide(self, snapshot: Snapshot) -> Change | None:
+        """Return what the turn writes."""
+
+    def end(self) -> None:
+        """Refuse everything: the life is over."""
 
 
 async def life_of(store: MemoryStore, owner: Scope) -> Life:

@@ -13,6 +13,7 @@ from simonides.domain.decision import Candidate
 from simonides.domain.memory import Memory
 from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import to_us
+from simonides.manager.library import Library
 from simonides.manager.services import Services
 from simonides.manager.sights import FreshIndexes
 from simonides.retrieval.enduring import enduring
@@ -109,7 +110,7 @@ class Lookup:
     def passages(self, ids: Sequence[str], scopes: Sequence[Scope]) -> Mapping[str, Memory]:
         """Return passages of documents by id, as far as they can be looked up."""
         reader = self._principal.home.owner
-        return self._services.library.find(ids, scopes, reader)
+        return self._services.part(Library).find(ids, scopes, reader)
 
     async def agreed(self, memories: Sequence[Memory]) -> tuple[Memory, ...]:
         """Return the memories that their owners do not refuse to have remembered, in order."""

@@ -5,15 +5,30 @@ OB-3).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from simonides.domain.metrics import alerts_of
+from simonides.domain.metrics import THRESHOLDS, Threshold, alerts_of
 from simonides.domain.scope import Scope
 from simonides.domain.value import plain
+from simonides.manager.counting import Counters
 from simonides.manager.services import Services
 from simonides.retrieval.owner_index import OwnerIndex
 from simonides.retrieval.segment import Frozen
 from simonides.retrieval.staleness import spread_of
+
+
+@dataclass(frozen=True, slots=True)
+class Monitoring:
+    """What status and metrics take from the settings.
+
+    Attributes:
+        mode: ``local``, ``incognito`` or ``synced``.
+        thresholds: From which figures on metrics raise an alert.
+    """
+
+    mode: str = "local"
+    thresholds: tuple[Threshold, ...] = THRESHOLDS
 
 
 def metrics_of(
@@ -29,16 +44,17 @@ def metrics_of(
     spread = spread_of(frozen, services.clock.now_us())
     users = [(owner, index) for owner, index in owners.items() if owner.user is not None]
     scopes = max((_scopes(owner, index) for owner, index in users), default=0)
-    figures = services.counters.figures()
+    counters = services.part(Counters)
+    figures = counters.figures()
     # Nobody's scopes are no figure; a user's own scope is one of them.
     figures["scopes_per_user"] = float(scopes) if users else None
     figures["staleness_p50"], figures["staleness_p95"] = spread.p50, spread.p95
     return {
-        **services.counters.to_dict(),
+        **counters.to_dict(),
         "scopes": scopes,
         "staleness": spread._asdict(),
         "rates": figures,
-        "alerts": plain(alerts_of(figures, services.thresholds)),
+        "alerts": plain(alerts_of(figures, services.part(Monitoring).thresholds)),
     }
 
 

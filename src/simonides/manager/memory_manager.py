@@ -20,6 +20,7 @@ from simonides.manager.carrying_verbs import AsyncCarryingVerbs
 from simonides.manager.changes import Changer
 from simonides.manager.changing_verbs import AsyncChangingVerbs
 from simonides.manager.consent_verbs import AsyncConsentVerbs
+from simonides.manager.counting import Counters
 from simonides.manager.cycle_verbs import AsyncCycleVerbs
 from simonides.manager.dream_verbs import AsyncDreamVerbs
 from simonides.manager.echo_verbs import AsyncEchoVerbs
@@ -29,15 +30,15 @@ from simonides.manager.forgetting import Forgetter
 from simonides.manager.granting import Granter
 from simonides.manager.holding_verbs import AsyncHoldingVerbs
 from simonides.manager.hygiene_verbs import AsyncHygieneVerbs
+from simonides.manager.journal import ReadJournal
 from simonides.manager.knowledge_verbs import AsyncKnowledgeVerbs
 from simonides.manager.lives import Life, life_of
-from simonides.manager.metering import account_of
 from simonides.manager.promotion import Promoter
 from simonides.manager.prompt_verbs import AsyncPromptVerbs
 from simonides.manager.recording_verbs import AsyncRecordingVerbs
 from simonides.manager.reporting import status_of
 from simonides.manager.room import fitting
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of
 from simonides.manager.session_rows import NOT_STORED
 from simonides.manager.session_verbs import AsyncSessionVerbs
 from simonides.manager.sync_markers import waits_for_model
@@ -76,6 +77,7 @@ class AsyncMemoryManager(
         super().__init__(services, principal)
         self._org = Scope(principal.home.org)
         self._life = life
+        self._counters = services.part(Counters)
         self._writer = Writer(services, principal, life)
         self._changer = Changer(services, principal, self._writer)
         self._forgetter = Forgetter(services, principal)
@@ -163,7 +165,7 @@ class AsyncMemoryManager(
             ScopeDenied: If a scope is not this principal's to write.
             StoreError: If the store could not; nothing was written.
         """
-        counters = self._services.counters
+        counters = self._counters
         began = counters.now()
         candidates = self._writer.candidates(sequence("drafts", drafts))
         outcomes = list(await self._writer.write(candidates))
@@ -207,9 +209,9 @@ class AsyncMemoryManager(
             InvalidInput: If a value is not storable.
             StoreError: If the store could not; nothing said after what it failed on was written.
         """
-        counters = self._services.counters
+        counters = self._counters
         began = counters.now()
-        await self._services.journal.flush(self._principal.home.owner)
+        await self._journal.flush(self._principal.home.owner)
         said = turn_of(text, self._principal, role=role, speaker=speaker, at=at, number=turn)
         earlier = turns_before(before, self._principal)
         model = account_of(self._services, self._principal.home.owner)
@@ -332,7 +334,7 @@ class AsyncMemoryManager(
             ScopeDenied: If a scope may not be read.
             StoreError: If the store cannot be read and nothing is warm.
         """
-        counters = self._services.counters
+        counters = self._counters
         began = counters.now()
         cue = await self._asker.cue(
             query,
@@ -420,7 +422,7 @@ class AsyncMemoryManager(
         """Return counts per kind and status, open sessions, floors in force with the rates that
         they go by, backend, model ids and health (UX-4, RE-4).
         """
-        await self._services.journal.flush(self._principal.home.owner)
+        await self._services.part(ReadJournal).flush(self._principal.home.owner)
         memories = await self._lookup.list(await self._asker.cue("", verb="status"))
         floors = await self._floors.report()
         sessions = await self.sessions()

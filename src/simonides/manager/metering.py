@@ -10,7 +10,7 @@ reserved for the day: a ceiling errs on the side of who pays.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from simonides.domain.canonical import canonical_json
 from simonides.domain.ceilings import CALLS, EMBEDDED, TOKENS, Ceilings, Limits, day_of
@@ -26,9 +26,6 @@ from simonides.ports import (
     ModelAnswer,
     TokenCounter,
 )
-
-if TYPE_CHECKING:
-    from simonides.manager.services import Services
 
 ANSWER_TOKENS = 1_500
 """What is reserved for an answer. Chosen: six items with quotes, or verdicts on 40 pairs."""
@@ -285,24 +282,6 @@ class Booking:
     def _count(self, counts: Mapping[str, int]) -> None:
         for name, count in counts.items():
             self._written[name] = self._written.get(name, 0) + count
-
-
-def account_of(services: Services, owner: Scope) -> Account | None:
-    """Open an account for one operation on an owner, or return None where there is no model."""
-    if services.model is None:
-        return None
-    return services.model.account(owner, services.policies.policy_for(owner.org).ceilings)
-
-
-async def may_embed(services: Services, owner: Scope, texts: int) -> str | None:
-    """Book texts for an embedder outside the process; see :func:`booked`.
-
-    One that is part of the process costs nobody anything and is not booked.
-    """
-    if not texts or not services.indexes.indexer.is_charged:
-        return None
-    ceilings = services.policies.policy_for(owner.org).ceilings
-    return await booked(services.store, services.clock, owner, ceilings, texts)
 
 
 async def booked(

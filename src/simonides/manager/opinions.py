@@ -17,8 +17,7 @@ from simonides.domain.errors import CeilingReached, ModelError
 from simonides.domain.opposition import Pair, Relation, Verdict
 from simonides.hygiene.model_judge import RULE, judge, may_be_shown, verdicts_of
 from simonides.manager.capturing import failure_of
-from simonides.manager.completing import ails
-from simonides.manager.services import Services
+from simonides.manager.services import Services, ails
 from simonides.policy.rules import Policy
 from simonides.ports import LanguageModel
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from simonides.domain.candidate_codec import decode_candidate, encode_candidate
 from simonides.domain.canonical import canonical_json
@@ -40,6 +41,41 @@ class Cascade(NamedTuple):
 
 class Following(NamedTuple):
     """An erasure that the remote of a replica is to follow (MO-1)."""
+
+
+class Remote(Protocol):
+    """The store that this one is a replica of."""
+
+    @property
+    def location(self) -> str:
+        """Where it is, without credentials."""
+
+    async def erase_there(self, owner: Scope, name: str) -> None:
+        """Erase an owner there, once under one name.
+
+        Raises:
+            StoreError: If it could not.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Deliveries:
+    """Work for other owners and for the remote, as far as this process knows of it.
+
+    Attributes:
+        remote: In mode ``synced``; else None.
+        undelivered: Work that could not be carried out when last tried: id of the item to the name
+            of the error. No content, no scope: every user may see ``status``.
+    """
+
+    remote: Remote | None = None
+    undelivered: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is undelivered, for ``status``."""
+        names = set(self.undelivered.values())
+        return tuple(sorted(f"undelivered_promotion:{name}" for name in names))
 
 
 def packed_following(id: str, subject: Scope) -> OutboxItem:

@@ -30,6 +30,7 @@ from simonides.retrieval.entry import slot_of
 from simonides.retrieval.overlaying import overlaid, recallable, without
 from simonides.retrieval.read_view import ReadView
 from simonides.retrieval.segment import Frozen
+from simonides.session import HotSessions
 
 SESSION = "session"
 """What is degraded where a session cannot be read: what is stored is shown as it is."""
@@ -80,6 +81,7 @@ class Overlay:
 
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
+        self._hot = services.part(HotSessions)
         self._reader = principal
         self._principal = replace(principal, home=principal.home.owner)
         self._session = principal.session
@@ -167,7 +169,7 @@ class Overlay:
             return said
         candidates = [stated.candidate for stated in said.facts.values()]
         marks = frozenset(mark for each in candidates for mark in marks_of(each))
-        hot = self._services.hot.of(owner, self._session)
+        hot = self._hot.of(owner, self._session)
         asked = (Overlay, head.incarnation, head.epoch, marks)
         if hot.derived.get(Overlay, (None, None))[0] != asked:
             buried = await tombstoned(self._services.store, owner, candidates)
@@ -178,7 +180,7 @@ class Overlay:
 
     async def _laid(self, view: ReadView, said: Said, session: str) -> ReadView:
         """Lay what was said over what is stored; the same again until either changes."""
-        hot = self._services.hot.of(self._principal.home.owner, session)
+        hot = self._hot.of(self._principal.home.owner, session)
         name = (_Laid, self._reader)
         known: _Laid | None = hot.derived.get(name)
         if known is None or not known.still_fits(view, said):

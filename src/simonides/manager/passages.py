@@ -18,8 +18,7 @@ from simonides.domain.knowledge import Passage, as_memory, passage_id
 from simonides.domain.memory import Memory
 from simonides.domain.scope import Scope
 from simonides.domain.trust import Trust
-from simonides.external.cutting import storable
-from simonides.language.normalise import content_hash
+from simonides.language.normalise import content_hash, storable
 from simonides.manager.screening import look, strike
 from simonides.policy.rules import Policy
 

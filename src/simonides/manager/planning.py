@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from simonides.consolidation.reflection import (
-    INSIGHT,
     Insight,
     ask_insights,
     by_rules,
@@ -30,12 +29,12 @@ from simonides.domain.memory import Kind, Memory, Origin
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.trust import Label, Source, Trust
 from simonides.domain.value import from_us
+from simonides.longterm.insight import INSIGHT
 from simonides.manager.applying import Found
 from simonides.manager.capturing import failure_of
 from simonides.manager.cycling import Cycle
-from simonides.manager.metering import account_of
 from simonides.manager.screening import look
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of
 from simonides.policy.rules import Policy
 from simonides.ports import LanguageModel
 

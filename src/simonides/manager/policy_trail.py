@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from simonides.domain.canonical import canonical_json
 from simonides.domain.change import Change, PolicyRecord, Snapshot, TurnRequest
 from simonides.domain.event import EventType
@@ -12,6 +14,17 @@ from simonides.policy.rules import DEFAULT_POLICY, Policy
 
 NOTICED_BY = "system"
 """Actor of the event: who edited the file is not known to us."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotedPolicies:
+    """The policies that this process has seen on record.
+
+    Attributes:
+        hashes: Hash of the policy, by org.
+    """
+
+    hashes: dict[str, str] = field(default_factory=dict)
 
 
 async def note_policy(services: Services, scope: Scope, policy: Policy) -> None:
@@ -26,7 +39,8 @@ async def note_policy(services: Services, scope: Scope, policy: Policy) -> None:
     """
     # What belongs to all orgs goes by the default org's policy.
     org = DEFAULT_ORG if scope.org is None else scope.org
-    if services.noted.get(org) == policy.hash:
+    noted = services.part(NotedPolicies).hashes
+    if noted.get(org) == policy.hash:
         return
     owner = Scope.of_org(org)
     (head,) = await services.store.heads([owner])
@@ -36,7 +50,7 @@ async def note_policy(services: Services, scope: Scope, policy: Policy) -> None:
             TurnRequest(since=head, policy=True),
             lambda snapshot: _recorded(services, owner, policy, snapshot),
         )
-    services.noted[org] = policy.hash
+    noted[org] = policy.hash
 
 
 def _recorded(

@@ -13,11 +13,12 @@ from simonides.domain.consent import Refusals
 from simonides.domain.decision import Drop, Judgement, Outcome, OutcomeKind, Usage
 from simonides.domain.retaining import Quotas
 from simonides.domain.scope import Grant, Scope
-from simonides.manager.completing import EMBEDDER, ails
+from simonides.manager.completing import EMBEDDER
+from simonides.manager.counting import Counters
 from simonides.manager.lives import Life
-from simonides.manager.rates import is_limited
+from simonides.manager.rates import Rates, is_limited
 from simonides.manager.room import exceeded
-from simonides.manager.services import Services
+from simonides.manager.services import Services, ails
 from simonides.manager.spoken import Spoken
 from simonides.manager.waiting import Release
 from simonides.policy.rules import Policy
@@ -148,7 +149,7 @@ async def turned_away(
     if (limit := quotas.org_bytes) is not None and asked:
         # Content stands for all that is stored of it until the next sweep.
         sizes = [len(judgements[place].candidate.content.encode()) for place in asked]
-        taken = await services.rates.room_of(
+        taken = await services.part(Rates).room_of(
             services.store, owner.org, limit, sizes, services.clock
         )
         reasons = exceeded("org_bytes", limit, taken.retry_after_s)
@@ -156,10 +157,10 @@ async def turned_away(
         asked = asked[: taken.granted]
     is_rated = check is QuotaCheck.ALL
     if is_rated and (limit := quotas.writes_per_minute) is not None and asked:
-        taken = services.rates.take(owner, len(asked), limit, services.clock.now_us())
+        taken = services.part(Rates).take(owner, len(asked), limit, services.clock.now_us())
         reasons = exceeded("writes_per_minute", limit, taken.retry_after_s)
         away |= dict.fromkeys(asked[taken.granted :], _blocked(reasons))
-    services.counters.turned_away(len(away))
+    services.part(Counters).turned_away(len(away))
     return away
 
 

@@ -12,10 +12,10 @@ from simonides.domain.change import HeldCandidate
 from simonides.domain.decision import Commit, Drop, Judgement, Outcome, OutcomeKind
 from simonides.domain.event import EventType
 from simonides.domain.held import Held
+from simonides.domain.retaining import QUOTA_EXCEEDED
 from simonides.domain.scope import Principal, Scope
 from simonides.language.normalise import content_hash
 from simonides.manager.judging import UNPROVEN_MARKS, judge_one
-from simonides.manager.room import QUOTA_EXCEEDED
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.policy.rules import Policy

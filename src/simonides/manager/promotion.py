@@ -19,7 +19,7 @@ from simonides.manager.cascading import cascaded
 from simonides.manager.changes import NOT_FOUND, Changer
 from simonides.manager.judging import judge_one
 from simonides.manager.lives import ERASED_SINCE, Life, life_of
-from simonides.manager.outbox import Cascade, Following, packed, unpacked
+from simonides.manager.outbox import Cascade, Deliveries, Following, packed, unpacked
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.manager.writing import Writer
@@ -120,7 +120,7 @@ async def deliver(services: Services, source: Scope | None = None) -> dict[str, 
     """Carry out the work that one owner (None: every owner) has committed for others.
 
     Each item is written in the name of who sent it, whose right is looked at again. One that
-    cannot be carried out stays, hinders no other, and is named in ``services.undelivered``.
+    cannot be carried out stays, hinders no other, and is named in :class:`Deliveries`.
 
     Returns:
         What came of each item that was carried out, by its id.
@@ -137,10 +137,11 @@ async def deliver(services: Services, source: Scope | None = None) -> dict[str, 
                 done[pending.item.id] = await _carry_out(services, pending)
             except SimonidesError as error:
                 failed[pending.item.id] = type(error).__name__
-    for id in list(services.undelivered):
+    undelivered = services.part(Deliveries).undelivered
+    for id in list(undelivered):
         if source is None or id in done:
-            services.undelivered.pop(id, None)
-    services.undelivered.update(failed)
+            undelivered.pop(id, None)
+    undelivered.update(failed)
     return done
 
 
@@ -164,10 +165,11 @@ async def _followed(services: Services, pending: PendingOutbox) -> Outcome:
     Raises:
         StoreError: If it could not; the work stays, and the receipt of the erasure says so.
     """
-    if services.replica is None:
+    remote = services.part(Deliveries).remote
+    if remote is None:
         problem = "the remote of this replica is to follow an erasure; open it in mode synced"
         raise StoreUnavailable(services.store.location, problem)
-    await services.replica.erase_there(Scope.parse(pending.item.target), pending.item.id)
+    await remote.erase_there(Scope.parse(pending.item.target), pending.item.id)
     await services.store.settle(pending.source, [pending.item.id])
     return Outcome(OutcomeKind.FORGOTTEN, None, ("remote",))
 

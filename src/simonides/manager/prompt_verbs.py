@@ -14,6 +14,7 @@ from simonides.domain.tool import Tool, ToolReply
 from simonides.manager.asking import MAX_LISTED, Asker, between, checked_floor, checked_receipt
 from simonides.manager.digesting import Digester
 from simonides.manager.floors import Floors
+from simonides.manager.journal import ReadJournal
 from simonides.manager.reading import Reader
 from simonides.manager.replaying import Replayer
 from simonides.manager.services import Services
@@ -29,7 +30,8 @@ class AsyncPromptVerbs:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
-        self._notes = services.journal.of(principal.home.owner)
+        self._journal = services.part(ReadJournal)
+        self._notes = self._journal.of(principal.home.owner)
         self._reader = Reader(services, principal)
         self._lookup = self._reader.lookup
         self._asker = Asker(services, principal)
@@ -201,5 +203,5 @@ class AsyncPromptVerbs:
                 another agent, for another purpose or to one of its tasks are not this reader's.
         """
         between("limit", limit, 1, MAX_LISTED)
-        found = await self._services.journal.receipts(self._principal.home.owner, limit)
+        found = await self._journal.receipts(self._principal.home.owner, limit)
         return tuple(receipt for receipt in found if self._replayer.is_mine(receipt))

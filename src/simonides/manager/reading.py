@@ -14,17 +14,19 @@ from simonides.domain.memory import Memory
 from simonides.domain.recall import Explanation, Hit, Recall
 from simonides.domain.receipt import Dropped, Ranking, Receipt, Shown
 from simonides.domain.scope import Principal
-from simonides.manager.completing import EMBEDDER, VECTOR, ails
+from simonides.manager.completing import EMBEDDER, VECTOR
+from simonides.manager.library import Library
 from simonides.manager.lookup import Lookup
 from simonides.manager.reranking import candidates, rank_again
-from simonides.manager.services import Services
+from simonides.manager.services import Services, ails
 from simonides.manager.session_rows import IN_SESSION
 from simonides.policy.guards import CONSENT_REFUSED
 from simonides.policy.rules import Policy
 from simonides.retrieval.fusion import Fusion
 from simonides.retrieval.identity import ranking, with_reranker
+from simonides.retrieval.indexer import Query
 from simonides.retrieval.pool import gather
-from simonides.retrieval.ranker import Query, Ranked, explain, rank
+from simonides.retrieval.ranker import Ranked, explain, rank
 from simonides.retrieval.read_view import ReadView
 
 RUNNERS_UP = 3
@@ -53,6 +55,7 @@ class Reader:
 
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
+        self._library, self._fusion = services.part(Library), services.part(Fusion)
         self._principal = principal
         self.lookup = Lookup(services, principal)
         self.fresh = self.lookup.fresh
@@ -71,7 +74,7 @@ class Reader:
     def note_passages(self, shown: Sequence[Memory]) -> None:
         """Remember which passages of documents this reader was shown."""
         passages = [memory for memory in shown if memory.is_passage]
-        self._services.library.note(self._principal.home.owner, passages)
+        self._library.note(self._principal.home.owner, passages)
 
     def recalled(self, view: ReadView, cue: Cue, query: Query, lost: Sequence[str] = ()) -> Recall:
         """Rank a view for a cue; see :meth:`query` for the last two."""
@@ -124,7 +127,7 @@ class Reader:
         except (ModelError, OSError) as error:
             ails(self._services, EMBEDDER, error)
             return indexer.lexical_query(text), (VECTOR,)
-        if self._services.ailing and query.vector is not None:
+        if self._services.models.ailing and query.vector is not None:
             ails(self._services, EMBEDDER, None)
         return query, ()
 
@@ -145,7 +148,7 @@ class Reader:
     ) -> Ranked:
         """Rank what a cue reads, and order so many more than it asks for."""
         pool = gather(view.columns, cue, view.clock, self._principal.home)
-        bonus, chosen = self.policy.recall.preference_bonus, fusion or self._services.fusion
+        bonus, chosen = self.policy.recall.preference_bonus, fusion or self._fusion
         return rank(pool, query, cue, chosen, view.clock, bonus, runners_up=runners_up)
 
     def receipt(
@@ -177,8 +180,9 @@ class Reader:
     ) -> Grounds:
         """Return on what grounds a query is answered now."""
         ranked_by = self._ranking(query, fusion)
-        if reranked and self._services.reranker is not None:
-            model_id, read = self._services.reranker.model_id, self._services.rerank_candidates
+        models = self._services.models
+        if reranked and models.reranker is not None:
+            model_id, read = models.reranker.model_id, models.rerank_candidates
             ranked_by = with_reranker(ranked_by, model_id, read)
         return Grounds(ranked_by, self.policy.hash)
 
@@ -187,7 +191,7 @@ class Reader:
         if fusion is not None:
             return ranking(indexer, fusion, has_vector=has_vector)
         if has_vector not in self._rankings:
-            made = ranking(indexer, self._services.fusion, has_vector=has_vector)
+            made = ranking(indexer, self._fusion, has_vector=has_vector)
             self._rankings[has_vector] = made
         return self._rankings[has_vector]
 

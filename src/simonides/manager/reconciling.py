@@ -15,8 +15,7 @@ from simonides.domain.cycle import HygieneReport
 from simonides.domain.decision import Outcome, OutcomeKind
 from simonides.domain.scope import Principal
 from simonides.manager.cycling import Cycle
-from simonides.manager.metering import account_of
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of
 from simonides.policy.rules import Policy
 from simonides.ports import LanguageModel
 

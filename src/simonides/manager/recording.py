@@ -31,6 +31,7 @@ from simonides.language.normalise import check_text
 from simonides.manager.screening import look, strike
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
+from simonides.manager.shelves import Shelves
 from simonides.ports import After, Capability, MovableStore
 from simonides.safety import NAMES as SAFETY_NAMES
 from simonides.safety import checked_event, decode_event, encode_event
@@ -62,6 +63,7 @@ class Recorder:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        self._records = services.part(Shelves)
 
     async def safety_event(
         self, kind: object, *, severity: object, done: object, note: object, at: object
@@ -141,7 +143,7 @@ class Recorder:
     ) -> None:
         now = from_us(self._services.clock.now_us())
         kept = KeptRecord(record.id, to_us(record.at), whose.subject, body)
-        await self._services.records.add(shelf, kept, now)
+        await self._records.add(shelf, kept, now)
 
 
 class RecordKeeper:
@@ -150,6 +152,7 @@ class RecordKeeper:
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
         self._principal = principal
+        self._records = services.part(Shelves)
 
     async def safety_events(
         self, owner: Scope | None, kind: str | None, since: object, limit: int
@@ -169,7 +172,7 @@ class RecordKeeper:
 
     async def purge(self, shelf: Shelf, *, everything: bool) -> RecordsPurged:
         """See :meth:`simonides.AsyncAdmin.purge_safety`."""
-        records, now = self._services.records, from_us(self._services.clock.now_us())
+        records, now = self._records, from_us(self._services.clock.now_us())
         before = None if everything else records.ends_before(shelf, now)
         # Before the first row: what cannot be put down is not done.
         told = {"shelf": shelf.value, "all": everything}
@@ -199,7 +202,7 @@ class RecordKeeper:
     async def _kept(
         self, shelf: Shelf, owner: Scope | None, since: datetime | None
     ) -> AsyncIterator[KeptRecord]:
-        records, now = self._services.records, from_us(self._services.clock.now_us())
+        records, now = self._records, from_us(self._services.clock.now_us())
         subject = None
         if owner is not None:
             subject = subject_digest(await secret_of(self._services), owner)
@@ -214,7 +217,7 @@ class RecordKeeper:
             return decode(kept)
         except (ValueError, LookupError, TypeError) as error:
             raise StoreCorrupt(
-                self._services.records.store.location, f"a {shelf} record cannot be read"
+                self._records.store.location, f"a {shelf} record cannot be read"
             ) from error
 
     async def _put_down(self, type: EventType, details: Mapping[str, Any]) -> None:

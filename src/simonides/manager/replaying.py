@@ -20,6 +20,7 @@ from simonides.domain.scope import Principal, owners_of
 from simonides.domain.value import to_us
 from simonides.manager.asking import Asker
 from simonides.manager.digesting import Digester
+from simonides.manager.library import Library
 from simonides.manager.reading import Reader
 from simonides.manager.services import Services
 from simonides.manager.session_rows import IN_SESSION, NOT_STORED
@@ -46,6 +47,7 @@ class Replayer:
         digester: Digester,
     ) -> None:
         self._services = services
+        self._library = services.part(Library)
         self._principal = principal
         self._reader = reader
         self._asker = asker
@@ -65,7 +67,7 @@ class Replayer:
             is_same = (made.receipt.ranking, made.receipt.page) == (receipt.ranking, page)
             if is_same and _is_whole(receipt, made.receipt):
                 return replace(made, receipt=receipt, made=Made.RANKED)
-        count, home = self._services.tokens.count, self._principal.home
+        count, home = self._services.models.tokens.count, self._principal.home
         composed = compose(shown, page.rules, view.clock, count, reader=home)
         return Digest(composed.text, composed.items, receipt, Made.RENDERED)
 
@@ -130,7 +132,7 @@ class Replayer:
         since has another id. Of others the passages that this process has shown lately are left;
         nobody is asked over a network for the sake of a replay.
         """
-        cue, library = receipt.cue, self._services.library
+        cue, library = receipt.cue, self._library
         looked = await library.end(library.begin(cue.query, cue.scopes, remote=False))
         ids = [shown.id for shown in receipt.returned]
         left = library.shown(ids, cue.scopes, self._principal.home.owner)

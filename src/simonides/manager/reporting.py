@@ -7,6 +7,8 @@ from typing import Any
 
 from simonides.domain.memory import Memory, Status
 from simonides.domain.scope import Principal
+from simonides.manager.measuring import Monitoring
+from simonides.manager.outbox import Deliveries
 from simonides.manager.room import crowded
 from simonides.manager.services import Services
 
@@ -27,24 +29,24 @@ def status_of(
         floors: In force, and the rates that they go by.
         sessions: How many of the owner's are open.
     """
-    model = services.model
+    models, remote = services.models, services.part(Deliveries).remote
     return {
         "principal": principal.home.path,
-        "mode": services.mode,
+        "mode": services.part(Monitoring).mode,
         "backend": services.store.location,
         "recall": not _is_off(services, principal),
-        "remote": None if services.replica is None else services.replica.location,
+        "remote": None if remote is None else remote.location,
         "memories": _counted([memory.kind.value for memory in memories]),
         "review": sum(memory.status is Status.REVIEW for memory in memories),
         "sessions": sessions,
         "embedder": services.indexes.indexer.embedder or None,
-        "reranker": None if services.reranker is None else services.reranker.model_id,
+        "reranker": None if models.reranker is None else models.reranker.model_id,
         "analyser": services.indexes.indexer.analyser,
         "stale_entries": _stale(services, principal, memories),
         "key": None if services.coded is None else services.coded.key_id,
         "encrypted": services.coded is not None and services.coded.is_sealed,
-        "model": None if model is None else model.model_id,
-        "language_model": {} if services.language is None else services.language.report(),
+        "model": None if models.meter is None else models.meter.model_id,
+        "language_model": {} if models.health is None else models.health.report(),
         "policy": services.policies.policy_for(principal.home.org).version,
         "floors": {**floors},
         "problems": [*_problems(services), *_crowd(services, principal)],
@@ -77,21 +79,14 @@ def _stale(services: Services, principal: Principal, memories: Sequence[Memory])
 
 
 def _problems(services: Services) -> tuple[str, ...]:
-    waiting = {f"undelivered_promotion:{name}" for name in services.undelivered.values()}
+    models = services.models
     return (
-        *services.problems,
-        *(() if services.language is None else services.language.ailments()),
-        *(f"{part}: {problem}" for part, problem in sorted(services.ailing.items())),
-        *services.journal.problems,
+        *models.problems,
+        *(() if models.health is None else models.health.ailments()),
+        *(f"{part}: {problem}" for part, problem in sorted(models.ailing.items())),
         *(() if services.coded is None else services.coded.problems),
-        *services.reindexing.problems,
-        *services.housekeeping.problems,
-        *(() if services.replica is None else services.replica.problems),
-        *services.following.problems,
-        *services.idling.problems,
-        *services.backups.problems,
+        *services.parts.problems(),
         *map(str, services.policies.problems()),
-        *sorted(waiting),
     )
 
 

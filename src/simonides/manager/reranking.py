@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from simonides.domain.cue import Cue
 from simonides.domain.errors import ModelError
-from simonides.manager.completing import RERANKER, ails
-from simonides.manager.services import Services
+from simonides.manager.completing import RERANKER
+from simonides.manager.services import Services, ails
 from simonides.ports import Capability
 from simonides.retrieval.ranker import Ranked
 from simonides.retrieval.reranking import reranked, texts_of
@@ -15,13 +15,14 @@ from simonides.retrieval.reranking import reranked, texts_of
 
 def candidates(services: Services) -> int:
     """Return how many of the best memories are read again; 0 without a reranker."""
-    return 0 if services.reranker is None else services.rerank_candidates
+    return 0 if services.models.reranker is None else services.models.rerank_candidates
 
 
 def has_slow_model(services: Services) -> bool:
     """Whether a read may have to wait for a model, and so must leave an event loop to others."""
-    able = getattr(services.reranker, "capabilities", ())
-    waits = services.reranker is not None and Capability.INLINE not in able
+    reranker = services.models.reranker
+    able = getattr(reranker, "capabilities", ())
+    waits = reranker is not None and Capability.INLINE not in able
     return waits or services.indexes.indexer.is_slow
 
 
@@ -44,10 +45,10 @@ def rank_again(
         lost: What could not take part already.
         missing: What is not to take part: a replay does without what its read had to do without.
     """
-    reranker = services.reranker
+    reranker = services.models.reranker
     if reranker is None or RERANKER in missing or not cue.query.strip():
         return ranked, lost
-    texts = texts_of(ranked, services.rerank_candidates)
+    texts = texts_of(ranked, services.models.rerank_candidates)
     if len(texts) < 2:
         return ranked, lost
     try:

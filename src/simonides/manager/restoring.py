@@ -44,6 +44,7 @@ from simonides.domain.scope import Scope, ScopeLevel
 from simonides.domain.session_codec import step_of
 from simonides.manager.exporting import Tell, portable
 from simonides.manager.files import files_refused
+from simonides.manager.journal import ReadJournal
 from simonides.manager.restored import Chains, check_memory, check_payload, check_review
 from simonides.manager.screening import blocked_in
 from simonides.manager.services import Services
@@ -82,7 +83,7 @@ async def restore(
     """
     store, tell = portable(services.store), tell or (lambda _: None)
     # What readers did here comes before what they did there.
-    await services.journal.flush(owner)
+    await services.part(ReadJournal).flush(owner)
     here = await store.chain_head(owner)
     digest = None if here is None else here[0]
     edges: list[Carried] = []

@@ -30,9 +30,12 @@ from simonides.domain.scope import DEFAULT_ORG, Principal, Scope
 from simonides.longterm.forgetting import tombstones
 from simonides.manager.backing_up import Backups, digest_beside, looked_through
 from simonides.manager.files import files_refused
+from simonides.manager.journal import ReadJournal
+from simonides.manager.policy_trail import NotedPolicies
 from simonides.manager.scribe import Scribe
 from simonides.manager.services import Services
 from simonides.ports import Capability, CodedStore, MovableStore, RevertibleStore
+from simonides.session import HotSessions
 
 (_TOMBSTONES,) = (part for part in PARTS if part.name == "tombstones")
 
@@ -59,7 +62,7 @@ async def revert(services: Services, backups: Backups, path: Path) -> RestoredSt
         with files_refused(path):
             await services.aside(partial(_copied, path, ready))
         # What readers did stays with what they read.
-        await services.journal.flush()
+        await services.part(ReadJournal).flush()
         try:
             await _without_the_lost(backups, store, ready)
             report = await looked_through(backups.reopen(ready))
@@ -70,8 +73,8 @@ async def revert(services: Services, backups: Backups, path: Path) -> RestoredSt
             raise CarryRefused("damaged", str(path), str(error)) from error
         await store.become(str(ready))
     services.indexes.clear()
-    services.hot.clear()
-    services.noted.clear()
+    services.part(HotSessions).clear()
+    services.part(NotedPolicies).hashes.clear()
     return RestoredStore(str(path), report.owners, report.events, forgotten)
 
 

@@ -16,7 +16,7 @@ from simonides.domain.errors import QuotaExceeded
 from simonides.domain.event import Event, EventType
 from simonides.domain.gates import Shape
 from simonides.domain.memory import Memory
-from simonides.domain.retaining import Quotas
+from simonides.domain.retaining import QUOTA_EXCEEDED, Quotas
 from simonides.domain.scope import Scope
 from simonides.domain.value import to_us
 from simonides.longterm.pending import Pending
@@ -26,8 +26,6 @@ from simonides.manager.scribe import Scribe
 from simonides.retrieval.entry import turn_of
 from simonides.retrieval.owner_index import SMALL_OWNER, OwnerIndex
 from simonides.retrieval.sparing import KEPT_CATEGORY, EvictionCandidate, eviction_candidates
-
-QUOTA_EXCEEDED = "quota_exceeded"
 
 LIVE_TASKS = 50
 """Live task scopes of a user, beyond which something does not clean up behind itself (SC-10)."""

@@ -78,13 +78,3 @@ class Rounds(Alarmed):
         finally:
             self._task = None
         self._wake_in(self._every_s)
-
-
-IDLE_FIRST_S, IDLE_EVERY_S = 60.0, 300.0
-"""When sessions that are due are looked for. Chosen: a session counts as left after 20 minutes, and
-nobody waits for its end."""
-
-
-def idle_rounds(alarm: Alarm | None) -> Rounds:
-    """Return the rounds in which sessions are ended that nobody goes on with."""
-    return Rounds(alarm, name="sessions", first_s=IDLE_FIRST_S, every_s=IDLE_EVERY_S)

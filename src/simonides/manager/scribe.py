@@ -8,8 +8,8 @@ from typing import Any
 
 from simonides.domain.change import Snapshot
 from simonides.domain.event import Event, EventType
+from simonides.domain.moment import Moment
 from simonides.domain.scope import Principal, Scope
-from simonides.longterm.versions import Moment
 from simonides.manager.services import Services
 
 

@@ -18,10 +18,8 @@ from simonides.domain.errors import ModelError
 from simonides.domain.findings import Concern, Finding, Opinion, SecondLook
 from simonides.domain.hygiene import Action
 from simonides.domain.scope import Scope
-from simonides.manager.completing import ails
-from simonides.manager.metering import account_of
 from simonides.manager.screening import findings_of
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of, ails
 from simonides.policy.rules import Policy
 from simonides.ports import Classifier
 
@@ -90,8 +88,9 @@ def _as_told(found: Finding, reasons: Sequence[str]) -> Finding:
 
 def looks_again(services: Services) -> bool:
     """Whether anybody else looks at what is to be written."""
-    by_model = services.second_look is not None and services.model is not None
-    return by_model or services.classifier is not None or services.finder is not None
+    models = services.models
+    by_model = models.second_look is not None and models.meter is not None
+    return by_model or models.classifier is not None or models.finder is not None
 
 
 class _Looker:
@@ -120,7 +119,7 @@ class _Looker:
         return more
 
     async def found_in(self, text: str) -> Sequence[Finding]:
-        finder = self._services.finder
+        finder = self._services.models.finder
         if finder is None or self._is_blind:
             return ()
         try:
@@ -145,10 +144,11 @@ class _Looker:
     def _classifier(self, owner: Scope) -> Classifier | None:
         """Return who looks again: whoever was handed in, or the model at the owner's expense."""
         if owner not in self._classifiers:
-            services, found = self._services, self._services.classifier
-            account = account_of(services, owner) if services.second_look is not None else None
-            if found is None and services.second_look is not None and account is not None:
-                found = services.second_look(account)
+            services, found = self._services, self._services.models.classifier
+            made_of = services.models.second_look
+            account = account_of(services, owner) if made_of is not None else None
+            if found is None and made_of is not None and account is not None:
+                found = made_of(account)
             self._classifiers[owner] = found
         return self._classifiers[owner]
 

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
-from simonides.domain.collecting import GcRules
-from simonides.domain.metrics import THRESHOLDS, Threshold
-from simonides.domain.scope import Principal, Scope
-from simonides.domain.session import SessionRules
-from simonides.domain.working import WorkingRules
+from simonides.domain.scope import Scope
 from simonides.language.tokens import TokenEstimate
-from simonides.manager.background import Background
-from simonides.manager.backing_up import Backups
-from simonides.manager.counting import Counters
-from simonides.manager.following import Following
-from simonides.manager.housekeeping import Housekeeping
-from simonides.manager.journal import ReadJournal
-from simonides.manager.library import Library
-from simonides.manager.metering import Meter
-from simonides.manager.rates import Rates
-from simonides.manager.rounds import Rounds, idle_rounds
-from simonides.manager.shelves import Shelves
+from simonides.manager.metering import Account, Meter, booked
 from simonides.policy.book import PolicyBook
 from simonides.ports import (
     Aside,
+    Capability,
     Classifier,
     Clock,
     CodedStore,
@@ -39,45 +25,127 @@ from simonides.ports import (
     TokenCounter,
 )
 from simonides.retrieval.cache import IndexCache
-from simonides.retrieval.fusion import Fusion
-from simonides.session import HotSessions
+from simonides.retrieval.owner_index import OwnerIndex
 
-if TYPE_CHECKING:
-    from simonides.manager.replica import Replica
-
-
-class Departing:
-    """Sessions that end with the process that opened them; safe to use from several threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._sessions: dict[tuple[str, str], tuple[Principal, str]] = {}
-
-    def add(self, principal: Principal, session: str) -> None:
-        """Have a session ended when simonides is closed."""
-        with self._lock:
-            self._sessions[principal.home.owner.path, session] = principal, session
-
-    def discard(self, principal: Principal, session: str) -> None:
-        """Leave a session alone: it has ended, or is to outlive this process."""
-        with self._lock:
-            self._sessions.pop((principal.home.owner.path, session), None)
-
-    def taken(self) -> tuple[tuple[Principal, str], ...]:
-        """Return them, for whoever ends them now."""
-        with self._lock:
-            left, self._sessions = tuple(self._sessions.values()), {}
-        return left
+Part = TypeVar("Part")
 
 
 class ModelHealth(Protocol):
-    """What whoever chose the language model can tell of it."""
+    """What the chosen language model reports of itself."""
 
     def report(self) -> dict[str, Any]:
-        """Return provider, model, who is left out and why, and how it is."""
+        """Return provider, model, which models are left out and why, and how it is."""
 
     def ailments(self) -> tuple[str, ...]:
         """Return what is wrong with it now."""
+
+
+class ReindexQueue:
+    """Is told of index entries that are to be made anew; this one ignores them.
+
+    Reads and writes tell it. The maintenance that makes the entries derives from it, so that they
+    need not import it.
+    """
+
+    def notice(self, owner: Scope, index: OwnerIndex) -> None:
+        """Remember that an index holds stale entries; returns at once."""
+
+    def wrote(self, owner: Scope, index: OwnerIndex) -> None:
+        """Take note that this process has written entries; returns at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that a read or a write may ask, and how they are.
+
+    The embedder is not among them: ``Services.indexes`` holds it.
+
+    Attributes:
+        meter: The language model, behind the ceilings of its use; None: rules decide.
+        health: Which language model takes part, which do not and why, and how it is.
+        classifier: Gives a second opinion on suspicious text, or None.
+        second_look: Makes a classifier of the language model where none was handed in, or None.
+        finder: Finds in texts what the detectors here may not know, or None.
+        reranker: Reads the best hits again, or None.
+        rerank_candidates: How many of them.
+        tokens: Counts tokens for budgets.
+        ailing: Which models failed when they were last asked, and why.
+        problems: Models that the settings name and that could not be loaded, for ``status``.
+    """
+
+    meter: Meter | None = None
+    health: ModelHealth | None = None
+    classifier: Classifier | None = None
+    second_look: Callable[[LanguageModel], Classifier] | None = None
+    finder: Finder | None = None
+    reranker: Reranker | None = None
+    rerank_candidates: int = 30
+    tokens: TokenCounter = field(default_factory=TokenEstimate)
+    ailing: dict[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class HasProblems(Protocol):
+    """A part whose work can fail while nobody waits for it."""
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What went wrong when last tried; no content, no scope: every user may see ``status``."""
+
+
+class MissingPart(LookupError):
+    """A part was asked for that the composition root did not register."""
+
+
+class Parts:
+    """The state objects and the rules of the packages above core, each under its class.
+
+    Core imports none of them. A package looks its own part up by class, and the type checker knows
+    what it gets.
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[type[object], object] = {}
+
+    def add(self, *parts: object) -> None:
+        """Register parts, each under its own class.
+
+        Raises:
+            ValueError: If there is one of a class already.
+        """
+        for part in parts:
+            self.add_as(type(part), part)
+
+    def add_as(self, kind: type[Part], part: Part) -> None:
+        """Register a part under a base class, by which packages below its own look it up.
+
+        Raises:
+            TypeError: If it is not of that class.
+            ValueError: If there is one of that class already.
+        """
+        if not isinstance(part, kind):
+            raise TypeError(f"a {type(part).__name__} is no {kind.__name__}")
+        if kind in self._parts:
+            raise ValueError(f"{kind.__name__} is registered already")
+        self._parts[kind] = part
+
+    def replacing(self, kind: type[Part], part: Part) -> Parts:
+        """Return the same parts with another one under a class."""
+        found = Parts()
+        found._parts = {**self._parts, kind: part}
+        return found
+
+    def get(self, kind: type[Part]) -> Part | None:
+        """Return the part of a class, or None if there is none."""
+        part = self._parts.get(kind)
+        return part if isinstance(part, kind) else None
+
+    def problems(self) -> list[str]:
+        """Return what went wrong in each part when last tried, for ``status``."""
+        parts = {id(part): part for part in self._parts.values()}.values()
+        failing = [part for part in parts if isinstance(part, HasProblems)]
+        return [problem for part in failing for problem in part.problems]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,90 +154,73 @@ class Services:
 
     Attributes:
         store: Rows.
+        sessions: What was observed in sessions, until they are finalised.
         indexes: Warm owner indexes, with the analyser and embedder that make them.
-        policies: Policy per org.
         clock: Time.
         ids: Ids and salts.
-        sessions: What was observed in sessions, until they are finalised.
-        session_rules: When a session counts as left, and how much of it is kept warm.
-        hot: What of sessions is in memory.
-        following: Has what sessions logged looked at while nobody waits.
-        model: What a language model is asked through, or None: then rules decide.
-        fusion: How recall ranks.
-        journal: What readers did, until it is written.
-        reindexing: Makes index entries of another model or analyser anew.
-        records: Safety records and feedback, which lie apart, and how long they are kept.
-        backups: Takes backups, on time too.
-        library: Sources of documents (KN-1).
-        counters: What this process has done.
+        policies: Policy per org.
+        models: Models that a read or a write may ask.
         aside: Where work of more than a millisecond is done.
-        tokens: Counts tokens for budgets.
-        mode: ``local``, ``incognito`` or ``synced``.
-        problems: What was asked for and could not be had, for ``status``.
-        undelivered: Work between owners that could not be carried out when last tried: id of the
-            item to the name of the error. No content, no scope: everybody may see ``status``.
-        noted: Hash of the policy that this process has seen on record, by org.
-        classifier: Looks a second time at what is suspicious, or None (HY-2).
-        second_look: Makes a classifier of the language model where none was handed in, or None.
-        finder: Finds in texts what the detectors here may not know, or None.
-        reranker: Reads the best again, or None.
-        rerank_candidates: How many of them.
-        housekeeping: Collects once a day what has aged out.
-        idling: Ends sessions that nobody goes on with, from time to time.
-        departing: Sessions that end with this process.
-        gc_rules: By what memories that have aged out are collected.
-        ailing: Which models failed when they were last asked, and why.
-        sought: What nobody should find any more of subjects whose erasure is not complete; in
-            memory only.
-        coded: The store, if it is under a key ring.
-        closers: What lets go of connections that the parts hold.
-        thresholds: From which figures on somebody should look.
-        rates: How fast this process writes, and how much orgs have.
-        language: Which language model takes part, which do not and why, and how it is.
-        working_rules: Within which bounds the working memory of tasks stays.
-        collects: Whether owners are collected once a day, other than when asked for.
-        replica: What exchanges this store with its remote, in mode ``synced``.
+        parts: What the packages above core keep.
     """
 
     store: MemoryStore
+    sessions: SessionStore
     indexes: IndexCache
-    policies: PolicyBook
     clock: Clock
     ids: Ids
-    journal: ReadJournal
-    reindexing: Background
-    records: Shelves
-    backups: Backups
-    library: Library
-    counters: Counters
+    policies: PolicyBook
+    models: Models
     aside: Aside
-    sessions: SessionStore
-    session_rules: SessionRules = field(default_factory=SessionRules)
-    hot: HotSessions = field(default_factory=lambda: HotSessions(SessionRules()))
-    following: Following = field(default_factory=Following)
-    model: Meter | None = None
-    fusion: Fusion = field(default_factory=Fusion)
-    tokens: TokenCounter = field(default_factory=TokenEstimate)
-    mode: str = "local"
-    problems: tuple[str, ...] = ()
-    undelivered: dict[str, str] = field(default_factory=dict)
-    noted: dict[str, str] = field(default_factory=dict)
-    second_look: Callable[[LanguageModel], Classifier] | None = None
-    classifier: Classifier | None = None
-    finder: Finder | None = None
-    reranker: Reranker | None = None
-    rerank_candidates: int = 30
-    housekeeping: Housekeeping = field(default_factory=Housekeeping)
-    idling: Rounds = field(default_factory=lambda: idle_rounds(None))
-    departing: Departing = field(default_factory=Departing)
-    gc_rules: GcRules = field(default_factory=GcRules)
-    ailing: dict[str, str] = field(default_factory=dict)
-    sought: dict[Scope, tuple[bytes, ...]] = field(default_factory=dict)
-    coded: CodedStore | None = None
-    closers: tuple[Callable[[], None], ...] = ()
-    thresholds: tuple[Threshold, ...] = THRESHOLDS
-    rates: Rates = field(default_factory=Rates)
-    language: ModelHealth | None = None
-    working_rules: WorkingRules = field(default_factory=WorkingRules)
-    collects: bool = True
-    replica: Replica | None = None
+    parts: Parts
+
+    def part(self, kind: type[Part]) -> Part:
+        """Return the part of a class.
+
+        Raises:
+            MissingPart: If none is registered.
+        """
+        part = self.parts.get(kind)
+        if part is None:
+            raise MissingPart(f"no {kind.__name__} is registered; simonides.wiring registers parts")
+        return part
+
+    @property
+    def coded(self) -> CodedStore | None:
+        """The store, if it is under a key ring."""
+        is_coded = Capability.CODED in self.store.capabilities
+        return cast("CodedStore", self.store) if is_coded else None
+
+
+def account_of(services: Services, owner: Scope) -> Account | None:
+    """Open an account for one operation on an owner, or return None where there is no model."""
+    meter = services.models.meter
+    if meter is None:
+        return None
+    return meter.account(owner, services.policies.policy_for(owner.org).ceilings)
+
+
+async def may_embed(services: Services, owner: Scope, texts: int) -> str | None:
+    """Book texts for an embedder outside the process; see :func:`booked`.
+
+    An embedder inside the process costs nothing and is not booked.
+    """
+    if not texts or not services.indexes.indexer.is_charged:
+        return None
+    ceilings = services.policies.policy_for(owner.org).ceilings
+    return await booked(services.store, services.clock, owner, ceilings, texts)
+
+
+def ails(services: Services, part: str, error: Exception | None) -> None:
+    """Record whether a model failed when it was last asked, for ``status``.
+
+    Args:
+        services: The open simonides.
+        part: Which model.
+        error: Why it failed, or None if it did not. Its text may name a host, never content.
+    """
+    ailing = services.models.ailing
+    if error is not None:
+        ailing[part] = f"{type(error).__name__}: {error}"
+    elif ailing:
+        ailing.pop(part, None)

@@ -15,13 +15,14 @@ from typing import NamedTuple
 from simonides.domain.decision import Candidate, Proposer
 from simonides.domain.memory import Origin
 from simonides.domain.scope import Scope
-from simonides.domain.session import Entry, Logged, LoggedEntry
+from simonides.domain.session import Entry, Logged, LoggedEntry, SessionRules
 from simonides.domain.session_codec import decode_entry, encode_entry
 from simonides.domain.trust import Label
 from simonides.domain.value import from_us
 from simonides.manager.screening import kept_clean, look
 from simonides.manager.services import Services
 from simonides.policy.rules import Policy
+from simonides.session import HotSessions
 
 PAGE = 1_000
 """Entries read at a time; what the port gives of itself."""
@@ -47,15 +48,27 @@ class SessionLog:
         session: Its name.
     """
 
-    def __init__(self, services: Services, owner: Scope, session: str) -> None:
+    def __init__(
+        self, services: Services, owner: Scope, session: str, rules: SessionRules | None = None
+    ) -> None:
+        """Build it.
+
+        Args:
+            services: The open simonides.
+            owner: See the class.
+            session: See the class.
+            rules: None for those of the settings.
+        """
         self._services = services
+        self._hot = services.part(HotSessions)
+        self._rules = rules or services.part(SessionRules)
         self.owner = owner
         self.session = session
 
     @property
     def patience_us(self) -> int:
         """So long after an entry the session counts as left, µs."""
-        return self._services.session_rules.idle_us
+        return self._rules.idle_us
 
     async def append(
         self, entries: Sequence[Entry], *, at: int | None = None, first: int | None = None
@@ -95,7 +108,7 @@ class SessionLog:
             StoreCorrupt: If one cannot be read.
             StoreError: If the store could not.
         """
-        hot, now = self._services.hot.of(self.owner, self.session), self._services.clock.now_us()
+        hot, now = self._hot.of(self.owner, self.session), self._services.clock.now_us()
         tail = hot.tail(now, after)
         if not tail or tail[0].number > after + 1:
             # The store says what lies before the tail, and at once whether the tail is still so.
@@ -114,7 +127,7 @@ class SessionLog:
             else:
                 found = (*tail, *newer[1:])
             hot.put(newer, now)
-        self._services.hot.settle(self.owner)
+        self._hot.settle(self.owner)
         return found
 
     async def newer(self, last: Logged | None) -> tuple[Logged, ...] | None:
@@ -137,7 +150,7 @@ class SessionLog:
 
     def forget(self) -> None:
         """Let go of what is in memory of it: it has ended."""
-        self._services.hot.forget(self.owner, self.session)
+        self._hot.forget(self.owner, self.session)
 
     async def _append(
         self, cleaned: Sequence[Cleaned], at: int | None, first: int | None
@@ -151,11 +164,11 @@ class SessionLog:
         begin = await self._services.sessions.append(
             self.owner, self.session, written, now=now, due_at=due_at, first=first
         )
-        hot = self._services.hot.of(self.owner, self.session)
+        hot = self._hot.of(self.owner, self.session)
         if first is None and begin <= hot.newest:
             hot.clear()  # Somebody has ended it, and this is another session of its name.
         hot.put([Logged(begin + n, time, each.entry) for n, each in enumerate(cleaned)], now)
-        self._services.hot.settle(self.owner)
+        self._hot.settle(self.owner)
         return begin, time
 
     async def _first_tried(self, cleaned: Sequence[Cleaned], first: int, now: int) -> int:

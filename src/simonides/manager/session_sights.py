@@ -28,6 +28,7 @@ from simonides.manager.unwanted import Unwanted
 from simonides.retrieval.overlaying import overlaid, without
 from simonides.retrieval.read_view import ReadView
 from simonides.retrieval.segment import Frozen
+from simonides.session import HotSessions
 
 
 class _Filed(NamedTuple):
@@ -101,6 +102,7 @@ class SessionSearch:
 
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
+        self._hot = services.part(HotSessions)
         self._owner = principal.home.owner
         self._session = principal.session
         self._unwanted = Unwanted(services, principal)
@@ -119,7 +121,7 @@ class SessionSearch:
     async def _filed(self, session: str) -> _Filed:
         """File what has come since the last search."""
         log, make = SessionLog(self._services, self._owner, session), self._services.indexes.indexer
-        hot = self._services.hot.of(self._owner, session)
+        hot = self._hot.of(self._owner, session)
         name = (_Filed, make.recipe)
         known: _Filed | None = hot.derived.get(name)
         if known is not None and not known.is_whole:
@@ -146,7 +148,7 @@ class SessionSearch:
         (head,) = await self._services.store.heads([self._owner])
         if head is None or not head.epoch or not filed.entries:
             return filed.frozen
-        derived = self._services.hot.of(self._owner, str(self._session)).derived
+        derived = self._hot.of(self._owner, str(self._session)).derived
         kept: _Kept | None = derived.get(_Kept)
         life = (head.incarnation, head.epoch)
         if kept is not None and (kept.life != life or not filed.goes_on(kept.filed.last)):
@@ -160,7 +162,7 @@ class SessionSearch:
 
     async def _heard(self, filed: _Filed) -> _Heard:
         """Read what has come since the last time."""
-        derived = self._services.hot.of(self._owner, str(self._session)).derived
+        derived = self._hot.of(self._owner, str(self._session)).derived
         known: _Heard = derived.get(_Heard, _Heard())
         if not filed.goes_on(known.last):
             known = _Heard()

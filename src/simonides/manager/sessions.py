@@ -20,8 +20,11 @@ from simonides.domain.session_end import SessionEndReport
 from simonides.domain.turn import Role
 from simonides.domain.value import from_us, to_us
 from simonides.language.normalise import check_text
+from simonides.manager.counting import Counters
+from simonides.manager.departing import Departing
 from simonides.manager.ending import SessionEnder
 from simonides.manager.extracting import Extractor
+from simonides.manager.following import Following
 from simonides.manager.services import Services
 from simonides.manager.session_log import SessionLog
 from simonides.manager.sync_markers import waits_for_model
@@ -42,7 +45,7 @@ def follow_sessions(services: Services) -> None:
     async def catch_up(principal: Principal, session: str) -> object:
         return await Extractor(services, principal).go_on(session)
 
-    services.following.serve(catch_up)
+    services.part(Following).serve(catch_up)
 
 
 class AsyncSession:
@@ -62,6 +65,9 @@ class AsyncSession:
         ends_on_close: bool = False,
     ) -> None:
         self._services = services
+        self._following = services.part(Following)
+        self._departing = services.part(Departing)
+        self._counters = services.part(Counters)
         self._memory = memory
         self._name = name
         self._log = SessionLog(services, memory.principal.home.owner, name)
@@ -235,9 +241,9 @@ class AsyncSession:
         Raises:
             StoreError: If a store could not; called again it goes on from there.
         """
-        self._services.following.forget(self._whose, self._name)
+        self._following.forget(self._whose, self._name)
         report = await self._ender.end(self._name)
-        self._services.departing.discard(self._whose, self._name)
+        self._departing.discard(self._whose, self._name)
         self._log.forget()
         self._has_ended = True
         return report
@@ -269,10 +275,10 @@ class AsyncSession:
             # The port's own word for a number that leaves a gap, or is another entry's.
             raise InvalidInput("number", str(error)) from error
         if added.number == 0:
-            self._services.counters.began_session()
+            self._counters.began_session()
         if self._ends_on_close:
-            self._services.departing.add(self._whose, self._name)
-        self._services.following.noticed(self._whose, self._name)
+            self._departing.add(self._whose, self._name)
+        self._following.noticed(self._whose, self._name)
         return added
 
     def _details(self, details: Mapping[str, Any] | None) -> Mapping[str, Any]:

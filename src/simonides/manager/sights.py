@@ -18,9 +18,10 @@ from simonides.domain.scope import Principal, Scope, owners_of
 from simonides.domain.value import from_us, to_us
 from simonides.manager.ahead import Begun
 from simonides.manager.completing import VECTOR, Completer
+from simonides.manager.library import Library
 from simonides.manager.overlay import Overlay
 from simonides.manager.reranking import has_slow_model
-from simonides.manager.services import Services
+from simonides.manager.services import ReindexQueue, Services
 from simonides.manager.session_sights import SessionSearch
 from simonides.manager.spoken import Overheard, is_telling, parents_of
 from simonides.ports import Capability
@@ -140,7 +141,7 @@ class FreshIndexes:
             return await self._log.view()
         if cue.layers == MEMORY:
             return await self._overlaid(cue, asked)
-        library = self._services.library
+        library = self._services.part(Library)
         begun = library.begin(cue.query, cue.scopes)
         view = self.nothing()
         if Layer.L2 in cue.layers:
@@ -428,7 +429,7 @@ class FreshIndexes:
                 found = await self._services.store.snapshot(owner, since=index.head)
             await self._built(found.rows, partial(_taken_in, index, found))
         if index.stale:
-            self._services.reindexing.notice(owner, index)
+            self._services.part(ReindexQueue).notice(owner, index)
         return index
 
     async def _built(self, rows: Sequence[StoredRow], work: Callable[[], T]) -> T:

@@ -26,6 +26,7 @@ from simonides.manager.services import Services
 from simonides.manager.session_log import SessionLog
 from simonides.policy.rules import Policy
 from simonides.ports import Capability
+from simonides.session import HotSessions
 
 FOR_THE_SESSION = frozenset({"session_only_category", "implicit_preference"})
 """Why the judge keeps something for the end of a session, though it holds within it; what waits for
@@ -74,6 +75,7 @@ class Statements:
 
     def __init__(self, services: Services, principal: Principal) -> None:
         self._services = services
+        self._hot = services.part(HotSessions)
         self._principal = principal
 
     async def of(self, session: str) -> tuple[Stated, ...]:
@@ -125,7 +127,7 @@ class Statements:
         return read
 
     def _derived(self, session: str) -> dict[Hashable, Any]:
-        return self._services.hot.of(self._principal.home.owner, session).derived
+        return self._hot.of(self._principal.home.owner, session).derived
 
     def _name(self) -> Hashable:
         return Stated, self._principal.home, self._policy(self._principal.home).hash

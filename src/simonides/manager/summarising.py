@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simonides.consolidation.summary import Told, ask_summary, summary_in
+from simonides.consolidation.summary import ask_summary, summary_in
 from simonides.domain.decision import NO_USAGE, Usage
 from simonides.domain.errors import ModelError
 from simonides.domain.findings import Concern
@@ -13,10 +13,10 @@ from simonides.domain.scope import Scope
 from simonides.domain.trust import Trust
 from simonides.domain.turn import Turn
 from simonides.language.extract import extract
+from simonides.language.grounding import Told
 from simonides.manager.capturing import failure_of
-from simonides.manager.metering import account_of
 from simonides.manager.screening import look, masked
-from simonides.manager.services import Services
+from simonides.manager.services import Services, account_of
 from simonides.policy.rules import Policy
 from simonides.ports import LanguageModel
 
@@ -110,7 +110,7 @@ def _fitting(
     """Return the newest turns that one question shows, and those before them."""
     room = policy.lanes.batch_tokens
     for place in range(len(told) - 1, -1, -1):
-        room -= services.tokens.count(told[place].text)
+        room -= services.models.tokens.count(told[place].text)
         if room < 0 and place < len(told) - 1:
             return told[place + 1 :], told[: place + 1]
     return told, ()

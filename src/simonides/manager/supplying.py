@@ -19,6 +19,7 @@ from simonides.language.normalise import check_text
 from simonides.manager.asking import MAX_LIMIT, Asker, between
 from simonides.manager.digesting import Digester
 from simonides.manager.floors import Floors
+from simonides.manager.library import Library
 from simonides.manager.services import Services
 from simonides.policy.boundary import check_intent
 from simonides.policy.execution import paths, resolve_scopes
@@ -64,6 +65,7 @@ class Supplier:
         floors: Floors,
     ) -> None:
         self._services = services
+        self._library = services.part(Library)
         self._principal = principal
         self._asker = asker
         self._digester = digester
@@ -182,7 +184,7 @@ class Supplier:
     @property
     def _layers(self) -> tuple[Layer, ...]:
         """The layers that there is anything in to be searched, but for memory, which always is."""
-        has_documents = self._services.library.of(self._principal.home.lineage)
+        has_documents = self._library.of(self._principal.home.lineage)
         in_session = self._principal.session is not None
         said = (Layer.L1,) if in_session else ()
         return (*MEMORY, *said, *((Layer.L3,) if has_documents else ()))

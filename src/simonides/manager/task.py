@@ -20,6 +20,7 @@ from simonides.domain.task import TaskEvent, TaskPhase, TaskReport
 from simonides.domain.turn import Role
 from simonides.domain.working import Constraint, Talk
 from simonides.language.normalise import check_text
+from simonides.manager.counting import Counters
 from simonides.manager.prompt_verbs import AsyncPromptVerbs
 from simonides.manager.services import Services
 from simonides.manager.sync_markers import waits_for_model
@@ -59,7 +60,7 @@ class AsyncTask:
         self._log, self._given = log, given
         hold = TaskHold(services, principal, log)
         self._run = TaskRun(services, log, hold)
-        self._phases = TaskPhases(services.counters)
+        self._phases = TaskPhases(services.part(Counters))
         self._report: TaskReport | None = None
         self._prompts = AsyncPromptVerbs(services, principal)
         self._triggers = self._prompts.triggers(given.goal or "", mode=given.mode)

@@ -18,8 +18,10 @@ from simonides.domain.decision import Candidate, Drop, Judgement, Judgements, Ou
 from simonides.domain.errors import StoreError
 from simonides.domain.scope import Principal
 from simonides.domain.task import TaskEvent, TaskReport
+from simonides.domain.working import WorkingRules
 from simonides.manager.collecting import SYSTEM, Collector
 from simonides.manager.echoes import REPEATED, Echoes
+from simonides.manager.housekeeping import Housekeeping
 from simonides.manager.judging import judge_one
 from simonides.manager.services import Services
 from simonides.manager.task_hold import Fence, TaskHold
@@ -48,6 +50,8 @@ class TaskFinisher:
             hold: Its name.
         """
         self._services = services
+        self._rules = services.part(WorkingRules)
+        self._housekeeping = services.part(Housekeeping)
         self._log, self._hold = log, hold
         self._purpose = principal.purpose
         # A task's user is the same person: the task may hand up to its own user.
@@ -102,7 +106,7 @@ class TaskFinisher:
             self._log.home,
             self._log.session,
             self._purpose,
-            self._services.working_rules.kept_chars,
+            self._rules.kept_chars,
         )
         promoted = await self._written(left_by_task(own, run), fence)
         if promoted is None or not progress.learning:
@@ -136,7 +140,7 @@ class TaskFinisher:
 
     async def _collected(self) -> tuple[GcReport | None, tuple[str, ...]]:
         """Collect what has aged out, if nobody has today; the task is complete all the same."""
-        if not self._services.collects:
+        if not self._housekeeping.is_daily:
             return None, ()
         try:
             return await Collector(self._services, SYSTEM).due_today(self._log.home), ()

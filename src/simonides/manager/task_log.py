@@ -17,12 +17,14 @@ from simonides.domain.decision import Candidate, Proposer
 from simonides.domain.errors import InvalidInput
 from simonides.domain.memory import Importance
 from simonides.domain.scope import MAX_ID_CHARS, Principal, Scope
-from simonides.domain.session import Entry, EntryKind, Logged
+from simonides.domain.session import Entry, EntryKind, Logged, SessionRules
 from simonides.domain.task import EVENT, TaskEvent
 from simonides.domain.trust import Label, Source
 from simonides.domain.turn import Role
 from simonides.domain.value import shown
+from simonides.domain.working import WorkingRules
 from simonides.language import patterns
+from simonides.manager.following import Following
 from simonides.manager.screening import screened
 from simonides.manager.services import Services
 from simonides.manager.session_log import SessionLog
@@ -73,12 +75,13 @@ class TaskLog:
         self.home: Scope = principal.home.owner
         self._user = replace(principal, home=self.home, session=self.session)
         self._services = services
+        self._following = services.part(Following)
+        self._rules = services.part(WorkingRules)
         # A session of its own is there for the task: it is waited for as long as the task is, and
         # once that is complete for no time at all.
         has_own = principal.session is None
-        rules = services.working_rules
         self._log = _waiting(
-            services, self.home, self.session, rules.task_days if has_own else None
+            services, self.home, self.session, self._rules.task_days if has_own else None
         )
         self._last = _waiting(services, self.home, self.session, 0.0 if has_own else None)
 
@@ -110,7 +113,7 @@ class TaskLog:
         log = self._last if is_last else self._log
         number = await log.append([entry], at=at, first=first)
         if entry.kind is EntryKind.TURN and entry.role is Role.USER:
-            self._services.following.noticed(self._user, self.session)
+            self._following.noticed(self._user, self.session)
         return Logged(number, at, entry)
 
     async def entries(self, *, after: int = -1) -> tuple[tuple[Logged, ...], int]:
@@ -126,9 +129,9 @@ class TaskLog:
     async def found(self) -> tuple[WorkingMemory, int]:
         """Return what is in front of the task by its log, and how many entries the session has."""
         entries, length = await self.entries()
-        state = WorkingMemory(self._services.working_rules)
+        state = WorkingMemory(self._rules)
         for each in entries:
-            state = state.after(each, self._services.tokens.count)
+            state = state.after(each, self._services.models.tokens.count)
         return state, length
 
     def decision(
@@ -222,10 +225,10 @@ def _waiting(services: Services, home: Scope, session: str, days: float | None) 
     """Return the log of a session that counts as left so long after an entry; None for as long as
     any other.
     """
+    rules = services.part(SessionRules)
     if days is not None:
-        rules = replace(services.session_rules, idle_minutes=days * MINUTES_A_DAY)
-        services = replace(services, session_rules=rules)
-    return SessionLog(services, home, session)
+        rules = replace(rules, idle_minutes=days * MINUTES_A_DAY)
+    return SessionLog(services, home, session, rules)
 
 
 def text_of(field: str, given: object) -> str:

@@ -11,7 +11,7 @@ from simonides.domain.errors import InvalidInput, StoreUnavailable, TaskUnderWay
 from simonides.domain.session import Entry, Logged
 from simonides.domain.task import EVENT, OVER, TaskEvent, run_of
 from simonides.domain.turn import Turn
-from simonides.domain.working import Constraint, Talk
+from simonides.domain.working import Constraint, Talk, WorkingRules
 from simonides.language.extract import LEAST_CHARS, extract
 from simonides.manager.services import Services
 from simonides.manager.summarising import Summary, summarise
@@ -57,7 +57,7 @@ class TaskRun:
     """
 
     def __init__(self, services: Services, log: TaskLog, hold: TaskHold) -> None:
-        self.state = WorkingMemory(services.working_rules)
+        self.state = WorkingMemory(services.part(WorkingRules))
         self._services = services
         self._log = log
         self._hold = hold
@@ -101,7 +101,7 @@ class TaskRun:
         if logged.number <= self._newest:
             await self._begun_anew()
         self._newest = logged.number
-        self.state = self.state.after(logged, self._services.tokens.count)
+        self.state = self.state.after(logged, self._services.models.tokens.count)
         return logged
 
     async def decide(self, event: TaskEvent, text: str = "", **details: Any) -> int:
@@ -163,7 +163,7 @@ class TaskRun:
             if said is not None:
                 if not self._is_own(said, event):
                     return False
-                self.state = self.state.after(said, self._services.tokens.count)
+                self.state = self.state.after(said, self._services.models.tokens.count)
                 return True
             with suppress(ValueError):  # somebody else appended meanwhile
                 await self._append(self._log.decision(event, text, by=self._id), first=length)
@@ -278,13 +278,13 @@ class TaskRun:
     async def _summary(self, turns: list[Turn], room: int, total: int) -> Summary:
         """Return a summary of turns that with its mark costs no more than there is room for."""
         chars = max(CHARS_A_TOKEN * room, LEAST_CHARS)
-        if self._services.model is None:
+        if self._services.models.meter is None:
             made = Summary(extract([turn.text for turn in turns], max_chars=chars), "rules")
         else:
             made = await summarise(
                 self._services, self._log.policy, turns, max_chars=chars, owner=self._log.home
             )
-        count = self._services.tokens.count
+        count = self._services.models.tokens.count
         while count(marked(made.text, total)) > room and chars > LEAST_CHARS:
             chars = max(chars // 2, LEAST_CHARS)
             made = replace(made, text=extract([made.text], max_chars=chars))

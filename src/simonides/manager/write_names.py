@@ -11,10 +11,10 @@ from simonides.domain.canonical import canonical_json
 from simonides.domain.change import IdempotencyRecord
 from simonides.domain.decision import Candidate, Outcome, OutcomeKind, Proposer
 from simonides.domain.errors import IdempotencyMismatch
+from simonides.domain.retaining import QUOTA_EXCEEDED
 from simonides.domain.scope import Scope
 from simonides.domain.value import shown
 from simonides.longterm.forgetting import fingerprints, turn_mark
-from simonides.manager.room import QUOTA_EXCEEDED
 from simonides.policy.guards import CONSENT_REFUSED, HYGIENE_BLOCKED
 from simonides.ports import MemoryStore
 

@@ -29,11 +29,11 @@ from simonides.domain.scope import Grant, Principal, Scope
 from simonides.domain.value import shown
 from simonides.manager.beside import CompanionWrite
 from simonides.manager.borrowing import with_origins
+from simonides.manager.counting import Counters
 from simonides.manager.echoes import REPEATED, Echoes
 from simonides.manager.evidence import settle
 from simonides.manager.judging import EXTRACTED, TOO_MANY, judge_one, rules_of
 from simonides.manager.lives import Life, life_of
-from simonides.manager.metering import may_embed
 from simonides.manager.outcomes import as_it_is, charged
 from simonides.manager.policy_trail import note_policy
 from simonides.manager.preparing import (
@@ -46,7 +46,7 @@ from simonides.manager.preparing import (
     within,
 )
 from simonides.manager.second_looks import looks_again, second_looks
-from simonides.manager.services import Services
+from simonides.manager.services import ReindexQueue, Services, may_embed
 from simonides.manager.spoken import Spoken
 from simonides.manager.turn import WriteTurn
 from simonides.manager.waiting import Release
@@ -292,11 +292,11 @@ class Writer:
         committed = await turn.commit()
         turn.index.follow(committed)
         await settle(services, self._principal, batch.owner, committed.rows)
-        services.reindexing.wrote(batch.owner, turn.index)
-        services.counters.embedded(batch.usage.embedded_texts)
+        services.part(ReindexQueue).wrote(batch.owner, turn.index)
+        services.part(Counters).embedded(batch.usage.embedded_texts)
         if turn.has_raced:
             return None
-        services.counters.wrote(turn.outcomes, [each.candidate for each in batch.judgements])
+        services.part(Counters).wrote(turn.outcomes, [each.candidate for each in batch.judgements])
         return charged(await self._with_repeated(turn), batch.usage, batch.ceiling)
 
     async def _with_repeated(self, turn: WriteTurn) -> tuple[Outcome, ...]:

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simonides.domain.change import Renewed, StoredRow
 from simonides.domain.codec import decode
 from simonides.domain.errors import ModelError
 from simonides.domain.memory import Memory
 from simonides.language.analyser import ANALYSER_VERSION, analyse, main_script, query_terms, term_id
-from simonides.language.names import aliases
-from simonides.language.questions import read_question
+from simonides.language.names import Alias, aliases
+from simonides.language.questions import Question, read_question
 from simonides.ports import TYPICAL_UNRELATED, Capability, Embedder
 from simonides.retrieval.entry import Indexed, index_text, pack, quantise, recipe, with_zero_vector
-from simonides.retrieval.ranker import Query
 
 # The rest of a longer query adds cost and no meaning; chosen, eight times the longest query that
 # a model may ask.
@@ -32,6 +32,26 @@ FAILURES = ModelError, OSError
 # Defaults for an embedder without these declarations.
 _NOTHING: frozenset[Capability] = frozenset()
 _UNKNOWN: Mapping[str, float] = {}
+
+
+class Query(NamedTuple):
+    """A cue's analysed text.
+
+    Attributes:
+        terms: Distinct analysed terms, in order.
+        term_ids: Their 64-bit ids.
+        vector: int8 vector, or None for a query without one.
+        question: What it asks for besides its words.
+        unrelated: Cosine that the embedder gives unrelated texts of its script.
+        aliases: Aliases of its terms.
+    """
+
+    terms: tuple[str, ...]
+    term_ids: tuple[int, ...]
+    vector: NDArray[np.int8] | None
+    question: Question = Question()
+    unrelated: float = TYPICAL_UNRELATED
+    aliases: tuple[Alias, ...] = ()
 
 
 class Prepared(NamedTuple):

@@ -8,45 +8,22 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simonides.domain.cue import Cue
 from simonides.domain.filters import Filter
 from simonides.domain.memory import Memory
 from simonides.domain.recall import Explanation, Hit
 from simonides.domain.value import to_us
-from simonides.language.names import Alias
-from simonides.language.questions import Question
-from simonides.ports import TYPICAL_UNRELATED
 from simonides.retrieval.entry import tag
 from simonides.retrieval.filtering import Columns, holds, passing
 from simonides.retrieval.fusion import Fusion, fuse
+from simonides.retrieval.indexer import Query
 from simonides.retrieval.pool import Bools, Floats, Ints, Pool, exclusions
 from simonides.retrieval.scoring import Signals, certainty, down_weight, find
 from simonides.retrieval.segment import Frozen
 
 INDIRECT_EVIDENCE = ("neighbours", "linked", "asked")
 """Evidence that makes a row a hit although none of its text matches."""
-
-
-class Query(NamedTuple):
-    """A cue's analysed text.
-
-    Attributes:
-        terms: Distinct analysed terms, in order.
-        term_ids: Their 64-bit ids.
-        vector: int8 vector, or None for a query without one.
-        question: What it asks for besides its words.
-        unrelated: Cosine that the embedder gives unrelated texts of its script.
-        aliases: Aliases of its terms.
-    """
-
-    terms: tuple[str, ...]
-    term_ids: tuple[int, ...]
-    vector: NDArray[np.int8] | None
-    question: Question = Question()
-    unrelated: float = TYPICAL_UNRELATED
-    aliases: tuple[Alias, ...] = ()
 
 
 class Ranked(NamedTuple):

@@ -63,9 +63,12 @@ def recalls(source: AsyncStrata, target: AsyncStrata) -> Recalls:
 
 def _unwatched(strata: AsyncStrata, clock: Clock) -> AsyncStrata:
     """Return a simonides over the same store at one moment, whose reads are not journaled."""
-    journal = ReadJournal(strata.services.store)
+    services = strata.services
+    journal = ReadJournal(services.store)
     journal.mute()
-    return AsyncStrata(replace(strata.services, clock=clock, journal=journal))
+    return AsyncStrata(
+        replace(services, clock=clock, parts=services.parts.replacing(ReadJournal, journal))
+    )
 
 
 @dataclass(frozen=True, slots=True)

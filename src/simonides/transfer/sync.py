@@ -29,9 +29,9 @@ from simonides.domain.codec import decode
 from simonides.domain.consent import Consent
 from simonides.domain.errors import StoreUnavailable
 from simonides.domain.event import EventType
-from simonides.domain.scope import Principal, Scope
+from simonides.domain.scope import SYNC_ACTOR, Principal, Scope
 from simonides.domain.syncing import CURSOR, Cursor, OwnerSync
-from simonides.manager.absorbing import BY, Absorbed, Absorber
+from simonides.manager.absorbing import Absorbed, Absorber
 from simonides.manager.agreeing import agreed_consents, agreed_reviews, take_over
 from simonides.manager.cycling import Cycle
 from simonides.manager.erasing import Eraser
@@ -90,7 +90,7 @@ async def erase_there(there: Services, owner: Scope, name: str) -> None:
     trail = Trail(there.store, owner)
     await trail.follow()
     if not any(name in reasons for reasons in trail.erased.values()):
-        await Eraser(there, Principal(owner, by=BY)).erase(owner, reasons=(name,))
+        await Eraser(there, Principal(owner, by=SYNC_ACTOR)).erase(owner, reasons=(name,))
 
 
 async def unseen(store: MemoryStore, owner: Scope) -> int:
@@ -122,7 +122,7 @@ class _Exchange:
         if here is None and there is None:
             return report
         if cursor is None and await self._was_erased_there(cursors, here, there):
-            await Eraser(self._here, Principal(owner, by=BY)).erase(owner)
+            await Eraser(self._here, Principal(owner, by=SYNC_ACTOR)).erase(owner)
             self.is_settled = False
             return replace(report, erased=True)
         if cursor is not None and not full and _is_where(cursor, here, there):
@@ -175,7 +175,7 @@ class _Exchange:
         """
         (before, _) = await self._heads()
         said_since = min(decode(row).created_at for row in rows)
-        cycle = Cycle(self._here, Principal(self._owner, by=BY))
+        cycle = Cycle(self._here, Principal(self._owner, by=SYNC_ACTOR))
         await cycle.run(self._owner, dry_run=False, since=said_since)
         (after, _) = await self._heads()
         self.is_settled = self.is_settled and after == before
@@ -196,7 +196,7 @@ class _Exchange:
     def _begin(self, side: Services, snapshot: Snapshot) -> Change | None:
         if snapshot.head is not None:
             return None
-        scribe = Scribe(side, Principal(self._owner, by=BY), snapshot)
+        scribe = Scribe(side, Principal(self._owner, by=SYNC_ACTOR), snapshot)
         scribe.record(EventType.SYNCED, self._owner, reasons=("begun",))
         return Change(known_at=scribe.moment.known_at, events=scribe.events)
 
@@ -249,7 +249,7 @@ class _Exchange:
                 single.add(memory.id)
         gone = await _forgotten(services, self._owner, chains)
         if single:
-            forgetter = Forgetter(services, Principal(self._owner, by=BY))
+            forgetter = Forgetter(services, Principal(self._owner, by=SYNC_ACTOR))
             outcome = await forgetter.forget_versions(frozenset(single))
             gone += _count(outcome.reasons)
         return gone
@@ -341,7 +341,7 @@ async def _forgotten(services: Services, owner: Scope, names: dict[str, bool]) -
     for by_key in (False, True):
         roots = frozenset(m.root for m in memories if names[m.id] is by_key)
         if roots:
-            forgetter = Forgetter(services, Principal(owner, by=BY))
+            forgetter = Forgetter(services, Principal(owner, by=SYNC_ACTOR))
             outcome = await forgetter.forget_chains(roots, by_key=by_key)
             gone += _count(outcome.reasons)
     return gone

@@ -1,0 +1,61 @@
+"""The registry of the packages' parts."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conftest import World
+
+from simonides.manager.counting import Counters
+from simonides.manager.housekeeping import Housekeeping
+from simonides.manager.rates import Rates
+from simonides.manager.replica import Replica
+from simonides.manager.rounds import Rounds
+from simonides.manager.services import MissingPart, Parts
+
+
+class _Failing(Rounds):
+    def __init__(self) -> None:
+        super().__init__(name="failing", first_s=1.0, every_s=1.0)
+        self._problem = "StoreUnavailable"
+
+
+def test_a_part_is_found_by_its_class() -> None:
+    parts, rates = Parts(), Rates()
+    parts.add(rates)
+    assert parts.get(Rates) is rates
+    assert parts.get(Counters) is None
+
+
+def test_a_part_is_found_by_the_base_class_that_it_is_registered_under() -> None:
+    parts, house = Parts(), Housekeeping()
+    parts.add_as(Rounds, house)
+    assert parts.get(Rounds) is house
+    assert parts.get(Housekeeping) is None
+
+
+def test_a_missing_part_is_named(world: World) -> None:
+    with pytest.raises(MissingPart, match="no Replica is registered"):
+        world.strata.services.part(Replica)
+
+
+def test_a_part_is_registered_once_and_under_a_class_of_its_own() -> None:
+    parts = Parts()
+    parts.add(Rates())
+    with pytest.raises(ValueError, match="Rates is registered already"):
+        parts.add(Rates())
+    with pytest.raises(TypeError, match="a Rates is no Housekeeping"):
+        parts.add_as(Housekeeping, Rates())
+
+
+def test_replacing_leaves_the_original_alone() -> None:
+    parts, first, second = Parts(), Rates(), Rates()
+    parts.add(first)
+    assert parts.replacing(Rates, second).get(Rates) is second
+    assert parts.get(Rates) is first
+
+
+def test_problems_are_told_once_for_a_part_under_two_classes() -> None:
+    parts, failing = Parts(), _Failing()
+    parts.add(Rates(), failing)
+    parts.add_as(Rounds, failing)
+    assert parts.problems() == ["failing:StoreUnavailable"]
