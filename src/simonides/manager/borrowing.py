@@ -9,7 +9,7 @@ turn sees nothing: these are asked before. Nothing is asked for what a user stat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
@@ -28,25 +28,31 @@ Known: TypeAlias = Callable[[str], Memory | None]
 
 
 async def with_origins(
-    services: Services, principal: Principal, owner: Scope, judgements: Sequence[Judgement]
-) -> list[Judgement]:
-    """Return judgements, those that say again what stands from outside elsewhere with that
-    among their parents: what has a parent elsewhere has the trust of what is outside.
+    services: Services,
+    principal: Principal,
+    owner: Scope,
+    judgements: tuple[Judgement, ...],
+    skipped: Container[int] = (),
+) -> tuple[Judgement, ...]:
+    """Return judgements; one that repeats an external memory of another owner gets it as a parent,
+    and with it the trust of external text.
 
     Args:
         services: With the store and the indexes.
         principal: Who writes; what he reads counts.
         owner: Whose turn it will be.
         judgements: Of candidates for that owner.
+        skipped: Places that are left as they are.
     """
-    if not any(map(_passes_on, judgements)):
-        return list(judgements)
+    places = [p for p, each in enumerate(judgements) if p not in skipped and _passes_on(each)]
+    if not places:
+        return judgements
     others = [each for each in owners_of(principal.home.lineage) if each != owner]
     now = from_us(services.clock.now_us())
     indexes = await _current(services, others)
     known: list[Known] = [index.at(now).from_outside for index in indexes]
     known.append(partial(services.part(Library).said, principal.home.owner))
-    return [_traced(each, known) if _passes_on(each) else each for each in judgements]
+    return tuple(_traced(j, known) if p in places else j for p, j in enumerate(judgements))
 
 
 def _passes_on(judgement: Judgement) -> bool:

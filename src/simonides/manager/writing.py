@@ -150,7 +150,9 @@ class Writer:
             if candidate.proposer is Proposer.RULES:
                 left -= 1
                 judgement = judgement if left >= 0 else Drop(judgement.candidate, (TOO_MANY,))
-            judged.append(await self._permitted(judgement))
+            if candidate.proposer in EXTRACTED and not isinstance(judgement, Drop):
+                judgement = await self._permitted(judgement)
+            judged.append(judgement)
         return Judgements(tuple(judged), usage)
 
     async def _second_looks(
@@ -170,13 +172,10 @@ class Writer:
 
     async def _permitted(self, judgement: Judgement) -> Judgement:
         """Drop what was extracted for a scope that the principal may not write to."""
-        candidate = judgement.candidate
-        if isinstance(judgement, Drop) or candidate.proposer not in EXTRACTED:
-            return judgement
         try:
-            await self.check_right(candidate.scope)
+            await self.check_right(judgement.candidate.scope)
         except ScopeDenied:
-            return Drop(candidate, ("scope_not_own",))
+            return Drop(judgement.candidate, ("scope_not_own",))
         return judgement
 
     async def prepare(
@@ -206,7 +205,7 @@ class Writer:
         away = await turned_away(services, owner, each, policy.quotas, check)
         if len(away) < len(each) or not each:
             await note_policy(services, owner, policy)
-        each = await self._with_origins(owner, each, away)
+        each = await with_origins(services, self._principal, owner, each, away)
         left = within(each, away)
         texts = [index_text(j.candidate) for j in left if isinstance(j, Commit)]
         ceiling = await may_embed(services, owner, len(set(texts)))
@@ -235,15 +234,6 @@ class Writer:
             usage=judgements.usage + Usage(embedded_texts=indexed.embedded),
             ceiling=ceiling,
         )
-
-    async def _with_origins(
-        self, owner: Scope, each: tuple[Judgement, ...], away: Mapping[int, Outcome]
-    ) -> tuple[Judgement, ...]:
-        traced = await with_origins(self._services, self._principal, owner, within(each, away))
-        if not away:
-            return tuple(traced)
-        rest = iter(traced)
-        return tuple(j if place in away else next(rest) for place, j in enumerate(each))
 
     async def _indexed(self, texts: Sequence[str], *, has_vectors: bool) -> IndexTexts:
         services = self._services
