@@ -309,7 +309,7 @@ def _bound(told: dict[str, NDArray[np.float64]], one_in: int = ONE_IN) -> float:
 
 
 def _by_rule(text: str) -> bool:
-    seen = any(True for _ in poison._unseen(text))
+    seen = any(True for _ in poison._hidden_characters(text))
     return seen or any(True for view in views(text) for _ in poison._by_rules(view))
 
 

@@ -52,10 +52,7 @@ def figures_agree(older: Claim, newer: Claim) -> bool:
 
 
 def differ_in_one_figure(older: Claim, newer: Claim) -> bool:
-    """Whether two claims differ in exactly one figure of one measure and unit.
-
-    A figure in a name (:attr:`Measure.NAMED`) does not count.
-    """
+    """Whether two claims differ in one figure of one measure and unit that is no name."""
     was, now = (
         Counter((f.measure, f.unit, f.value) for f in each.figures) for each in (older, newer)
     )

@@ -154,10 +154,7 @@ def folded(text: str) -> View:
 
 
 def mixed_words(text: str) -> list[tuple[int, int]]:
-    """Return the spans of the first two words that mix Latin letters and confusable ones.
-
-    Words of up to three letters do not count: "kΩ" is a unit.
-    """
+    """Return the spans of the first two words of mixed scripts; "kΩ" is too short to count."""
     found: list[tuple[int, int]] = []
     at = 0
     for word in () if text.isascii() else text.split():
@@ -238,7 +235,7 @@ def _has_letters(word: str) -> bool:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, int, int, str]]:
-    """Yield the encoding, start, end and decoded text of each encoded piece."""
+    """Yield encoding, start, end and decoded text."""
     for how, pattern, decode in _DECODERS:
         if how == "escapes" and not _has_escapes(text):
             continue

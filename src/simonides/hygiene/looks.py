@@ -85,7 +85,6 @@ def is_spoken_password(text: str) -> bool:
 
 
 def _is_date(text: str) -> bool:
-    """Whether a text is a date, or the rest of one without its year."""
     parts = next((text.split(sign) for sign in "-/." if sign in text), [])
     return all(map(str.isdigit, parts)) and sorted(map(len, parts)) in _DATE_SHAPES
 
@@ -98,10 +97,7 @@ def is_value(text: str) -> bool:
 
 
 def is_jwt(text: str) -> bool:
-    """Whether a text is a JSON Web Token: its header names the algorithm or type (RFC 7519, 5).
-
-    A text that cannot be decoded (cut, or encoded twice) must look random instead.
-    """
+    """Whether a text is a JSON Web Token by its header (RFC 7519, 5), or looks random if cut."""
     head, _, body = text.partition(".")
     if not body:
         return is_random(text)

@@ -48,11 +48,7 @@ def may_be_shown(memory: Memory, sensitivities: Collection[Sensitivity]) -> bool
 
     External texts may not: a planted text could answer for the other pairs of the question.
     Neither may texts over :data:`MAX_CHARS`, nor memories in the review queue, which a person
-    decides.
-
-    Args:
-        memory: The memory.
-        sensitivities: Those that the policy allows in prompts.
+    decides. ``sensitivities`` are those that the policy allows in prompts.
     """
     return (
         memory.trust is not Trust.EXTERNAL
@@ -63,12 +59,7 @@ def may_be_shown(memory: Memory, sensitivities: Collection[Sensitivity]) -> bool
 
 
 async def judge(model: LanguageModel, pairs: Sequence[Pair], *, deadline_s: float) -> ModelAnswer:
-    """Ask a model about all pairs in one question.
-
-    Args:
-        model: The model to ask.
-        pairs: At least one; their texts are shown whole.
-        deadline_s: Seconds in all.
+    """Ask a model about one or more pairs in one question, shown whole.
 
     Returns:
         Raw JSON for :func:`verdicts_of`, with its cost.
@@ -90,15 +81,12 @@ async def judge(model: LanguageModel, pairs: Sequence[Pair], *, deadline_s: floa
 
 
 def verdicts_of(raw: object, count: int) -> tuple[dict[int, Relation], tuple[str, ...]]:
-    """Check a model's answer about pairs numbered from 0; no input raises.
+    """Check a model's answer about ``count`` pairs, numbered from 0; no input raises.
 
-    Args:
-        raw: Parsed JSON of any shape.
-        count: How many pairs were shown; no more entries than that are read.
+    At most ``count`` entries are read. A pair with two different answers is left out.
 
     Returns:
-        The relation of each answered pair, and the distinct problems, from a closed list. A pair
-        with two different answers is left out.
+        The relation of each answered pair, and the distinct problems, from a closed list.
     """
     said, wrong = words_by_number(raw, count, **_SHAPE, words=Relation)
     return said, tuple(f"{_INVALID}:{name}" for name in wrong)

@@ -86,12 +86,7 @@ def _rule(kind: Kind) -> Rule:
 
 
 def is_valid(module: str, number: str) -> bool:
-    """Whether an identity number satisfies its country's rules, checksum included.
-
-    Args:
-        module: Module of ``stdnum``, such as ``pl.pesel``; imported on first use.
-        number: With or without separators.
-    """
+    """Whether a number satisfies the rules of a ``stdnum`` module such as ``pl.pesel``."""
     try:
         return bool(import_module(f"stdnum.{module}").is_valid(number))
     except KeyError:

@@ -55,10 +55,7 @@ def is_iban(text: str) -> bool:
 
 
 def is_ssn(digits: str) -> bool:
-    """Whether nine digits may be a social security number of the United States.
-
-    Areas, groups and serials that are never issued do not count, nor do three published examples.
-    """
+    """Whether nine digits may be an issued social security number, no published example (US)."""
     from stdnum.us import ssn
 
     return ssn.is_valid(digits)

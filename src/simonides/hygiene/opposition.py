@@ -119,10 +119,7 @@ def readings(text: str) -> tuple[Reading, ...]:
 
 
 def compare(older: str, newer: str) -> Verdict:
-    """Compare a newer statement with an older one of the same person.
-
-    Pure, deterministic, linear in both texts; the order matters, as the later statement counts.
-    """
+    """Compare two statements of one person; pure, deterministic, linear in both texts."""
     return compare_readings(readings(older), readings(newer))
 
 
@@ -222,7 +219,6 @@ def _is_state(claim: Claim) -> bool:
 
 
 def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
-    """Compare two figures of one thing."""
     was, now = older.claim, newer.claim
     if not differ_in_one_figure(was, now) or was.denies or now.denies or now.adds:
         return None
@@ -236,7 +232,6 @@ def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
 
 
 def _by_denial(older: Reading, newer: Reading) -> Verdict | None:
-    """Compare two claims if one denies the other."""
     was, now = older.claim, newer.claim
     met = was.terms & now.terms
     if not met or was.denies == now.denies or was.is_supposed or now.is_supposed:
@@ -258,17 +253,13 @@ def _says_one_thing(claim: Claim) -> bool:
 
 
 def _denies_any(denying: Claim, met: frozenset[str]) -> bool:
-    """Whether the shared terms are one of several things that a claim denies.
-
-    For example "never attended any workshop or course".
-    """
+    """Whether it denies each of several things: "never attended any workshop or course"."""
     match = patterns.compile(_NEVER_ANY, ignore_case=True).search(denying.text)
     done = frozenset[str]() if match is None else stems(match.group("done") or "")
     return bool(done) and done <= met and len(met) > len(done)
 
 
 def _by_pair(older: Reading, newer: Reading) -> Verdict | None:
-    """Compare two claims that differ only in an antonym."""
     was, now = older.claim, newer.claim
     for pair in newer.opposites:
         common = now.terms - pair

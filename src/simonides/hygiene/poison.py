@@ -74,10 +74,7 @@ def pieces(text: str) -> list[tuple[int, int]]:
 
 
 def windows(text: str) -> list[tuple[int, int]]:
-    """Return the spans of windows over a text, in order, each overlapping the next by half.
-
-    A window ends at a word if a space is near.
-    """
+    """Return the spans of half-overlapping windows, which end at a word if a space is near."""
     found, start = [], 0
     while True:
         end = _before_word(text, start + WINDOW)
@@ -88,10 +85,7 @@ def windows(text: str) -> list[tuple[int, int]]:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Return the spans of sentences and lines of 20 characters or more, in order.
-
-    A sentence longer than a window is cut.
-    """
+    """Return the spans of sentences of 20 characters or more, cut at the length of a window."""
     found, start = [], 0
     for mark in _SENTENCE_ENDS:
         text = text.replace(mark, mark[0] + "\n" if len(mark) > 1 else "\n")
@@ -112,7 +106,6 @@ def _before_word(text: str, at: int) -> int:
 
 
 def _hidden_characters(text: str) -> Iterator[Finding]:
-    """Find characters that only machines read."""
     if text.isascii():
         return
     flags = [match.span() for match in patterns.compile(_FLAG).finditer(text)]

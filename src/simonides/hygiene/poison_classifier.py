@@ -34,23 +34,19 @@ def classifier_text(text: str) -> str:
 
 
 def probabilities(texts: Sequence[str]) -> list[float]:
-    """Return for each text the probability that it is an attack, from 0 to 1.
+    """Return the probability of an attack for each :func:`classifier_text`.
 
     Calibrated on texts of which half are attacks; the share among fetched texts is unknown.
-
-    Args:
-        texts: Each as :func:`classifier_text` returns it.
     """
     model = _model()
     return [_sigmoid(model.slope * each + model.offset) for each in model.linear.sums(texts)]
 
 
 def threshold(windows: float = 1.0) -> float:
-    """Return the least probability of an attack.
+    """Return the least probability of an attack in a text of so many windows.
 
-    Args:
-        windows: How many windows were classified. The required odds rise with it, so that the share
-            of harmless texts that are marked does not (Bonferroni's bound).
+    The required odds rise with the windows, so that the share of harmless texts that are marked
+    does not (Bonferroni's bound).
     """
     single = _model().threshold
     odds = single / (1 - single) * max(windows, 1.0)

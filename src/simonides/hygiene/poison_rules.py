@@ -10,12 +10,7 @@ from typing import NamedTuple
 
 
 class PoisonRule(NamedTuple):
-    """One way to command a model.
-
-    Attributes:
-        name: Its name in findings, marks and events.
-        pattern: In the syntax of :mod:`simonides.language.patterns`.
-    """
+    """One way to command a model, with its name in findings, marks and events."""
 
     name: str
     pattern: str

@@ -105,11 +105,7 @@ def opposed(
 ) -> Opposed | None:
     """Return the memories that a free text contradicts or updates, or None.
 
-    Args:
-        candidate: Free text that is no duplicate.
-        view: The owner's current memories.
-        shape: Of the candidate.
-        same_words: A memory with the same words, which is always compared.
+    The candidate is no duplicate. A memory with the same words is always compared.
     """
     if candidate.kind is Kind.EPISODIC:
         return None
@@ -147,9 +143,9 @@ def earlier_conflicts(
 
 
 def undecided_pairs(memory: Memory, view: OwnerView, shape: Shape) -> tuple[Pair, ...]:
-    """Return pairs with earlier memories near in meaning on which the rules answer "neither".
+    """Return the pairs for a model: an earlier memory near in meaning, rules say "neither".
 
-    They share a topic word. The nearest come first, five at most.
+    They share a topic word; nearest first, five at most.
     """
     about = shape.terms - _common_terms()
     if not about:
@@ -175,10 +171,7 @@ def _earlier(
 
 
 def needs_of(text: str, shape: Shape) -> tuple[Need, ...]:
-    """Return the words that a statement needs to conflict with a text.
-
-    Takes microseconds and is empty for most texts.
-    """
+    """Return the words that a statement needs to conflict with a text; empty for most texts."""
     terms, needs = shape.terms, list[Need]()
     about = terms - _common_terms()
     if about and _signals_conflict(terms, text):

@@ -60,10 +60,7 @@ class Table:
         return Hints([rule.hint for rule in self.rules])
 
     def find(self, text: str) -> tuple[Finding, ...]:
-        """Return the findings in a text, by position, without overlap.
-
-        A text with more than :data:`MAX_MATCHES` matches is one finding as a whole.
-        """
+        """Return the findings in a text, by position, without overlap."""
         hinted = self._hints.in_text(text)
         if not hinted:
             return ()
