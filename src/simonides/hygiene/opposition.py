@@ -1,12 +1,13 @@
 """Decide by rules whether a newer statement contradicts an older one, updates it, or neither.
 
-Two claims are compared only if they share a subject and a slot, a stance on the same thing, or all
-words but the ones that differ. Additions, suppositions, questions and single occasions conflict
-with nothing. A wording of change makes an update, otherwise it is a contradiction. Slots, stances
-and figures with one value at a time are updated by any later statement.
+Two claims are compared only if they have one subject. They must share a slot, a stance on the same
+thing, or all words but the ones that differ. Additions, suppositions, questions and single
+occasions conflict with nothing. A wording of change makes an update, otherwise it is a
+contradiction. Slots, stances and figures with one value at a time are updated by any later
+statement.
 
-Precision comes before recall: an update replaces the older statement, so its rules ask for more
-evidence than those of a contradiction, which keeps both.
+Precision comes before recall. An update replaces the older statement, so it needs more evidence
+than a contradiction, which keeps both.
 """
 
 from __future__ import annotations

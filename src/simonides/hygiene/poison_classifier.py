@@ -45,8 +45,8 @@ def probabilities(texts: Sequence[str]) -> list[float]:
 def threshold(windows: float = 1.0) -> float:
     """Return the least probability of an attack in a text of so many windows.
 
-    The required odds rise with the windows, so that the share of harmless texts that are marked
-    does not (Bonferroni's bound).
+    The required odds rise with the windows, so that no more harmless texts are marked (Bonferroni's
+    bound).
     """
     single = _model().threshold
     odds = single / (1 - single) * max(windows, 1.0)

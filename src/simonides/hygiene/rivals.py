@@ -1,10 +1,10 @@
 """Find the memories that a new text may contradict, through the owner's index in the write turn.
 
 Most texts contradict nothing, which their words show in microseconds. For the others the index
-returns the texts that share two topic words and a cosine of 0.6 or more, have the opposite stance
-on the same thing, or fill the same slot in any words. "I live in Oslo" and "We moved to Rome" have
-a cosine of 0.2. Only these are read and judged, five at most. Without such texts the cost is a few
-dictionary look-ups.
+returns three groups of texts: with two shared topic words and a cosine of 0.6 or more, with the
+opposite stance on the same thing, and with the same slot in any words. "I live in Oslo" and "We
+moved to Rome" have a cosine of 0.2. Only these are read and judged, five at most. Without such
+texts the cost is a few dictionary look-ups.
 """
 
 from __future__ import annotations

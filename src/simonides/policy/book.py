@@ -56,9 +56,9 @@ class PolicyBook:
     * A directory: ``<org>.yaml`` merged over ``default.yaml``, merged over the built-in policy.
       ``.yml`` and ``.json`` are read too.
 
-    A file is reloaded when its modification time, size or inode changes. If it is then invalid or
-    unreadable, or its directory is deleted, the last valid policy stays in force and
-    :meth:`problems` reports the error. Thread-safe.
+    A file is reloaded when its modification time, size or inode changes. If it is then invalid,
+    unreadable or deleted with its directory, the last valid policy stays in force. :meth:`problems`
+    reports the error. Thread-safe.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:

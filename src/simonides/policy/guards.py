@@ -17,8 +17,8 @@ Reasons of a refusal:
 ``external_never_directive``
     External text never becomes a rule, preference, constraint or guard.
 ``external_never_user_fact``
-    External text never gets a key that the policy lists for facts and wishes of the user, nor a
-    triple about the user.
+    External text never gets a key that the policy lists for facts or wishes of the user. It never
+    gets a triple about the user.
 ``trust_above_source``
     The label claims more trust than the source can give.
 ``key_not_allowed``
@@ -129,8 +129,8 @@ def _second_look_reasons(findings: Iterable[Finding]) -> tuple[str, ...]:
 def may_write(principal: Principal, target: Scope, grants: Iterable[Grant] = ()) -> bool:
     """Whether a principal may write to a scope.
 
-    It may write to its home, with an ``org_write`` grant to its own org, and with the ``admin``
-    right in the default org to the global scope, which every org reads. An administrator's handle
+    It may write to its home, and with an ``org_write`` grant to its own org. The global scope needs
+    the ``admin`` right in the default org, because every org reads it. An administrator's handle
     may write anywhere. Scopes are compared whole, never by prefix. The grants are those of the org
     that :func:`governing` returns.
     """
@@ -159,7 +159,7 @@ def administers(principal: Principal, org: Scope, grants: Iterable[Grant]) -> bo
 
 
 def may_grant(principal: Principal, org: Scope, grant: Grant, grants: Iterable[Grant]) -> bool:
-    """Whether a principal may grant a right: it administers the org and is not the grantee."""
+    """Whether a principal may grant a right: it administers the org; no user grants itself one."""
     own = principal.by is None and grant.grantee == principal.home.user
     return administers(principal, org, grants) and not own
 
