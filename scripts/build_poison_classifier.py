@@ -56,7 +56,7 @@ from sklearn.linear_model import LogisticRegression
 
 from simonides.hygiene import poison
 from simonides.hygiene.disguises import folded, views
-from simonides.hygiene.poison_classifier import shaped
+from simonides.hygiene.poison_classifier import classifier_text
 from simonides.language import ngrams
 
 OPEN_SETS = ("s-labs", "neuralchemy", "yanismiraoui")
@@ -85,7 +85,7 @@ class Texts:
         shaped_windows, row = [], []
         for number, text in enumerate(texts):
             read = folded(text).text
-            windows = [shaped(read[a:b]) for a, b in cut(read)[:MOST_WINDOWS]]
+            windows = [classifier_text(read[a:b]) for a, b in cut(read)[:MOST_WINDOWS]]
             shaped_windows += windows
             row += [number] * len(windows)
         parts = [_hashed(shaped_windows[at : at + 4000]) for at in range(0, len(row), 4000)]
@@ -309,7 +309,7 @@ def _bound(told: dict[str, NDArray[np.float64]], one_in: int = ONE_IN) -> float:
 
 
 def _by_rule(text: str) -> bool:
-    seen = any(True for _ in poison._unseen(text))
+    seen = any(True for _ in poison._hidden_characters(text))
     return seen or any(True for view in views(text) for _ in poison._by_rules(view))
 
 
@@ -335,7 +335,7 @@ def _alike(texts: list[str], others: list[str]) -> NDArray[np.float64]:
 def _runs(texts: list[str]) -> sp.csr_matrix:
     ends, runs = [0], []
     for text in texts:
-        read = shaped(folded(text).text)[:2000].encode()
+        read = classifier_text(folded(text).text)[:2000].encode()
         runs += sorted(
             {zlib.crc32(read[at : at + 4]) & 0xFFFFF for at in range(max(1, len(read) - 3))}
         )

@@ -265,7 +265,10 @@ def test_forgetting_a_text_takes_what_waits_of_it_along(opened: Opener) -> None:
     [
         ("hygiene:\n  classes:\n    secret: hold\n", "3: hygiene.classes.secret: with 'hold'"),
         ("hygiene:\n  classes:\n    secret:password: hold\n", "3: hygiene.classes.secret:password"),
-        ("hygiene:\n  high: hold\n", "2: hygiene.high: with 'hold' secrets would wait in plain"),
+        (
+            "hygiene:\n  high: hold\n",
+            "2: hygiene.high: with 'hold' secrets would be stored in plain",
+        ),
     ],
     ids=["class", "mark", "severity"],
 )

@@ -270,10 +270,10 @@ def test_a_dry_run_looks_again_by_the_other_policy(tmp_path: Path) -> None:
             "there is no class 'personal:emial'; did you mean 'personal:email'?",
         ),
         ("hygiene:\n  high: shout\n", "2: hygiene.high: input should be 'block', 'hold', 'redact'"),
-        ("hygiene:\n  high: encrypt\n", "2: hygiene.high: 'encrypt' takes a store that seals"),
+        ("hygiene:\n  high: encrypt\n", "2: hygiene.high: 'encrypt' needs a store that seals"),
         (
             "hygiene:\n  classes: {secret: encrypt}\n",
-            "2: hygiene.classes.secret: 'encrypt' takes a store that seals",
+            "2: hygiene.classes.secret: 'encrypt' needs a store that seals",
         ),
     ],
 )
@@ -293,7 +293,7 @@ def test_an_action_that_the_store_cannot_do_is_told_when_it_comes_later(tmp_path
         outcome = strata.manager(user="ana").remember(f"It is {GRAVE}")
 
         assert outcome.kind == "blocked"
-        assert "takes a store that seals" in str(strata.services.policies.problems()[0])
+        assert "needs a store that seals" in str(strata.services.policies.problems()[0])
 
 
 def test_a_store_that_seals_keeps_what_is_to_be_encrypted(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from simonides.domain.findings import Severity
 from simonides.hygiene import sensitive
-from simonides.hygiene.disguises import bared
+from simonides.hygiene.disguises import without_invisible
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 SIGNS = ["\u200b", "\u00ad", "\u2060", "\ufe0f", "\U000e0041", "\U000e0001", "\u200d", "\ufeff"]
@@ -48,8 +48,8 @@ def test_what_is_found_with_and_without_is_told_once() -> None:
 
 @given(st.text(alphabet=st.sampled_from(["a", "Ж", "1", *SIGNS]), max_size=30))
 def test_each_letter_that_is_left_stood_where_it_is_said_to(text: str) -> None:
-    for bare, places in bared(text)[:1]:
+    for bare, places in without_invisible(text)[:1]:
         assert bare == "".join(text[at] for at in places)
         assert not set(bare) & set(SIGNS)
         assert places == sorted(set(places))
-    assert bool(bared(text)) == bool(set(text) & set(SIGNS))
+    assert bool(without_invisible(text)) == bool(set(text) & set(SIGNS))

@@ -129,7 +129,7 @@ def test_what_is_hidden_in_base64_is_judged_as_what_it_says() -> None:
 
 
 def test_the_longer_a_text_the_surer_the_classifier_must_be() -> None:
-    assert 0.5 < poison_classifier.threshold() < poison_classifier.threshold(fills=20) < 1
+    assert 0.5 < poison_classifier.threshold() < poison_classifier.threshold(windows=20) < 1
 
 
 @given(st.text(max_size=300))

@@ -150,7 +150,7 @@ def test_every_rule_compiles_and_its_hint_is_part_of_what_it_matches() -> None:
 
 
 def test_places_beyond_counting_make_the_whole_text_one_finding() -> None:
-    text = "pwd=aaaa " * (ruled.MOST + 1)
+    text = "pwd=aaaa " * (ruled.MAX_MATCHES + 1)
 
     assert [(f.start, f.end) for f in secrets.find(text)] == [(0, len(text))]
 

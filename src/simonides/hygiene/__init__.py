@@ -1,5 +1,5 @@
-"""What is false, secret, poisoned or second-hand in what is or is to be remembered (HY).
+"""Detect secrets, personal data, prompt injection and contradictions in texts.
 
-Detectors are pure functions from a text to findings. Policy says what is done about them, and
-``manager/screening.py`` does it.
+Detectors are pure functions from a text to findings. The policy chooses an action for each finding.
+``manager/screening.py`` carries it out.
 """

@@ -1,8 +1,8 @@
-"""What a text says under its disguises: look-alikes, what nobody sees, encoded pieces (HY-6).
+"""Undo disguises in a text: confusable letters, invisible characters, encoded parts.
 
-A *view* is a text in the form that rules and the classifier of poison read: small letters, without
-marks that nobody sees, look-alikes of other scripts as the letters they stand for. What was encoded
-is a view of its own, decoded once: what is encoded twice does not say to a reader what it says.
+A *view* is a text as the poison rules and classifier read it: in lower case, without invisible
+characters, with confusable letters of other scripts replaced by Latin ones. Each encoded part is a
+view of its own. It is decoded once: a model does not read a text that is encoded twice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simonides.language import patterns
 
 PLAIN = "plain"
 
-# Chosen. A longer piece is read up to there; of more pieces the first ones.
+# Chosen. A longer piece is cut; of more pieces the first ones are read.
 _MOST_PIECES = 24
 _LONGEST_PIECE = 16_384
 _ENOUGH_LEETED = 2
@@ -31,8 +31,8 @@ _LONGEST_UNIT = 3
 _LONGEST_WORD = 64
 _LONGEST_LIGATURE = 3
 
-# Seen by nobody: soft hyphen, joiners, direction marks, fillers, variation selectors.
-_UNSEEN = frozenset(
+# Invisible: soft hyphen, joiners, direction marks, fillers, variation selectors.
+_INVISIBLE = frozenset(
     {0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x3164, 0xFEFF, 0xFFA0}
     | {*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)}
     | {*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0), *range(0x300, 0x370)}
@@ -40,9 +40,9 @@ _UNSEEN = frozenset(
 
 _TAGS = range(0xE0000, 0xE0080)
 
-# Letters of other scripts, and the Latin letter that each is taken for. A selection of Unicode's
-# confusables, written down here: those that have been seen in disguised texts.
-_TAKEN_FOR = dict(
+# Latin letters and the letters of other scripts that look like them: the part of Unicode's
+# confusables that occurs in disguised texts.
+_CONFUSABLES = dict(
     pair
     for latin, others in {
         "a": "аαɑ", "b": "ьъʙβв", "c": "сϲ", "d": "ԁɗ", "e": "еєεҽ", "g": "ɡԍ", "h": "һ",
@@ -65,7 +65,7 @@ _BINARY = r"(?:[01]{8}[ ,]?){6,}"
 _ESCAPE = r"(?:\\u[0-9A-Fa-f]{4}|&#x?[0-9A-Fa-f]{2,6};|%[0-9A-Fa-f]{2})"
 _ESCAPES = rf"{_ESCAPE}(?:{_ESCAPE}|[\w .,]){{5,}}"
 
-# Frequent in English, so that a text in which several stand is English; their rot13 is not.
+# Frequent in English: a text with several of them is English, one with several in rot13 is encoded.
 _ENGLISH = frozenset(
     "the and you your all this that with from for not have now are what instructions ignore"
     " previous prompt system show tell reveal follow rules send password user".split()
@@ -79,11 +79,11 @@ class View:
     """One reading of a text.
 
     Attributes:
-        text: What is read.
-        how: ``plain`` for the text itself, else how it was encoded.
-        start: First character of it in the text.
-        end: The character behind it.
-        widths: How many characters each character of the text became, where that is not one each.
+        text: Lower case, disguises undone.
+        how: ``plain`` for the text itself, else the encoding.
+        start: Where it starts in the original text.
+        end: Where it ends there, exclusive.
+        widths: Characters in the view for each original character; empty if always one.
     """
 
     text: str
@@ -93,7 +93,7 @@ class View:
     widths: tuple[int, ...] = ()
 
     def place(self, start: int, end: int) -> tuple[int, int]:
-        """Return the place in the text of a place in this view; the whole of what was encoded."""
+        """Map a span of this view to the original text; in an encoded part, to all of the part."""
         if self.how != PLAIN:
             return self.start, self.end
         if not self.widths:
@@ -104,10 +104,7 @@ class View:
 
 
 def views(text: str) -> list[View]:
-    """Return the text as it reads, then what is encoded in it.
-
-    Takes time linear in the text.
-    """
+    """Return the text with its disguises undone, then its decoded parts; linear in the text."""
     found = [folded(text)]
     for how, start, end, decoded in _pieces(text):
         if len(found) > _MOST_PIECES:
@@ -116,17 +113,17 @@ def views(text: str) -> list[View]:
     return found
 
 
-def bared(text: str) -> list[tuple[str, list[int]]]:
-    """Return a text without what nobody sees, and where each character of it stood.
+def without_invisible(text: str) -> list[tuple[str, list[int]]]:
+    """Return a text without invisible characters, with each character's original position.
 
-    Letters keep their case. Nothing for a text without hidden signs. Tags may pad a token or spell
-    one: with them there are two readings, without them and as the ASCII that they stand for.
+    Letters keep their case. Empty if nothing is invisible. Tag characters may pad a token or spell
+    one, so they give two readings: without them, and as the ASCII that they encode.
     """
     if text.isascii():
         return []
     codes = {ord(char) for char in set(text)}
     tags = codes.intersection(_TAGS)
-    gone = dict.fromkeys(tags | codes & _UNSEEN, "")
+    gone = dict.fromkeys(tags | codes & _INVISIBLE, "")
     if not gone:
         return []
     found = [_without(text, gone)]
@@ -141,7 +138,7 @@ def _without(text: str, readings: dict[int, str]) -> tuple[str, list[int]]:
 
 
 def folded(text: str) -> View:
-    """Return a text as it reads."""
+    """Return the view of a text as a whole, without decoding parts."""
     widths: tuple[int, ...] = ()
     end = len(text)
     if text.isascii():
@@ -152,15 +149,12 @@ def folded(text: str) -> View:
             widths = tuple(len(table[ord(char)]) for char in text)
         text = text.translate(table)
         if patterns.compile(_MIXED).search(text):
-            text = text.translate(_TAKEN_FOR)
+            text = text.translate(_CONFUSABLES)
     return View(_unleeted(text), PLAIN, 0, end, widths)
 
 
 def mixed_words(text: str) -> list[tuple[int, int]]:
-    """Return the places of the first two words of Latin letters with look-alikes among them.
-
-    Short words are left out: "kΩ" is a unit.
-    """
+    """Return the spans of the first two words of mixed scripts; "kΩ" is too short to count."""
     found: list[tuple[int, int]] = []
     at = 0
     for word in () if text.isascii() else text.split():
@@ -180,33 +174,33 @@ def mixed_words(text: str) -> list[tuple[int, int]]:
 def _is_mixed(word: str) -> bool:
     latin = sum(1 for char in word if "a" <= char <= "z")
     others = [char for char in word if char > "z" and char.isalpha()]
-    # Side by side: in "α-blocker" a letter stands for itself.
-    beside = any(
+    # Adjacent letters only: the first letter of "α-blocker" is no disguise.
+    adjacent = any(
         "a" <= min(pair) <= "z" < max(pair) and pair[1].isalpha() for pair in pairwise(word)
     )
-    return latin > 1 and beside and bool(others) and _are_taken(others)
+    return latin > 1 and adjacent and bool(others) and _are_confusable(others)
 
 
-def _are_taken(letters: list[str]) -> bool:
-    return all(all(ord(part) in _TAKEN_FOR for part in letter) for letter in letters)
+def _are_confusable(letters: list[str]) -> bool:
+    return all(all(ord(part) in _CONFUSABLES for part in letter) for letter in letters)
 
 
 def _read(char: str) -> str:
-    """Return how one character reads; one that stands for a whole sentence stays as it is."""
+    """Return what a character looks like; a ligature of over three letters stays as it is."""
     code = ord(char)
     if code in _TAGS:
         return chr(code - _TAGS.start).lower() if 0xE0020 <= code < 0xE007F else ""
-    if code in _UNSEEN:
+    if code in _INVISIBLE:
         return ""
     reading = unicodedata.normalize("NFKC", char).lower()
     return reading if len(reading) <= _LONGEST_LIGATURE else char
 
 
 def _unleeted(text: str) -> str:
-    """Return a text with digits and signs as the letters they stand for, where many do.
+    """Replace digits and signs by the letters that they imitate, if the text is leetspeak.
 
-    One "k8s" or "p@ss" stays: in three words and one of twenty, or in every fourth, it is a way of
-    writing.
+    Leetspeak has such signs in three words and in one of twenty, or in two words and in one of
+    four. A single "k8s" or "p@ss" stays.
     """
     words = text.split(" ")
     enough = max(3, len(words) / 20)
@@ -224,9 +218,9 @@ def _unleeted(text: str) -> str:
 
 
 def _is_leeted(word: str) -> bool:
-    """Whether other signs stand between the letters of a word, which is letters for the most part.
+    """Whether a word of at least 60 % letters has leet signs before or between letters.
 
-    A number with a unit is not, nor is the digest of a file.
+    A number with a unit and a file's hash do not count.
     """
     inner = word.strip(".,;:!?\"'()")
     letters = sum(map(str.isalpha, inner))
@@ -241,7 +235,7 @@ def _has_letters(word: str) -> bool:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, int, int, str]]:
-    """Yield how a piece was encoded, where it stands, and what it says."""
+    """Yield encoding, start, end and decoded text."""
     for how, pattern, decode in _DECODERS:
         if how == "escapes" and not _has_escapes(text):
             continue
@@ -263,7 +257,7 @@ def _has_escapes(text: str) -> bool:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether a decoded piece may be said to somebody: letters and spaces, not bytes."""
+    """Whether a decoded piece is readable text, not bytes: 85 % letters, spaces, punctuation."""
     if len(text) < 6:
         return False
     head = text[:512]
@@ -307,7 +301,7 @@ def _of_code(part: str) -> str:
 
 
 def _of_spaced(piece: str) -> str | None:
-    # Two of them part words.
+    # Two spaces separate words.
     words = piece.replace("   ", "  ").split("  ")
     return " ".join(word.translate(_NO_SEPARATORS) for word in words)
 

@@ -1,4 +1,4 @@
-"""Numbers, amounts, dates and times of day in a text, each as one value that can be compared."""
+"""Read numbers, amounts, dates and times of day from a text as comparable values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simonides.language.analyser import analyse
 
 
 class Measure(StrEnum):
-    """What a figure says; only figures of one measure can differ."""
+    """What a figure measures; only figures of the same measure can differ."""
 
     COUNT = "count"
     MONEY = "money"
@@ -27,10 +27,10 @@ class Figure:
     """One figure.
 
     Attributes:
-        measure: What it says.
-        value: In one form: ``5``, ``04-05``, ``11:00``.
-        unit: Stem of what is counted, empty for none.
-        words: Terms of the text that it is made of.
+        measure: What it measures.
+        value: In canonical form: ``5``, ``04-05`` (month, day), ``11:00``.
+        unit: Stem of the counted noun; empty for none.
+        words: Terms of the figure's text, without the unit.
     """
 
     measure: Measure
@@ -39,8 +39,8 @@ class Figure:
     words: tuple[str, ...]
 
 
-MOST = 16
-"""Figures that are read of one claim; chosen: what has more is a table."""
+MAX_FIGURES = 16
+"""Most figures read from one claim; chosen: a text with more is a table."""
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH = (
@@ -65,16 +65,16 @@ _FIGURE = (
     rf"|(?P<money>[$€£¥] ?(?:{_NUMBER})[km]?)"
     rf"|(?P<share>(?:{_NUMBER}) ?(?:%|percent\b))"
     rf"|\b(?P<weekday>{_DAYS}|saturday|sunday)s?\b"
-    # A version, a ratio, a name with a figure in it: it names something and counts nothing.
+    # Versions, ratios and names with digits count nothing.
     r"|(?P<named>[\p{L}_]*\d+(?:[./:_-]\d+)+\w*|\b[vV]\d+\w*|[\p{L}_]+-?\d+\w*|\d+[\p{L}]\w*)"
     rf"|\b(?P<count>{_NUMBER}|{'|'.join(_WORDS)})(?:[ -](?P<unit>\p{{L}}+))?"
 )
 
 
 def figures(text: str) -> tuple[Figure, ...]:
-    """Return the figures of a text in their order, the first :data:`MOST` of them."""
+    """Return the first :data:`MAX_FIGURES` figures of a text, in order."""
     found = patterns.compile(_FIGURE, ignore_case=True).finditer(text)
-    return tuple(_figure(match) for match in islice(found, MOST))
+    return tuple(_figure(match) for match in islice(found, MAX_FIGURES))
 
 
 def _figure(match: patterns.Match) -> Figure:

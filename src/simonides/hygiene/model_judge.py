@@ -1,9 +1,7 @@
-"""Two statements near in meaning, judged by a language model where the rules say neither (HY-3).
+"""Ask a language model about statements near in meaning, where the rules answer "neither".
 
-``near pairs → one question → verdicts, each checked``. The answer is hostile input (LM-3): it can
-name no memory but by the number of a pair that was shown, and say no more of it than one of four
-words. What is wrong in it counts as ``neither`` for the pair it is about, so that the rules'
-answer stands.
+All pairs go into one question. The answer is untrusted: it can only name the number of a shown pair
+and one of four words. An invalid entry counts as ``neither``, so the rules' answer applies.
 """
 
 from __future__ import annotations
@@ -19,11 +17,11 @@ from simonides.domain.trust import Sensitivity, Trust
 from simonides.ports import LanguageModel, ModelAnswer
 
 RULE = "model"
-"""What the reason of an outcome names as the rule: ``update:model``."""
+"""Name of the rule in the reason of an outcome: ``update:model``."""
 
 MAX_CHARS = 600
-"""Longest text that is shown; chosen: 20 pairs of such are as long as the longest turn that capture
-shows. Of a part of a text nobody could say what it contradicts."""
+"""Longest text that is shown. Chosen: 20 such pairs are as long as the longest turn that capture
+shows. Longer texts are left out, not cut: a part of a text cannot be judged."""
 
 _INVALID: Final = "invalid_verdicts"
 _SHAPE: Final = {"listed": "verdicts", "number": "pair", "said": "relation"}
@@ -46,15 +44,11 @@ JUDGE_SCHEMA: Mapping[str, Any] = schema_of(**_SHAPE, words=Relation)
 
 
 def may_be_shown(memory: Memory, sensitivities: Collection[Sensitivity]) -> bool:
-    """Whether a model may read a memory to judge it.
+    """Whether a memory may be in a question to the model.
 
-    Nothing external: all pairs are one question, and a text that somebody planted could answer for
-    the pairs beside it. Nothing that policy keeps out of prompts, nothing too long to be shown
-    whole (:data:`MAX_CHARS`), and nothing that a person has been asked about.
-
-    Args:
-        memory: It.
-        sensitivities: Those that policy lets into prompts.
+    External texts may not: a planted text could answer for the other pairs of the question.
+    Neither may texts over :data:`MAX_CHARS`, nor memories in the review queue, which a person
+    decides. ``sensitivities`` are those that the policy allows in prompts.
     """
     return (
         memory.trust is not Trust.EXTERNAL
@@ -65,18 +59,13 @@ def may_be_shown(memory: Memory, sensitivities: Collection[Sensitivity]) -> bool
 
 
 async def judge(model: LanguageModel, pairs: Sequence[Pair], *, deadline_s: float) -> ModelAnswer:
-    """Ask a model about pairs, all of them in one question.
-
-    Args:
-        model: Whom to ask.
-        pairs: At least one; all of it is shown.
-        deadline_s: Seconds in all.
+    """Ask a model about one or more pairs in one question, shown whole.
 
     Returns:
-        Raw JSON, for :func:`verdicts_of`, with what it cost.
+        Raw JSON for :func:`verdicts_of`, with its cost.
 
     Raises:
-        ModelError: As the port says.
+        ModelError: If the call fails.
     """
     shown = [
         {"pair": place, "earlier": _shown(pair.older), "later": _shown(pair.newer)}
@@ -92,15 +81,12 @@ async def judge(model: LanguageModel, pairs: Sequence[Pair], *, deadline_s: floa
 
 
 def verdicts_of(raw: object, count: int) -> tuple[dict[int, Relation], tuple[str, ...]]:
-    """Check what a model answered about pairs numbered from 0.
+    """Check a model's answer about ``count`` pairs, numbered from 0; no input raises.
 
-    Args:
-        raw: Parsed JSON of any shape.
-        count: How many pairs it was shown; of a longer list no more is read.
+    At most ``count`` entries are read. A pair with two different answers is left out.
 
     Returns:
-        What it says of each pair that it says something of, and what was wrong, each once, from a
-        closed list. A pair that is answered twice and differently is left out. No input raises.
+        The relation of each answered pair, and the distinct problems, from a closed list.
     """
     said, wrong = words_by_number(raw, count, **_SHAPE, words=Relation)
     return said, tuple(f"{_INVALID}:{name}" for name in wrong)

@@ -1,7 +1,7 @@
 """Find national identity numbers of about 30 countries.
 
-A number counts if its form is unlike anything else, or if its name stands before it. Where the
-country defines a checksum, the checksum must hold as well.
+A number counts if its form is unique, or if its name comes before it. If the country defines a
+checksum, the checksum must be right as well.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from simonides.domain.findings import Severity
-from simonides.hygiene.places import stands_alone
+from simonides.hygiene.places import is_standalone
 from simonides.hygiene.ruled import Rule
 
 
@@ -18,9 +18,9 @@ class Kind(NamedTuple):
     """One country's number.
 
     Attributes:
-        module: Its module in ``stdnum``; empty where the number has no checksum.
+        module: Its module in ``stdnum``; empty if the number has no checksum.
         form: RE2.
-        called: RE2 of a word that must stand before it; None where its form is enough.
+        called: RE2 of a name that must come before it; None if the form is enough.
     """
 
     module: str
@@ -63,7 +63,7 @@ KINDS = (
 )
 
 _NEAR = r"[^\d\n]{0,40}[ :#]"
-"""What may stand between a name and its number; chosen: some words of the same line."""
+"""Text between a name and its number; chosen: some words of the same line."""
 
 
 def rules() -> tuple[Rule, ...]:
@@ -77,7 +77,7 @@ def _rule(kind: Kind) -> Rule:
         pattern = rf"(?i)(?:{kind.called}){_NEAR}(?P<it>{kind.form})\b"
 
     def judge(text: str, start: int, end: int) -> bool:
-        if not stands_alone(text, start, end):
+        if not is_standalone(text, start, end):
             return False
         return not kind.module or is_valid(kind.module, text[start:end])
 
@@ -86,15 +86,10 @@ def _rule(kind: Kind) -> Rule:
 
 
 def is_valid(module: str, number: str) -> bool:
-    """Whether the checksum and the other rules of an identity number hold.
-
-    Args:
-        module: Module of ``stdnum``, for example ``pl.pesel``. It is imported on first use.
-        number: As it was written.
-    """
+    """Whether a number satisfies the rules of a ``stdnum`` module such as ``pl.pesel``."""
     try:
         return bool(import_module(f"stdnum.{module}").is_valid(number))
     except KeyError:
-        # cn.ric of python-stdnum 2.2 raises it after the checksum and the date of birth have been
-        # found right, for a county that is not in its table. Counties are founded and merged.
+        # cn.ric of python-stdnum 2.2 raises it for a county that is not in its table, after the
+        # checksum and the date of birth were right. Counties are founded and merged.
         return True

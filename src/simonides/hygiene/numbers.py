@@ -1,6 +1,6 @@
-"""Check card numbers, bank accounts, social security numbers and IP addresses by their own rules.
+"""Check card numbers, bank accounts, social security numbers and IP addresses.
 
-``stdnum`` is imported on first use, as that takes about 30 ms and few texts have such a number.
+``stdnum`` is imported on first use: the import takes about 30 ms and few texts need it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CARDS: tuple[tuple[int, int, frozenset[int]], ...] = (
 
 
 def is_card(digits: str) -> bool:
-    """Whether digits are a payment card number: known prefix and length, right check digit."""
+    """Whether digits have a card network's prefix and length and a right check digit."""
     head, size = int(digits[:4]), len(digits)
     known = any(low <= head <= high and size in sizes for low, high, sizes in _CARDS)
     return known and passes_luhn(digits)
@@ -47,27 +47,22 @@ def passes_luhn(digits: str) -> bool:
 
 
 def is_iban(text: str) -> bool:
-    """Whether a text is a bank account number: the form of its country and a remainder of 1
-    (ISO 13616).
-    """
+    """Whether a text has the form of its country and the right check digits (ISO 13616)."""
     from stdnum import iban
 
-    # The checks of single countries are for errors in typing: a refused number is still an account.
+    # National checks only detect typing errors: a number that fails them is still an account.
     return iban.is_valid(text, check_country=False)
 
 
 def is_ssn(digits: str) -> bool:
-    """Whether nine digits may be a social security number of the United States.
-
-    Some areas, groups and serials are never issued, and neither are three published examples.
-    """
+    """Whether nine digits may be an issued social security number, no published example (US)."""
     from stdnum.us import ssn
 
     return ssn.is_valid(digits)
 
 
 def is_public_address(text: str) -> bool:
-    """Whether a text is an address on the internet: not private, local or for documentation."""
+    """Whether a text is a public IP address: not private, local or for documentation."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -1,13 +1,13 @@
-"""Whether a newer statement contradicts an older one, updates it, or neither: by rules (HY-3).
+"""Decide by rules whether a newer statement contradicts an older one, updates it, or neither.
 
-Two claims are compared only where they are about the same: the same slot of the same subject, the
-same thing that somebody is for or against, or the same words but for what tells them apart. What
-adds, supposes, asks or tells of an occasion opposes nothing. Where the wording says that something
-has changed it is an update, else a contradiction, but for slots, stances and figures that hold one
-value at a time: there the later word is the news.
+Two claims are compared only if they have one subject. They must share a slot, a stance on the same
+thing, or all words but the ones that differ. Additions, suppositions, questions and single
+occasions conflict with nothing. A wording of change makes an update, otherwise it is a
+contradiction. Slots, stances and figures with one value at a time are updated by any later
+statement.
 
-Made for not taking a true statement away rather than for finding much: an update displaces what
-stood, so its rules ask for more than those of a contradiction, which keeps both.
+Precision comes before recall. An update replaces the older statement, so it needs more evidence
+than a contradiction, which keeps both.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from functools import cache, cached_property
 from simonides.domain.opposition import NEITHER, Relation, Verdict
 from simonides.hygiene.claims import Claim, claims, has, stems, stems_of
 from simonides.hygiene.comparable import (
-    are_of_one,
+    differ_in_one_figure,
     figures_agree,
-    is_one_figure_another,
+    have_same_subject,
     names_several,
 )
 from simonides.hygiene.slots import Slot, slots, values_differ
@@ -41,7 +41,7 @@ _ANTONYMS = tuple(
         "cheap/expensive safe/dangerous healthy/unhealthy happy/unhappy vegetarian/carnivore"
     ).split()
 )
-_GONE = (
+_ENDED = (
     r"\b(?:no longer|not .{1,60} any ?more|n't .{1,60} any ?more|stopped|ceased|used to)\b"
     r"|\bgot rid of\b"
     r"|\b(?:i|we|i've|we've|user)\s+(?:\w+\s+){0,3}(?:quit|gave up|given up|cancell?ed|dropped|sold"
@@ -74,63 +74,58 @@ _SAYS_ONE_THING = (
 
 _NEVER_ANY = r"\bnever (?:actually |really |ever )?(?P<done>\w+) any\b"
 
-MOST_BESIDE = 3
-"""Terms that a statement may have besides what is said to be over; chosen: with more it is about
-something else, in which that occurs."""
+MAX_EXTRA_TERMS = 3
+"""Terms that a statement may have besides those that ended; chosen: with more it is about something
+else and only mentions them."""
 
 
 class Reading:
-    """A claim with what is read in it; each is read once, when it is first compared."""
+    """A claim with its parsed parts, each computed on first use."""
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
-        """What slots it fills."""
+        """Slots that it fills."""
         return slots(self.claim)
 
     @cached_property
     def stance(self) -> Stance | None:
-        """What it is for or against."""
+        """Its stance for or against something."""
         return stance(self.claim)
 
     @cached_property
-    def over(self) -> frozenset[str]:
-        """What it says is over; empty where it says nothing such."""
-        if not has(_GONE, self.claim.text):
+    def ended(self) -> frozenset[str]:
+        """Terms of what it says has ended."""
+        if not has(_ENDED, self.claim.text):
             return frozenset()
         return self.claim.terms - stems_of(_POSSESSES) - stems_of(_ENDS)
 
     @cached_property
     def replaced(self) -> tuple[frozenset[str], ...]:
-        """What it says has been replaced, without what that has in common with the new."""
+        """Terms of each thing it says was replaced, without those of the replacement."""
         return tuple(_replaced(self.claim.text))
 
     @cached_property
     def opposites(self) -> tuple[frozenset[str], ...]:
-        """The pairs of antonyms of which it has one."""
+        """Pairs of antonyms of which it has exactly one."""
         terms = self.claim.terms
         return tuple(pair for pair in _opposites() if len(pair & terms) == 1)
 
 
 def readings(text: str) -> tuple[Reading, ...]:
-    """Return the claims of a text, ready to be compared with those of others."""
+    """Return the claims of a text, for :func:`compare_readings`."""
     return tuple(map(Reading, claims(text)))
 
 
 def compare(older: str, newer: str) -> Verdict:
-    """Say what a newer statement of somebody does to an older one of the same person.
-
-    Pure, deterministic, linear in both texts; symmetric in nothing: the later word counts.
-    """
+    """Compare two statements of one person; pure, deterministic, linear in both texts."""
     return compare_readings(readings(older), readings(newer))
 
 
 def compare_readings(older: Sequence[Reading], newer: Sequence[Reading]) -> Verdict:
-    """Say what the claims of a newer statement do to those of an older one; an update goes before
-    a contradiction.
-    """
+    """Compare the claims of two statements; an update takes precedence over a contradiction."""
     found = NEITHER
     for later in newer:
         if later.claim.is_supposed and not later.claim.changes:
@@ -147,7 +142,7 @@ def compare_readings(older: Sequence[Reading], newer: Sequence[Reading]) -> Verd
 def _verdict(older: Reading, newer: Reading) -> Verdict:
     if older.claim.is_anaphoric or newer.claim.is_anaphoric:
         return NEITHER
-    if not are_of_one(older.claim, newer.claim):
+    if not have_same_subject(older.claim, newer.claim):
         return NEITHER
     judges = _JUDGES if figures_agree(older.claim, newer.claim) else _OF_FIGURES
     for judge in judges:
@@ -182,9 +177,9 @@ def _by_stance(older: Reading, newer: Reading) -> Verdict | None:
 
 
 def _by_end(older: Reading, newer: Reading) -> Verdict | None:
-    """Read "I no longer …" against what it says is over."""
-    over, was = newer.over, older.claim
-    if not over or not over <= was.terms or was.denies or older.over or not _is_state(was):
+    """Compare "I no longer …" with a statement of what has ended."""
+    ended, was = newer.ended, older.claim
+    if not ended or not ended <= was.terms or was.denies or older.ended or not _is_state(was):
         return None
     if names_several(was):
         return None
@@ -192,32 +187,32 @@ def _by_end(older: Reading, newer: Reading) -> Verdict | None:
 
 
 def _by_replacement(older: Reading, newer: Reading) -> Verdict | None:
-    """Read "from X to Y" and "Y instead of X" against a statement that has X."""
+    """Compare "from X to Y" and "Y instead of X" with a statement of X."""
     was = older.claim
-    for gone in newer.replaced:
-        if gone <= was.terms and not was.denies and _is_state(was):
-            return _update("replaced") if _is_about(was, gone | newer.claim.terms) else None
+    for old in newer.replaced:
+        if old <= was.terms and not was.denies and _is_state(was):
+            return _update("replaced") if _is_about(was, old | newer.claim.terms) else None
     return None
 
 
 def ends_something(text: str) -> bool:
-    """Whether the wording of a text says that something is over or has been replaced."""
-    return has(f"{_GONE}|{patterns.unnamed(_FROM_TO)}|{patterns.unnamed(_REPLACED)}", text)
+    """Whether the wording of a text says that something ended or was replaced."""
+    return has(f"{_ENDED}|{patterns.unnamed(_FROM_TO)}|{patterns.unnamed(_REPLACED)}", text)
 
 
 def _replaced(text: str) -> Iterator[frozenset[str]]:
     for pattern in (_FROM_TO, _REPLACED):
         match = patterns.compile(pattern, ignore_case=True).search(text)
         given = {} if match is None else match.groupdict()
-        gone = stems(given.get("old") or given.get("old2") or "")
-        come = stems(given.get("new") or given.get("new2") or "")
-        if gone - come:
-            yield gone - come
+        old = stems(given.get("old") or given.get("old2") or "")
+        new = stems(given.get("new") or given.get("new2") or "")
+        if old - new:
+            yield old - new
 
 
 def _is_about(claim: Claim, said: frozenset[str]) -> bool:
-    """Whether a claim says little else than what another has said."""
-    return len(claim.terms - said - stems_of(_POSSESSES)) <= MOST_BESIDE
+    """Whether a claim adds at most :data:`MAX_EXTRA_TERMS` terms to some given ones."""
+    return len(claim.terms - said - stems_of(_POSSESSES)) <= MAX_EXTRA_TERMS
 
 
 def _is_state(claim: Claim) -> bool:
@@ -225,9 +220,8 @@ def _is_state(claim: Claim) -> bool:
 
 
 def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
-    """Read two figures of one thing."""
     was, now = older.claim, newer.claim
-    if not is_one_figure_another(was, now) or was.denies or now.denies or now.adds:
+    if not differ_in_one_figure(was, now) or was.denies or now.denies or now.adds:
         return None
     common, fewer = was.terms & now.terms, min(len(was.terms), len(now.terms))
     met = len(common) >= 2 and len(common) >= 0.4 * fewer
@@ -239,7 +233,6 @@ def _by_figure(older: Reading, newer: Reading) -> Verdict | None:
 
 
 def _by_denial(older: Reading, newer: Reading) -> Verdict | None:
-    """Read two claims of which one denies what the other says."""
     was, now = older.claim, newer.claim
     met = was.terms & now.terms
     if not met or was.denies == now.denies or was.is_supposed or now.is_supposed:
@@ -250,27 +243,24 @@ def _by_denial(older: Reading, newer: Reading) -> Verdict | None:
     whole = _says_one_thing(was) and _says_one_thing(now)
     if not enough and not same and not whole and not _denies_any(denying, met):
         return None
-    if was.is_open or (was.denies and has(_AGAIN, now.text)) or newer.over:
+    if was.is_open or (was.denies and has(_AGAIN, now.text)) or newer.ended:
         return _update("denial")
     return _contradiction("denial")
 
 
 def _says_one_thing(claim: Claim) -> bool:
-    """Whether a claim is one word of somebody and nothing else: "The user is not married"."""
+    """Whether a claim says one word of the speaker, as in "The user is not married"."""
     return patterns.compile(_SAYS_ONE_THING, ignore_case=True).match(claim.text) is not None
 
 
 def _denies_any(denying: Claim, met: frozenset[str]) -> bool:
-    """Whether what is met is one of several things of which a claim denies each: "never attended
-    any workshop or course".
-    """
+    """Whether it denies each of several things: "never attended any workshop or course"."""
     match = patterns.compile(_NEVER_ANY, ignore_case=True).search(denying.text)
     done = frozenset[str]() if match is None else stems(match.group("done") or "")
     return bool(done) and done <= met and len(met) > len(done)
 
 
 def _by_pair(older: Reading, newer: Reading) -> Verdict | None:
-    """Read two claims that are the same but for one of two antonyms."""
     was, now = older.claim, newer.claim
     for pair in newer.opposites:
         common = now.terms - pair
@@ -282,7 +272,7 @@ def _by_pair(older: Reading, newer: Reading) -> Verdict | None:
 
 
 _OF_FIGURES = (_by_slot, _by_figure)
-"""Where a figure of one is another in the other only these may say what that means."""
+"""The only rules for claims with different figures."""
 
 _JUDGES = (
     _by_slot,

@@ -1,18 +1,18 @@
 """Find personal data in texts: addresses, telephone numbers, identity and account numbers.
 
-A number counts by its checksum, its known prefix, the length that its country uses, or the words
-around it. Dates, versions, ranges and code are full of digits and are not personal data.
+A number counts by its checksum, prefix, national length or the words around it. Digits in dates,
+versions, ranges and code are not personal data.
 """
 
 from __future__ import annotations
 
 from simonides.domain.findings import Concern, Finding, Severity
 from simonides.hygiene import national, numbers, phones
-from simonides.hygiene.places import digits_of, stands_alone
+from simonides.hygiene.places import digits_of, is_standalone
 from simonides.hygiene.ruled import Rule, Table
 
 _MOST_NAME, _MOST_DOMAIN = 64, 255
-"""Characters of an address of mail (RFC 5321, 4.5.3.1)."""
+"""Characters of an e-mail address (RFC 5321, 4.5.3.1)."""
 
 _NOT_DOMAINS = frozenset(
     "png jpg jpeg gif svg webp py js ts tsx md txt json yaml yml lock css html toml".split()
@@ -34,28 +34,28 @@ _CARD_WORDS = (
 
 def _is_email(text: str, start: int, end: int) -> bool:
     name, _, domain = text[start:end].rpartition("@")
-    # "git@github.com:org/x" is where code lies.
+    # "git@github.com:org/x" is a repository.
     if len(name) > _MOST_NAME or len(domain) > _MOST_DOMAIN:
         return False
     return name != "git" and domain.rpartition(".")[2].lower() not in _NOT_DOMAINS
 
 
 def _is_iban(text: str, start: int, end: int) -> bool:
-    return stands_alone(text, start, end) and numbers.is_iban(text[start:end])
+    return is_standalone(text, start, end) and numbers.is_iban(text[start:end])
 
 
 def _is_card(text: str, start: int, end: int) -> bool:
-    return stands_alone(text, start, end) and numbers.is_card(digits_of(text[start:end]))
+    return is_standalone(text, start, end) and numbers.is_card(digits_of(text[start:end]))
 
 
 def _is_called_card(text: str, start: int, end: int) -> bool:
-    # One number of ten passes Luhn's sum, and not every issuer is on the list: the words tell.
-    return stands_alone(text, start, end) and numbers.passes_luhn(digits_of(text[start:end]))
+    # Not every issuer is on the list, and one number of ten passes Luhn's check: words decide.
+    return is_standalone(text, start, end) and numbers.passes_luhn(digits_of(text[start:end]))
 
 
 def _is_ssn(text: str, start: int, end: int) -> bool:
     digits = digits_of(text[start:end])
-    return stands_alone(text, start, end) and numbers.is_ssn(digits)
+    return is_standalone(text, start, end) and numbers.is_ssn(digits)
 
 
 def _is_ip(text: str, start: int, end: int) -> bool:
@@ -191,9 +191,9 @@ def _rules() -> tuple[Rule, ...]:
 
 
 TABLE = Table(Concern.PERSONAL, _rules)
-"""All rules, the surest first."""
+"""All rules, the most reliable first."""
 
 
 def find(text: str) -> tuple[Finding, ...]:
-    """Return the personal data in a text; see :meth:`simonides.hygiene.ruled.Table.find`."""
+    """Return the personal data in a text, by position, without overlap."""
     return TABLE.find(text)

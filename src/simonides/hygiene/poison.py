@@ -1,8 +1,8 @@
-"""Poison: texts from outside that were written to command whoever reads them (HY-6).
+"""Detect prompt injection: external texts written to command a model.
 
-Three looks, at the text and at what is hidden in it: signs that nobody sees, rules on wording, and
-a classifier on its sentences. What a user says himself is no business of this detector: labels
-decide (FX-5), this only finds.
+Three detectors read the text and what is encoded in it: invisible characters, rules on wording, and
+a classifier on its sentences. They only find. Trust labels decide what follows; texts of the user
+are not checked.
 """
 
 from __future__ import annotations
@@ -25,40 +25,40 @@ TAGS, BIDI, UNSEEN, LOOK_ALIKES = (
 )
 
 WINDOW = 400
-"""Characters that the classifier reads at once: an attack in a long page is seen by itself."""
+"""Characters that the classifier reads at once: it judges an attack in a long page by itself."""
 
-_DENSE = 8_192
-"""Of longer texts only sentences are read, for the time it takes."""
+_MAX_WINDOWED = 8_192
+"""Longer texts are classified by sentence only, to save time."""
 
 _SHORTEST_SENTENCE = 20
 _SENTENCE_ENDS = (". ", "! ", "? ", "。", "！", "？")
 
 UNSURE = frozenset({CLASSIFIER, ADDRESSED})
-"""Rules that are suspicious only: people talk like that too, and thank or greet an assistant."""
+"""Rules that are only suspicious: people also write like that, to thank or greet an assistant."""
 
 _ANY_RULE = "|".join(f"(?:{rule.pattern})" for rule in POISON_RULES)
 
-# A flag is a black flag and tags with a cancel tag; tags elsewhere are ASCII that nobody sees.
+# A flag emoji is a black flag, tags and a cancel tag; other tags are invisible ASCII.
 _FLAG = r"\x{1F3F4}[\x{E0020}-\x{E007E}]{1,8}\x{E007F}"
 _TAG = r"[\x{E0020}-\x{E007E}]+"
 _OVERRIDE = r"[\x{202D}\x{202E}][^\x{202C}]*"
-# Joiners are letters' business in Persian and emoji's; between letters of ASCII they are nobody's.
+# Persian letters and emoji need joiners; ASCII letters do not.
 _SPLIT = r"(?:[A-Za-z]+[\x{AD}\x{200B}-\x{200F}\x{2060}-\x{2064}\x{FEFF}]+){2,}[A-Za-z]"
 
 
 def find(text: str) -> tuple[Finding, ...]:
-    """Return what in a text from outside looks like a command to a model, by place.
+    """Return what looks like a command to a model in an external text, by position.
 
-    Places do not overlap: of several findings in one place the gravest stands, of those the first
-    in the order of the rules. Time is linear in the text.
+    Findings do not overlap: the most severe wins, then the first in the order of the rules. Time is
+    linear in the text.
     """
-    found = [*_unseen(text)]
+    found = [*_hidden_characters(text)]
     read = views(text)
     for view in read:
         found += _by_rules(view)
     found += _by_classifier(read)
     kept: list[Finding] = []
-    # What is only suspicious must not hide what is not.
+    # A suspicious finding must not hide a severe one.
     for finding in sorted(found, key=lambda each: each.severity is Severity.SUSPICIOUS):
         if not any(finding.start < other.end and other.start < finding.end for other in kept):
             kept.append(finding)
@@ -66,18 +66,15 @@ def find(text: str) -> tuple[Finding, ...]:
 
 
 def pieces(text: str) -> list[tuple[int, int]]:
-    """Return the places of all that the classifier reads of a text: windows, then sentences."""
-    found = windows(text) if len(text) <= _DENSE else []
+    """Return the spans of a text that the classifier reads: windows, then sentences."""
+    found = windows(text) if len(text) <= _MAX_WINDOWED else []
     if len(text) > _SHORTEST_SENTENCE:
         found += [place for place in sentences(text) if place not in found[:1]]
     return found or [(0, len(text))]
 
 
 def windows(text: str) -> list[tuple[int, int]]:
-    """Return the places of windows over a text, in order, each overlapping the next by half.
-
-    They end where a word ends, if there is a space near.
-    """
+    """Return the spans of half-overlapping windows, which end at a word if a space is near."""
     found, start = [], 0
     while True:
         end = _before_word(text, start + WINDOW)
@@ -88,10 +85,7 @@ def windows(text: str) -> list[tuple[int, int]]:
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Return the places of sentences and lines that say enough to be judged, in order.
-
-    One that is longer than a window is cut.
-    """
+    """Return the spans of sentences of 20 characters or more, cut at the length of a window."""
     found, start = [], 0
     for mark in _SENTENCE_ENDS:
         text = text.replace(mark, mark[0] + "\n" if len(mark) > 1 else "\n")
@@ -111,8 +105,7 @@ def _before_word(text: str, at: int) -> int:
     return space + 1 if space >= 0 else at
 
 
-def _unseen(text: str) -> Iterator[Finding]:
-    """Yield places of signs that are there to be read by machines only."""
+def _hidden_characters(text: str) -> Iterator[Finding]:
     if text.isascii():
         return
     flags = [match.span() for match in patterns.compile(_FLAG).finditer(text)]
@@ -127,7 +120,7 @@ def _unseen(text: str) -> Iterator[Finding]:
 
 
 def _by_rules(view: View) -> Iterator[Finding]:
-    # One pass says for nearly all texts that no rule matches.
+    # One pass rules out nearly all texts.
     if patterns.compile(_ANY_RULE).search(view.text) is None:
         return
     for rule in POISON_RULES:
@@ -136,21 +129,21 @@ def _by_rules(view: View) -> Iterator[Finding]:
 
 
 def _by_classifier(read: list[View]) -> Iterator[Finding]:
-    """Yield the likeliest piece of each view, if it is likely enough.
+    """Yield the likeliest piece of each view, if it reaches the threshold.
 
-    The longer a text, the more pieces get their chance to look bad: the odds that are asked for
-    rise with the number of windows that it fills.
+    A longer text has more pieces that may look bad by chance. So the threshold rises with the
+    number of windows in the text.
     """
     places = [pieces(view.text) for view in read]
     texts = [
-        poison_classifier.shaped(view.text[start:end])
+        poison_classifier.classifier_text(view.text[start:end])
         for view, of_view in zip(read, places, strict=True)
         for start, end in of_view
     ]
     scores = iter(poison_classifier.probabilities(texts))
     for view, of_view in zip(read, places, strict=True):
         score, (start, end) = max(zip(islice(scores, len(of_view)), of_view, strict=True))
-        if score >= poison_classifier.threshold(fills=len(view.text) / WINDOW):
+        if score >= poison_classifier.threshold(windows=len(view.text) / WINDOW):
             yield _finding(CLASSIFIER, *view.place(start, end), score=round(score, 3))
 
 

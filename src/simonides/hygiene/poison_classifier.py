@@ -1,7 +1,7 @@
-"""How likely it is that a text was written to command a model, by a small linear classifier (HY-6).
+"""Estimate by a linear classifier how likely a text was written to command a model.
 
-The weights lie beside this, made by ``scripts/build_poison_classifier.py``; origin and licences of
-what they were trained on are in the NOTICE beside them, figures in docs/hygiene.md.
+``scripts/build_poison_classifier.py`` makes the weights in ``poison_weights``. Their NOTICE names
+the training data and its licences; docs/hygiene.md has the measured figures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DIGITS = str.maketrans("123456789", "000000000")
 
 
 class _Model(NamedTuple):
-    """The weights, and what turns a sum of them into a probability."""
+    """The weights, and how a sum of them becomes a probability."""
 
     linear: LinearModel
     slope: float
@@ -28,33 +28,28 @@ class _Model(NamedTuple):
     threshold: float
 
 
-def shaped(text: str) -> str:
-    """Return a folded text in the form that the classifier reads: no digit but 0, single spaces."""
+def classifier_text(text: str) -> str:
+    """Return a folded text as the classifier reads it: every digit as 0, single spaces."""
     return " ".join(text.translate(_DIGITS).split())
 
 
 def probabilities(texts: Sequence[str]) -> list[float]:
-    """Return for each text how likely it is that it is an attack, from 0 to 1.
+    """Return the probability of an attack for each :func:`classifier_text`.
 
-    As calibrated on texts of which a half are attacks; what share of the texts that somebody
-    fetches are attacks nobody knows.
-
-    Args:
-        texts: Each shaped.
+    Calibrated on texts of which half are attacks; the share among fetched texts is unknown.
     """
     model = _model()
     return [_sigmoid(model.slope * each + model.offset) for each in model.linear.sums(texts)]
 
 
-def threshold(fills: float = 1.0) -> float:
-    """Return the probability from which on a text counts as an attack.
+def threshold(windows: float = 1.0) -> float:
+    """Return the least probability of an attack in a text of so many windows.
 
-    Args:
-        fills: How many texts were looked at for one; with it the odds that are asked for rise, so
-            that as few harmless ones are marked (Bonferroni's bound).
+    The required odds rise with the windows, so that no more harmless texts are marked (Bonferroni's
+    bound).
     """
     single = _model().threshold
-    odds = single / (1 - single) * max(fills, 1.0)
+    odds = single / (1 - single) * max(windows, 1.0)
     return odds / (1 + odds)
 
 
@@ -65,7 +60,7 @@ def _sigmoid(value: float) -> float:
 @cache
 def _model() -> _Model:
     place = files("simonides.hygiene") / _PLACE
-    told = json.loads((place / "manifest.json").read_text("utf-8"))
+    manifest = json.loads((place / "manifest.json").read_text("utf-8"))
     with (place / "weights.npy").open("rb") as stream:
         linear = LinearModel.of_file(stream)
-    return _Model(linear, told["slope"], told["offset"], told["threshold"])
+    return _Model(linear, manifest["slope"], manifest["offset"], manifest["threshold"])

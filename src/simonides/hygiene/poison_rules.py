@@ -1,7 +1,7 @@
-"""What commands to a model look like: rules as data, for texts that did not come from the user.
+"""Rules on the wording of commands to a model, for texts that did not come from the user.
 
-Each pattern reads a view of :mod:`simonides.hygiene.disguises`: small letters. What words alone
-cannot tell apart ("remember: always …" is what a user says as well) is left to the classifier.
+Each pattern reads a view of :mod:`simonides.hygiene.disguises`, in lower case. Users write wordings
+such as "remember: always …" as well, so these are left to the classifier.
 """
 
 from __future__ import annotations
@@ -10,12 +10,7 @@ from typing import NamedTuple
 
 
 class PoisonRule(NamedTuple):
-    """One way of commanding a model.
-
-    Attributes:
-        name: What findings, marks and events call it.
-        pattern: In the syntax of :mod:`simonides.language.patterns`.
-    """
+    """One way to command a model, with its name in findings, marks and events."""
 
     name: str
     pattern: str
@@ -103,7 +98,7 @@ POISON_RULES: tuple[PoisonRule, ...] = (
         r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|eot_id|start_header_id"
         r"|end_header_id|end|begin_of_text)[^|>]{0,20}\|>",
         r"\[/inst\]|<</?sys>>|</?(?:system|assistant)(?:_prompt|_message)?>\s*\S",
-        # Of a block that others opened, ours too: a digest that is pasted whole opens it itself.
+        # Closes a block (ours too) that the text did not open; a digest pasted whole opens it.
         r"\A[^<]*</(?:memory-data|tool_(?:result|response|output)s?|function_results?)>",
         r"\"role\"\s*:\s*\"(?:system|developer)\"\s*[,;. ]*\s*\"content\"\s*:",
         r"(?m:^\s*#{2,}\s*(?:new |system |end of )?(?:system|instructions?|user input|prompt)"
@@ -157,4 +152,4 @@ POISON_RULES: tuple[PoisonRule, ...] = (
         r"|carry out)\b",
     ),
 )
-"""Every rule on words; what is hidden from the eye is found in :mod:`simonides.hygiene.poison`."""
+"""Every rule on wording; :mod:`simonides.hygiene.poison` finds invisible characters."""

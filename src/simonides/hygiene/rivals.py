@@ -1,11 +1,10 @@
-"""What stands against a newcomer, looked for under the turn by what the owner's index knows (HY-3).
+"""Find the memories that a new text may contradict, through the owner's index in the write turn.
 
-Most of what is said opposes nothing, and a few words tell so in microseconds. What may oppose asks
-the index for texts that could be meant: those that have two words of what it is about and a cosine
-of 0.6 or more; those that are for what it is against, or the other way about; those that fill the
-same slot, in whatever words: "I live in Oslo" and "We moved to Rome" have a cosine of 0.2. Only
-these are opened and judged, five at most. So an owner who has none of them pays for a look into
-dictionaries.
+Most texts contradict nothing, which their words show in microseconds. For the others the index
+returns three groups of texts: with two shared topic words and a cosine of 0.6 or more, with the
+opposite stance on the same thing, and with the same slot in any words. "I live in Oslo" and "We
+moved to Rome" have a cosine of 0.2. Only these are read and judged, five at most. Without such
+texts the cost is a few dictionary look-ups.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from simonides.language.analyser import analyse, term_id
 from simonides.ports import OwnerView
 
 ALIKE = 0.6
-"""Cosine from which on a text may say something of the same (HY-3)."""
+"""Least cosine of texts about the same thing."""
 
 NEAR = 0.7
-"""Cosine from which on a model, where there is one, is asked what the rules do not know (HY-3)."""
+"""Least cosine at which a model, if configured, judges a pair that the rules cannot."""
 
 ALIKE_IN_STANCE = 0.45
-"""The same where both are for or against something that has a word in common: "I don't like Acme
-sneakers" and "I love Acme's new line" have 0.52; measured."""
+"""Least cosine of two stances on things that share a word; "I don't like Acme sneakers" and "I love
+Acme's new line" have 0.52 (measured)."""
 
 _DENYING = """
     never none dont doesnt isnt arent wasnt werent havent hasnt hadnt didnt wont cant couldnt
@@ -84,7 +83,7 @@ _AGAINST = (
     " propose mention interested considering keen fond happy impressed enough table question no-go"
     " looking buying against quit option"
 )
-# As they are written: "Ana prefers" tells what somebody does, "I prefer" what he is for.
+# Word forms, not stems: "I prefer" is a stance of the speaker, "Ana prefers" a fact about Ana.
 _STANCES = frozenset(
     "like likes liked love loves loved enjoy enjoys adore adores appreciate prefer recommend warmed"
     " fond fan keen impressed interested considering open excited great great. lovely lovely."
@@ -98,23 +97,19 @@ _STANCES = frozenset(
 
 
 def opposed(
-    candidate: Candidate, view: OwnerView, shape: Shape, beside: Memory | None
+    candidate: Candidate, view: OwnerView, shape: Shape, same_words: Memory | None
 ) -> Opposed | None:
-    """Return what stands against free text, or None.
+    """Return the memories that a free text contradicts or updates, or None.
 
-    Args:
-        candidate: Free text that repeats nothing.
-        view: What stands.
-        shape: Of the candidate.
-        beside: A memory of the same words, that is compared whatever they are.
+    The candidate is no duplicate. A memory with the same words is always compared.
     """
     if candidate.kind is Kind.EPISODIC:
         return None
     needs = needs_of(candidate.content, shape)
     found = view.about(candidate.place, candidate.kind, shape, needs) if needs else ()
     met = {memory.id: memory for memory in found}
-    if beside is not None:
-        met[beside.id] = beside
+    if same_words is not None:
+        met[same_words.id] = same_words
     if not met:
         return None
     said = readings(candidate.content)
@@ -124,43 +119,45 @@ def opposed(
     return _with_kind(candidate, said, against, view, shape)
 
 
-def against(memory: Memory, view: OwnerView, shape: Shape) -> tuple[tuple[Memory, Verdict], ...]:
-    """Return what a memory that stands is against among what was said before it (HY-8).
+def earlier_conflicts(
+    memory: Memory, view: OwnerView, shape: Shape
+) -> tuple[tuple[Memory, Verdict], ...]:
+    """Return the earlier memories that a stored one contradicts or updates.
 
-    Looks farther than a write does: at whatever has half of its words, whether or not the wording
-    tells that anything has changed.
+    Searches wider than a write: any memory with half of its topic words, whatever the wording.
     """
-    about = shape.terms - _passed_over()
+    about = shape.terms - _common_terms()
     wide = Need(about, max(1, len(about) // 2), above=ALIKE)
     needs = (*needs_of(memory.content, shape), *((wide,) if about else ()))
     said = readings(memory.content)
     found = []
-    for other in _before(memory, view, shape, needs):
+    for other in _earlier(memory, view, shape, needs):
         verdict = compare_readings(readings(other.content), said)
         if verdict.relation is not Relation.NEITHER:
             found.append((other, verdict))
     return tuple(found)
 
 
-def undecided(memory: Memory, view: OwnerView, shape: Shape) -> tuple[Pair, ...]:
-    """Return what was said before a memory that stands, is near to it in meaning and has a telling
-    word in common with it, where the rules say neither; the nearest first, five at most.
+def undecided_pairs(memory: Memory, view: OwnerView, shape: Shape) -> tuple[Pair, ...]:
+    """Return the pairs for a model: an earlier memory near in meaning, rules say "neither".
+
+    They share a topic word; nearest first, five at most.
     """
-    about = shape.terms - _passed_over()
+    about = shape.terms - _common_terms()
     if not about:
         return ()
     said = readings(memory.content)
     return tuple(
         Pair(other, memory)
-        for other in _before(memory, view, shape, (Need(about, 1, above=NEAR),))
+        for other in _earlier(memory, view, shape, (Need(about, 1, above=NEAR),))
         if compare_readings(readings(other.content), said).relation is Relation.NEITHER
     )
 
 
-def _before(
+def _earlier(
     memory: Memory, view: OwnerView, shape: Shape, needs: Sequence[Need]
 ) -> Iterator[Memory]:
-    """Yield what meets a need, was recorded before a memory, and may be of the same speaker's."""
+    """Yield memories that meet a need, are older and may be of the same speaker."""
     for other in view.about(memory.place, memory.kind, shape, needs):
         if (other.created_at, other.id) >= (memory.created_at, memory.id):
             continue
@@ -170,13 +167,11 @@ def _before(
 
 
 def needs_of(text: str, shape: Shape) -> tuple[Need, ...]:
-    """Return which words a statement must have that a text could be against; nothing for most
-    texts, and in microseconds.
-    """
+    """Return the words that a statement needs to conflict with a text; empty for most texts."""
     terms, needs = shape.terms, list[Need]()
-    about = terms - _passed_over()
-    if about and _tells(terms, text):
-        # What is over, denied or counted anew is a part of what stands; half of the words, then.
+    about = terms - _common_terms()
+    if about and _signals_conflict(terms, text):
+        # An ended, denied or recounted thing is part of the older statement: half of the words.
         needs.append(Need(about, max(1, len(about) // 2), above=ALIKE))
     words = text.lower().split()
     named = not terms.isdisjoint(_ids_of(_ATTRIBUTES)) and not _COPULAS.isdisjoint(words)
@@ -194,20 +189,20 @@ def _of_stances(said: Sequence[Reading]) -> Iterator[Need]:
     for mine in _stances(said):
         theirs = _ids_of(_AGAINST if mine.favours else _FOR)
         for term in sorted(mine.thing):
-            # A name is the same whatever is said of it.
+            # A shared name is enough: the statements around it may differ widely.
             least = -1.0 if term in mine.names else ALIKE_IN_STANCE
             yield Need(_ids({term}), 1, theirs, above=least)
 
 
 def _of_ends(said: Sequence[Reading]) -> Iterator[Need]:
     for one in said:
-        for gone in (one.over, *one.replaced):
-            if gone:
-                yield Need(_ids(gone), len(gone))
+        for old in (one.ended, *one.replaced):
+            if old:
+                yield Need(_ids(old), len(old))
 
 
-def _tells(terms: frozenset[int], text: str) -> bool:
-    """Whether a text denies something, has one of two opposites, or counts something anew."""
+def _signals_conflict(terms: frozenset[int], text: str) -> bool:
+    """Whether a text has a denial, an antonym or a new figure."""
     if not terms.isdisjoint(_ids_of(_PLAIN)):
         return True
     lowered = text.lower()
@@ -229,7 +224,7 @@ def _of_slots(said: Sequence[Reading]) -> Iterator[Need]:
 
 
 @cache
-def _passed_over() -> frozenset[int]:
+def _common_terms() -> frozenset[int]:
     return _ids(light())
 
 
@@ -249,7 +244,7 @@ def _judged(
 
 
 def _is_comparable(candidate: Candidate, memory: Memory) -> bool:
-    """Whether one person says both: "I" is somebody else for another speaker."""
+    """Whether both may be of one speaker; "I" of two speakers is not one person."""
     both = None not in (candidate.speaker, memory.speaker)
     return memory.kind is not Kind.EPISODIC and not (both and candidate.speaker != memory.speaker)
 
@@ -257,7 +252,7 @@ def _is_comparable(candidate: Candidate, memory: Memory) -> bool:
 def _with_kind(
     candidate: Candidate, said: Sequence[Reading], against: Opposed, view: OwnerView, shape: Shape
 ) -> Opposed:
-    """Return with what is lifted also refusals of the kind of thing that it named (FX-9)."""
+    """Add refusals of the kind of thing that a lifted refusal named."""
     mine = _stances(said)
     lifted = [one for memory in against.rivals for one in _stances(readings(memory.content))]
     kinds = frozenset(term for one in lifted for term in one.kind_of_thing)

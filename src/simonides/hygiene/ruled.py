@@ -1,7 +1,7 @@
-"""Looking for what a table of rules describes, in time linear in the text.
+"""Find in a text what a table of rules describes, in linear time.
 
-One pass over a text tells which rules have anything to look at; for most texts none has, and that
-is all it costs. A rule's places are then judged one by one.
+One pass over a text selects the rules whose hint occurs; most texts have none and cost no more. The
+matches of each selected rule are then judged one by one.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import NamedTuple
 from simonides.domain.findings import Concern, Finding, Severity
 from simonides.language.patterns import Hints, spans
 
-MOST = 750
-"""Places that are judged one by one. Chosen: more than an honest text has. A hostile text of 64 KiB
-could have 8,000 places, and one takes up to 50 µs (a Chinese identity number). A text with more
-places is one finding as a whole, which is safer than to stop looking."""
+MAX_MATCHES = 750
+"""Matches judged one by one. Chosen: more than an honest text has. A hostile text of 64 KiB could
+have 8,000, and one takes up to 50 µs (a Chinese identity number). A text with more is one finding
+as a whole, which is safer than skipping the rest."""
 
 Judge = Callable[[str, int, int], bool]
-"""Whether a place in a text is what a rule is about, given where it begins and ends."""
+"""Whether a span of a text is what a rule describes; takes the text, start and end."""
 
 
 class Rule(NamedTuple):
-    """What one kind of thing looks like.
+    """How to find one kind of thing.
 
     Attributes:
-        name: What findings are called by.
-        severity: How grave.
-        hint: RE2, of which case does not matter, of what every match holds.
-        pattern: RE2; a group named ``it``, the first, is the place, else all of it.
-        judge: The last word.
+        name: Name of its findings.
+        severity: Of its findings.
+        hint: RE2, matched in any case, that occurs in every match.
+        pattern: RE2; the match is its first group if that is named ``it``, else all of it.
+        judge: Confirms a match.
     """
 
     name: str
@@ -43,16 +43,16 @@ class Rule(NamedTuple):
 
 
 class Table:
-    """Rules about one concern, the more telling ones first: where two overlap, the first counts."""
+    """Rules about one concern; of two overlapping matches the earlier rule's counts."""
 
     def __init__(self, concern: Concern, rules: Callable[[], Sequence[Rule]]) -> None:
-        """Name the rules; they are read when a text is first looked at."""
+        """Set the rules; they are loaded on first use."""
         self._concern = concern
         self._read = rules
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules, in order."""
+        """The rules, the most reliable first."""
         return tuple(self._read())
 
     @cached_property
@@ -60,15 +60,12 @@ class Table:
         return Hints([rule.hint for rule in self.rules])
 
     def find(self, text: str) -> tuple[Finding, ...]:
-        """Return what is found in a text, by place, without overlap.
-
-        A text with more than :data:`MOST` places to look at is one finding as a whole.
-        """
+        """Return the findings in a text, by position, without overlap."""
         hinted = self._hints.in_text(text)
         if not hinted:
             return ()
         found: list[_Found] = []
-        left = MOST
+        left = MAX_MATCHES
         for number in sorted(hinted):
             rule = self.rules[number]
             named = int("(?P<it>" in rule.pattern)
@@ -91,7 +88,7 @@ class _Found(NamedTuple):
 
 
 def _joined(found: list[_Found], new: list[_Found]) -> list[_Found]:
-    """Return both by place, without those of ``new`` that overlap one of ``found``."""
+    """Merge by position, without those of ``new`` that overlap one of ``found``."""
     if not found or not new:
         return found or new
     ends = [each.end for each in found]

@@ -1,8 +1,7 @@
-"""Secrets in texts: keys, tokens, passwords (HY-1).
+"""Find secrets in texts: keys, tokens, passwords.
 
-Rules are data, ``secrets.toml`` beside this file. What a rule matches must then be as random as a
-secret of its kind is, and where only the words around tell what it is it must look like nothing
-else: a path, a stand-in, a word.
+The rules are in ``secrets.toml``. A match must have the entropy of a secret of its kind. If only
+the words around it mark it as a secret, it must not look like a path, placeholder or word.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from simonides.domain.findings import Concern, Finding, Severity
-from simonides.hygiene.looks import CHECKS, entropy_of
+from simonides.hygiene.looks import CHECKS, entropy_bits
 from simonides.hygiene.ruled import Judge, Rule, Table
 from simonides.language.patterns import escaped
 
@@ -26,11 +25,11 @@ def _rules() -> tuple[Rule, ...]:
 
 
 TABLE = Table(Concern.SECRET, _rules)
-"""The rules of the file."""
+"""The rules of ``secrets.toml``."""
 
 
 def find(text: str) -> tuple[Finding, ...]:
-    """Return the secrets in a text; see :meth:`simonides.hygiene.ruled.Table.find`."""
+    """Return the secrets in a text, by position, without overlap."""
     return TABLE.find(text)
 
 
@@ -44,6 +43,6 @@ def _judge(row: Mapping[str, Any]) -> Judge:
 
     def judge(text: str, start: int, end: int) -> bool:
         it = text[start:end]
-        return bool(it) and entropy_of(it) >= least and check(it)
+        return bool(it) and entropy_bits(it) >= least and check(it)
 
     return judge

@@ -30,7 +30,7 @@ from simonides.domain.opposition import NEITHER, Pair
 from simonides.domain.review import Keep, Review, decode_review
 from simonides.domain.scope import Principal, Scope
 from simonides.domain.value import from_us
-from simonides.hygiene.rivals import against, undecided
+from simonides.hygiene.rivals import earlier_conflicts, undecided_pairs
 from simonides.longterm.near import repeated
 from simonides.manager.applying import FindingsTurn, Found
 from simonides.manager.counting import Counters
@@ -309,11 +309,11 @@ def looked(
             continue
         found += [
             Found(other.id, memory.id, verdict)
-            for other, verdict in against(memory, view, shape)
+            for other, verdict in earlier_conflicts(memory, view, shape)
             if not _is_kept(other, memory, kept)
         ]
         if has_model:
-            near = undecided(memory, view, shape)
+            near = undecided_pairs(memory, view, shape)
             pairs += [pair for pair in near if not _is_kept(pair.older, pair.newer, kept)]
     return Looked(counts, found, pairs, marked)
 

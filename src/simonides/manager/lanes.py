@@ -19,7 +19,7 @@ from simonides.domain.turn import Turn
 from simonides.manager.capturing import EARLIER_TURNS, Proposed, failure_of
 from simonides.manager.screening import masked
 from simonides.manager.services import Services, account_of
-from simonides.policy.boundary import check_lane
+from simonides.policy.boundary import check_batch
 from simonides.policy.rules import Policy
 from simonides.ports import LanguageModel
 
@@ -115,7 +115,7 @@ async def _asked(
     except ModelError as error:
         return _Said((), (f"{lane}:{failure_of(error)}",), error.usage or NO_USAGE)
     keyed = lane is Lane.SEMANTIC
-    items, refusals = check_lane(answer.value, policy, turns=len(batch.turns), keyed=keyed)
+    items, refusals = check_batch(answer.value, policy, turns=len(batch.turns), keyed=keyed)
     made = []
     for place, item in items:
         turn, category = batch.turns[place], policy.category_of_key(item.key) or "fact"

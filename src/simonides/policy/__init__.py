@@ -1,6 +1,5 @@
-"""What may be proposed, what is allowed now, what is worth keeping, and who may write it where.
+"""Decide which proposals are valid, which writes are allowed, and what is worth storing.
 
-A model only proposes; policy says what is a valid proposal (``boundary``); execution says what is
-really done now (``execution``, ``judge``, ``guards``). The numbers are data (``rules``), read
-from a file per org (``file``, ``book``).
+``boundary`` validates what a model proposes. ``execution``, ``judge`` and ``guards`` decide what is
+done. The limits are data (``rules``), read from one file per org (``file``, ``book``).
 """

@@ -1,4 +1,4 @@
-"""Which policy is in force for an org, kept current while the process runs (PO-3)."""
+"""The policy in force for each org, reloaded when its file changes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from simonides.domain.scope import DEFAULT_ORG, Scope, checked_id
 from simonides.policy.rules import DEFAULT_POLICY, Policy
 
 DEFAULT_FILE = "default"
-"""Stem of the file in a policy directory that holds for every org without one of its own."""
-# In this order; the first that exists is the org's.
+"""Stem of the file in a policy directory for orgs without a file of their own."""
+# The first that exists counts.
 SUFFIXES = (".yaml", ".yml", ".json")
 
-# Chosen: orgs that are served at the same time; joining paths costs as much as looking them up.
+# Chosen: orgs served at the same time; joining a path costs as much as a stat call.
 _CACHED_NAMES = 1_024
 
-# A name that is too long for the file system is one of no file.
+# No file can have a name that is too long for the file system.
 _NO_SUCH_FILE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 
 _Stamp = tuple[int, int, int]
@@ -30,13 +30,13 @@ _Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """The policy of an org, or of all, as it was last read.
+    """Cached policy of one file.
 
     Attributes:
-        stamp: What tells that the file is still the same; None where there was none.
-        base: The policy that it was laid over.
-        policy: The last good reading; the base where there was no file.
-        problem: What is wrong with the file now, or None.
+        stamp: Modification time, size and inode of the file; None without a file.
+        base: The policy under it.
+        policy: The last valid version; the base without a file.
+        problem: The error in the file's present version, or None.
     """
 
     stamp: _Stamp | None
@@ -49,23 +49,23 @@ class _Entry:
 
 
 class PolicyBook:
-    """Policies by org, from nothing, one file, or a directory.
+    """Policies by org, from the defaults, one file, or a directory.
 
     * No path: :data:`~simonides.policy.rules.DEFAULT_POLICY` for every org.
     * A file: that policy for every org.
-    * A directory: ``<org>.yaml`` for an org that has one, laid over ``default.yaml``, which is
-      laid over the built-in policy; ``.yml`` and ``.json`` are read too.
+    * A directory: ``<org>.yaml`` merged over ``default.yaml``, merged over the built-in policy.
+      ``.yml`` and ``.json`` are read too.
 
-    A file is read again when its modification time, size or inode changed. If it is then broken,
-    unreadable or, with its directory, gone, the last good policy stays in force and
-    :meth:`problems` says so. Safe to share between threads.
+    A file is reloaded when its modification time, size or inode changes. If it is then invalid,
+    unreadable or deleted with its directory, the last valid policy stays in force. :meth:`problems`
+    reports the error. Thread-safe.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        """Read the policy, or in a directory the default one.
+        """Read the policy; of a directory, the default one.
 
         Raises:
-            PolicyInvalid: If there is nothing at ``path``, or it cannot be read or is broken.
+            PolicyInvalid: If ``path`` does not exist, cannot be read or is invalid.
         """
         self._path = None if path is None else Path(path)
         self._is_directory = self._path is not None and self._path.is_dir()
@@ -75,11 +75,11 @@ class PolicyBook:
         self.policy_for(DEFAULT_ORG)
 
     def for_store(self, *, seals: bool) -> None:
-        """Say what the store can do that these policies are for; until then it can do all.
+        """Check the policies against the store's abilities; before this call all are assumed.
 
         Raises:
-            PolicyInvalid: If the policy asks for more, as ``encrypt`` does of a store that does not
-                seal (HY-1). An org's file that does so later is broken, as with any other problem.
+            PolicyInvalid: If the policy uses ``encrypt`` and the store does not seal its data. If
+                an org's file does so later, it is invalid like any other.
         """
         with self._lock:
             self._seals = seals
@@ -88,15 +88,15 @@ class PolicyBook:
         self.policy_for(DEFAULT_ORG)
 
     def ceilings_of(self, owner: Scope) -> Ceilings:
-        """Return what models may cost for an owner (FX-11)."""
+        """Return the limits on model costs for an owner."""
         return self.policy_for(owner.org).ceilings
 
     def policy_for(self, org: str | None = None) -> Policy:
         """Return the policy in force for an org; None means the default org.
 
         Raises:
-            InvalidScope: If the org's name is malformed, so that it could leave the directory.
-            PolicyInvalid: If the org's file is broken and there was no good reading before.
+            InvalidScope: If the org's name is malformed (it could leave the directory).
+            PolicyInvalid: If the org's file is invalid and was never valid before.
         """
         if self._path is None:
             return DEFAULT_POLICY
@@ -108,7 +108,7 @@ class PolicyBook:
             return self._current(self._path, named, base)
 
     def problems(self) -> tuple[PolicyInvalid, ...]:
-        """Return what is wrong with files whose last good reading is still in force, by org."""
+        """Return the errors of files whose last valid version is in force, by org."""
         with self._lock:
             entries = [self._entries[stem] for stem in sorted(self._entries)]
         return tuple(entry.problem for entry in entries if entry.problem is not None)
@@ -118,7 +118,7 @@ class PolicyBook:
         path, stamp = _find(place, stem) if self._is_directory else (place, _stamp(place))
         if known is not None and stamp is not None and known.matches(stamp, base):
             return known.policy
-        # Only a directory that is still there can say that an org has no file of its own.
+        # An org has no file of its own only if the directory exists without one.
         if stamp is None and self._is_directory and place.is_dir():
             entry = _Entry(None, base, base)
         else:
@@ -130,7 +130,7 @@ class PolicyBook:
 def _read(
     path: Path, stamp: _Stamp | None, base: Policy, known: _Entry | None, *, seals: bool
 ) -> _Entry:
-    # Imported on first use: validation costs more to import than all the rest of the package.
+    # Imported on first use: pydantic costs more to import than the rest of the package.
     from simonides.policy.file import load_policy
 
     try:
@@ -142,7 +142,7 @@ def _read(
 
 
 def _find(directory: Path, stem: str) -> tuple[Path, _Stamp | None]:
-    """Return the file of an org and its stamp, or the first name it could have and None."""
+    """Return an org's file and its stamp, or the first candidate and None."""
     candidates = _names(directory, stem)
     stamped = ((path, _stamp(path)) for path in candidates)
     found = ((path, stamp) for path, stamp in stamped if stamp is not None)
@@ -155,13 +155,12 @@ def _names(directory: Path, stem: str) -> tuple[Path, ...]:
 
 
 def _stamp(path: Path) -> _Stamp | None:
-    """Return what changes with the file, or None if there is no such file.
+    """Return the file's modification time, size and inode, or None if it does not exist.
 
-    A file that cannot be looked at gets a stamp of its own: it must not pass for one that does
-    not exist, and reading it says what is wrong.
+    An inaccessible file has the stamp (0, 0, 0): it exists, and reading it raises the error.
     """
     try:
-        found = os.stat(path)  # noqa: PTH116  (asked before every write; half the cost)
+        found = os.stat(path)  # noqa: PTH116  (runs before every write; half the cost)
     except OSError as error:
         return None if error.errno in _NO_SUCH_FILE else (0, 0, 0)
     return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,4 +1,4 @@
-"""Policy's boundary: what a model proposes is taken apart, checked and bounded (PO-1, LM-3).
+"""Validate what a model proposes and clamp it to the policy's limits.
 
 The two contracts, as JSON:
 
@@ -7,9 +7,9 @@ The two contracts, as JSON:
 ``{"kind": "retrieve_memory", "query", "top_k"?, "scopes"?, "include_preference_keys"?}``
     A retrieval intent; ``retrieve`` is read as ``retrieve_memory``.
 
-An optional field that is null counts as not given, an unknown field is ignored. Texts lose the
-white space at their ends; scope names and kinds are read in any case. No input raises: the answer
-is a value or a :class:`Violation` with one of the reasons of AG-2.
+A null optional field counts as absent; unknown fields are ignored. Texts are stripped; scope names
+and kinds are case-insensitive. No input raises: the result is a value or a :class:`Violation` with
+a machine-readable reason.
 """
 
 from __future__ import annotations
@@ -34,31 +34,23 @@ from simonides.policy.rules import OnViolation, Policy, ProposalLimits
 
 _CANDIDATES: Final = "invalid_memory_candidates"
 _INTENT: Final = "invalid_retrieval_intent"
-# Chosen: a quote is one or two sentences of a turn; a longer one anchors nothing.
+# Chosen: a quote is one or two sentences of a turn; a longer one proves nothing.
 _MAX_QUOTE_CHARS = 1_000
-# Chosen: the scope names of SPEC SC-1 have at most nine characters; what is longer, or no word,
-# is not repeated in a reason.
+# Chosen: scope names have at most nine characters; a reason repeats no other text of a model.
 _SCOPE_NAME = "[a-z][a-z_]{0,31}"
 
-LANE_ITEMS = 24
-"""Items of one answer about many turns; chosen: as many as rules take from one turn."""
+MAX_BATCH_ITEMS = 24
+"""Most items of one answer about many turns; chosen: as many as rules take from one turn."""
 
 
 def check_candidates(
     raw: object, policy: Policy, *, default: OnViolation = OnViolation.REFUSE
 ) -> Checked | Violation:
-    """Check memory candidates as a model gave them.
+    """Check the memory candidates that a model proposes, as parsed JSON of any shape.
 
-    Args:
-        raw: Parsed JSON of any shape.
-        policy: Limits, lists and defaults.
-        default: What a bad item does where the policy does not say: an agent run passes
-            ``stop``.
-
-    Returns:
-        The items in their order, and the refused ones; under ``stop`` the first bad item is a
-        violation of the whole. What is no list of items is a violation in either mode. Beyond
-        the allowed number of items, items are refused as ``too_many_items``.
+    ``default`` applies if the policy has no ``on_violation``; an agent run passes ``stop``. Under
+    ``stop`` the first invalid item is a violation of the whole. A missing item list always is.
+    Items over the limit are refused as ``too_many_items``.
     """
     if not isinstance(raw, Mapping):
         return Violation(f"{_CANDIDATES}:not_object")
@@ -70,7 +62,7 @@ def check_candidates(
     refusals: list[Refusal] = []
     for place, item in enumerate(proposed):
         if place >= limits.max_items:
-            # One refusal stands for all the rest: their number is the model's to choose.
+            # One refusal for all further items: the model could send any number.
             refusals.append(Refusal(place, f"{_CANDIDATES}:too_many_items"))
             break
         checked = _check_item(item, policy)
@@ -83,21 +75,16 @@ def check_candidates(
     return Checked(tuple(items), tuple(refusals))
 
 
-def check_lane(
+def check_batch(
     raw: object, policy: Policy, *, turns: int, keyed: bool
 ) -> tuple[tuple[tuple[int, ProposedItem], ...], tuple[str, ...]]:
-    """Check what a model gave for several turns at once (CO-1).
+    """Check the items that a model proposes for several turns at once.
 
-    Args:
-        raw: Parsed JSON of any shape.
-        policy: Limits, lists and defaults.
-        turns: How many were shown, numbered from 0.
-        keyed: Whether items stand under keys; else they have none, and theirs is empty.
+    Turns are numbered from 0; without ``keyed`` each key is empty. An invalid item never stops the
+    others. The limits are ``max_items`` per turn and :data:`MAX_BATCH_ITEMS` in all.
 
     Returns:
-        The items with their turns, in the order proposed, and why others were refused, each reason
-        once. A bad item never stops the others. Of one turn no more are taken than of a proposal,
-        and :data:`LANE_ITEMS` in all.
+        The items with their turns, in order, and the distinct reasons of refusals.
     """
     proposed = raw.get("items") if isinstance(raw, Mapping) else None
     if not isinstance(proposed, (list, tuple)):
@@ -105,7 +92,7 @@ def check_lane(
     items: list[tuple[int, ProposedItem]] = []
     refusals: list[str] = []
     taken = Counter[int]()
-    for item in proposed[:LANE_ITEMS]:
+    for item in proposed[:MAX_BATCH_ITEMS]:
         place: Any = item.get("turn") if isinstance(item, Mapping) else None
         if not isinstance(item, Mapping):
             refusals.append(f"{_CANDIDATES}:item")
@@ -113,23 +100,18 @@ def check_lane(
             refusals.append(f"{_CANDIDATES}:turn")
         elif taken[place] >= policy.proposals.max_items:
             refusals.append(f"{_CANDIDATES}:too_many_items")
-        elif isinstance(checked := _check_laned(item, policy, keyed=keyed), ProposedItem):
+        elif isinstance(checked := _check_batch_item(item, policy, keyed=keyed), ProposedItem):
             taken[place] += 1
             items.append((place, checked))
         else:
             refusals.append(checked)
-    if len(proposed) > LANE_ITEMS:
+    if len(proposed) > MAX_BATCH_ITEMS:
         refusals.append(f"{_CANDIDATES}:too_many_items")
     return tuple(items), tuple(dict.fromkeys(refusals))
 
 
 def check_intent(raw: object, policy: Policy) -> Intent | Violation:
-    """Check a retrieval intent as a model gave it; always whole or not at all.
-
-    Args:
-        raw: Parsed JSON of any shape.
-        policy: Limits, allowed scopes and defaults.
-    """
+    """Check a retrieval intent that a model proposes; one invalid field is a violation."""
     if not isinstance(raw, Mapping):
         return Violation(f"{_INTENT}:not_object")
     limits = policy.proposals
@@ -147,13 +129,13 @@ def check_intent(raw: object, policy: Policy) -> Intent | Violation:
     scopes = _check_scopes(_given(raw, "scopes", ()), limits)
     if isinstance(scopes, Violation):
         return scopes
-    # A switch that only a clear "no" turns off: AG-2 has no reason for a malformed one.
+    # Only an explicit false turns it off: there is no reason code for an invalid value.
     include = raw.get("include_preference_keys") is not False
     return Intent(limits.intent_kinds[0], query, int(top_k), scopes, include)
 
 
 def _check_item(item: object, policy: Policy) -> ProposedItem | str:
-    """Return the item, or the reason against it."""
+    """Return the item, or the reason of its refusal."""
     limits = policy.proposals
     if not isinstance(item, Mapping):
         return f"{_CANDIDATES}:item"
@@ -172,7 +154,9 @@ def _check_item(item: object, policy: Policy) -> ProposedItem | str:
     return _check_terms(item, key, value, limits)
 
 
-def _check_laned(item: Mapping[Any, Any], policy: Policy, *, keyed: bool) -> ProposedItem | str:
+def _check_batch_item(
+    item: Mapping[Any, Any], policy: Policy, *, keyed: bool
+) -> ProposedItem | str:
     if keyed:
         return _check_item(item, policy)
     value = _text(item.get("value"))
@@ -186,7 +170,7 @@ def _check_laned(item: Mapping[Any, Any], policy: Policy, *, keyed: bool) -> Pro
 def _check_terms(
     item: Mapping[Any, Any], key: str, value: str, limits: ProposalLimits
 ) -> ProposedItem | str:
-    """Check where an item is to go, for how long and how sure it is."""
+    """Check scope, TTL and confidence."""
     scope = _scope_name(_given(item, "scope", limits.default_scope))
     if scope is None:
         return f"{_CANDIDATES}:scope"
@@ -229,7 +213,7 @@ def _given(fields: Mapping[Any, Any], name: str, default: object) -> Any:
 
 
 def _text(raw: object) -> str | None:
-    """Return a text that can be stored, stripped, or None; its length is checked elsewhere."""
+    """Return a stripped text without invalid characters, or None; the caller checks the length."""
     if not isinstance(raw, str):
         return None
     try:

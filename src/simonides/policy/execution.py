@@ -1,7 +1,7 @@
-"""Execution's boundary: of what policy admits, what the runtime really does now (PO-2).
+"""Restrict valid proposals to the keys and scopes that the runtime allows now.
 
-Narrower than policy on purpose: a tier that someone claims in chat is a valid proposal, and is
-still not written, because a claim is no entitlement.
+This boundary is narrower than the policy on purpose. A tier claimed in chat is a valid proposal and
+is still not written, because a claim is no entitlement.
 """
 
 from __future__ import annotations
@@ -12,17 +12,14 @@ from simonides.domain.proposal import Intent, ScopeName, Violation
 from simonides.domain.scope import Scope, ScopeLevel
 from simonides.policy.rules import ExecutionLimits, Policy
 
-# The key that the switch ``trust_declared_tier`` is about (PO-2).
+# The switch ``trust_declared_tier`` allows this key.
 _DECLARED_TIER = "declared_tier"
 
 
 def denied(key: str | None, scope: ScopeName, policy: Policy) -> str | None:
     """Return why a key may not be written to a scope now, or None if it may.
 
-    Args:
-        key: Name of the fact; free text without a key is judged by its scope alone.
-        scope: Where it is to go.
-        policy: Lists and switches in force.
+    Free text has no key and is only checked by scope.
     """
     if key is not None and not _key_allowed(key, policy.execution):
         return "key_denied_execution"
@@ -30,16 +27,16 @@ def denied(key: str | None, scope: ScopeName, policy: Policy) -> str | None:
 
 
 def allowed_scopes(policy: Policy) -> tuple[ScopeName, ...]:
-    """Return the scopes that execution allows, in the order of SC-1's list."""
+    """Return the scopes that execution allows, in the order of :class:`ScopeName`."""
     limits = policy.execution
     opened = {ScopeName.WORKSPACE} if limits.workspace_memory else set()
     return tuple(name for name in ScopeName if name in opened.union(limits.allowed_scopes))
 
 
 def resolve_scopes(intent: Intent, policy: Policy) -> tuple[ScopeName, ...] | Violation:
-    """Return where a retrieval really looks: what it asks for, or all that is allowed.
+    """Return the scopes to search: those of the intent, or all allowed ones if it names none.
 
-    The first scope that is not allowed now refuses the intent: ``scope_denied:<scope>``.
+    The first scope that is not allowed is a violation: ``scope_denied:<scope>``.
     """
     allowed = allowed_scopes(policy)
     for scope in intent.scopes:
@@ -49,10 +46,7 @@ def resolve_scopes(intent: Intent, policy: Policy) -> tuple[ScopeName, ...] | Vi
 
 
 def paths(names: Sequence[ScopeName], home: Scope) -> tuple[str, ...]:
-    """Return the scopes of a principal that the contract's names mean, nearest first.
-
-    None is left out silently for all of them, and none is put in.
-    """
+    """Return the paths of a principal's scopes for the given names, nearest first."""
     meant = {
         ScopeName.USER: (ScopeLevel.USER, ScopeLevel.SESSION),
         ScopeName.WORKSPACE: (ScopeLevel.ORG,),

@@ -1,11 +1,9 @@
-"""A policy file, YAML or JSON, validated into a :class:`~simonides.policy.rules.Policy` (PO-3).
+"""Load a YAML or JSON file into a validated :class:`~simonides.policy.rules.Policy`.
 
-The file names what it changes and nothing else. It is laid over a base policy: mappings merge,
-lists and values replace. What stands in it must be known, of the right type and in range; each
-problem names its line and, for a name that nobody knows, the nearest one that is.
+The file names only what it changes and is merged over a base policy: mappings merge, lists and
+values replace. Each error names its line and, for an unknown name, the most similar known one.
 
-The models here mirror ``rules`` field by field, which a test compares. Ranges are chosen to let
-through what can work and to stop what cannot.
+The models in ``sections`` mirror ``rules`` field by field; a test compares them.
 """
 
 from __future__ import annotations
@@ -58,9 +56,9 @@ from simonides.policy.sections import (
     Section,
 )
 
-# Mappings that are one list of their own: naming one replaces it, as naming a list does.
+# Mappings that replace the base's as a whole, as lists do.
 _REPLACED = frozenset({("proposals", "keys")})
-# Messages of the validator that would read oddly in a sentence about a file.
+# Clearer texts for some messages of the validator.
 _MESSAGES = {
     "extra_forbidden": "is not known",
     "missing": "is missing",
@@ -75,11 +73,11 @@ def load_policy(
 
     Args:
         path: YAML or JSON, UTF-8.
-        base: What holds where the file says nothing.
-        seals: Whether the store that it is for seals what lies in it.
+        base: Values for all that the file does not name.
+        seals: Whether the store seals (encrypts) its data.
 
     Raises:
-        PolicyInvalid: The first problem, by line; see :func:`problems_of` for all.
+        PolicyInvalid: The first error by line; :func:`problems_of` returns all.
     """
     found = _read(path, base, seals=seals)
     if isinstance(found, Policy):
@@ -90,7 +88,7 @@ def load_policy(
 def problems_of(
     path: str | os.PathLike[str], *, base: Policy = DEFAULT_POLICY
 ) -> tuple[PolicyInvalid, ...]:
-    """Return everything that is wrong with a policy file, by line; empty if nothing is."""
+    """Return all errors in a policy file, by line."""
     try:
         found = _read(path, base)
     except PolicyInvalid as problem:
@@ -106,13 +104,13 @@ def _read(
     if not isinstance(document.content, dict):
         raise PolicyInvalid(source, 1, "must be a mapping of sections, such as 'execution:'")
     defaults = base.to_dict()
-    del defaults["hash"]  # follows from the rest
+    del defaults["hash"]  # computed from the rest
     problems: list[tuple[yamltree.Path, str]] = []
     try:
-        # As JSON, because strictly read JSON still makes tuples and enumerations.
-        merged = json.dumps(_laid_over(defaults, document.content))
+        # As JSON: in strict mode only JSON input is converted to tuples and enumerations.
+        merged = json.dumps(_merged_over(defaults, document.content))
         checked = PolicySection.model_validate_json(merged, strict=True)
-        problems += _contradictions(checked)
+        problems += _conflicts(checked)
         problems += _unknown_hygiene(checked.hygiene, seals=seals)
     except ValidationError as error:
         problems += [_described(details, defaults) for details in error.errors(include_url=False)]
@@ -125,22 +123,22 @@ def _read(
 def _bytes_of(source: str) -> bytes:
     try:
         with Path(source).open("rb") as file:
-            # One byte more than is read, so that a too large file is known without reading it.
+            # One byte over the limit detects a file that is too large, without reading all of it.
             return file.read(yamltree.MAX_BYTES + 1)
     except OSError as error:
         raise PolicyInvalid(source, 0, f"cannot be read: {error.strerror}") from error
 
 
-def _laid_over(
+def _merged_over(
     base: Mapping[str, Any], over: Mapping[str, Any], path: yamltree.Path = ()
 ) -> dict[str, Any]:
     merged = dict(base)
     for name, value in over.items():
         below, at = merged.get(name), (*path, name)
         if isinstance(below, dict) and value is None:
-            continue  # a section whose every line is commented out
+            continue  # all lines of the section are commented out
         if isinstance(below, dict) and isinstance(value, dict) and at not in _REPLACED:
-            value = _laid_over(below, value, at)
+            value = _merged_over(below, value, at)
         merged[name] = value
     return merged
 
@@ -167,11 +165,11 @@ def _names_at(path: yamltree.Path, defaults: Mapping[str, Any]) -> list[str]:
     return list(names)
 
 
-def _contradictions(policy: PolicySection) -> Iterator[tuple[yamltree.Path, str]]:
-    """Yield what is wrong between values that are each in order."""
+def _conflicts(policy: PolicySection) -> Iterator[tuple[yamltree.Path, str]]:
+    """Yield conflicts between values that are each valid."""
     limits = policy.proposals
     if not limits.min_ttl_days <= limits.default_ttl_days <= limits.max_ttl_days:
-        yield _at("proposals.default_ttl_days", "must lie between min_ttl_days and max_ttl_days")
+        yield _at("proposals.default_ttl_days", "must be between min_ttl_days and max_ttl_days")
     if limits.default_top_k > limits.max_top_k:
         yield _at("proposals.default_top_k", "must not exceed max_top_k")
     if limits.default_scope not in limits.scopes:
@@ -182,7 +180,7 @@ def _contradictions(policy: PolicySection) -> Iterator[tuple[yamltree.Path, str]
         map(normalise, policy.multi_valued_predicates)
     )
     if both:
-        problem = f"must not name what functional_predicates names too: {', '.join(sorted(both))}"
+        problem = f"must not repeat names of functional_predicates: {', '.join(sorted(both))}"
         yield _at("multi_valued_predicates", problem)
     for key, category in limits.keys.items():
         if category not in policy.categories:
@@ -194,7 +192,7 @@ def _contradictions(policy: PolicySection) -> Iterator[tuple[yamltree.Path, str]
 
 
 def _unknown_hygiene(rules: HygieneSection, *, seals: bool) -> Iterator[tuple[yamltree.Path, str]]:
-    """Yield classes that nobody knows, and actions that the store cannot do (HY-1)."""
+    """Yield unknown classes, and actions that the store cannot carry out."""
     named = ("high", "suspicious", "confirmed", "cleared")
     actions: dict[yamltree.Path, Action] = {("hygiene", n): getattr(rules, n) for n in named}
     actions |= {("hygiene", "classes", name): action for name, action in rules.classes.items()}
@@ -205,10 +203,11 @@ def _unknown_hygiene(rules: HygieneSection, *, seals: bool) -> Iterator[tuple[ya
     for at, action in actions.items():
         dotted = ".".join(map(str, at))
         if action is Action.HOLD and (at[-1] in whole or str(at[-1]).startswith("secret")):
-            yield at, f"{dotted}: with 'hold' secrets would wait in plain; say secret: redact"
+            problem = "with 'hold' secrets would be stored in plain text"
+            yield at, f"{dotted}: {problem}; use 'secret: redact'"
         if action is Action.ENCRYPT and not seals:
-            problem = "'encrypt' takes a store that seals what lies in it, and this one does not"
-            yield at, f"{dotted}: {problem}; say block, redact or flag"
+            problem = "'encrypt' needs a store that seals its data, and this one does not"
+            yield at, f"{dotted}: {problem}; use block, redact or flag"
 
 
 def _at(dotted: str, problem: str) -> tuple[yamltree.Path, str]:
@@ -220,13 +219,12 @@ def _no_category(name: str, known: Iterable[str]) -> str:
 
 
 def _advice(name: str, known: Iterable[str]) -> str:
-    # Chosen: the cut-off at which transposed and missing letters still find their name.
+    # Chosen: the cut-off still finds names with transposed or missing letters.
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _policy(checked: PolicySection) -> Policy:
-    """Turn validated data into the policy's own values."""
     proposals, hygiene = _fields(checked.proposals), _fields(checked.hygiene)
     proposals["keys"] = MappingProxyType(proposals["keys"])
     categories = {name: Category(**_fields(each)) for name, each in checked.categories.items()}

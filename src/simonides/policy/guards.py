@@ -1,32 +1,32 @@
-"""The last look before a write: hard invariants, checked under the owner's write turn (CO-2).
+"""Enforce hard invariants on each write, inside the owner's write turn.
 
-The only place that makes an ``Approved``. No wording of a candidate, no model and no caller can
-talk a guard out of its answer. Reasons of a refusal:
+Only this module makes an ``Approved``. No text, model or caller can change a guard's answer.
+Reasons of a refusal:
 
 ``scope_not_own``
-    The principal writes at home only; an org needs the ``org_write`` grant, the global scope the
-    ``admin`` right in the default org (SC-3).
+    The principal may write at home only. An org needs the ``org_write`` grant, the global scope the
+    ``admin`` right in the default org.
 ``hygiene_blocked:<mark>``
-    Policy blocks what hygiene found in it, ``hygiene_blocked:secret:github-pat`` (HY-1).
+    The policy blocks a finding, as in ``hygiene_blocked:secret:github-pat``.
 ``hygiene_held:<mark>``
-    Policy has it wait for somebody to decide, and nobody has (HY-6).
+    The policy holds a finding for review, and the review is undecided.
 ``consent_refused:key``, ``consent_refused:category``
-    The user, or who writes for somebody else, refused to have this remembered (PO-4).
+    The owner, or the writer to another owner's scope, refused consent.
 ``tombstoned``
-    The user had this forgotten; only a caller brings it back, and no turn comes back (FX-3).
+    The user had this forgotten. Only a caller can write it again, and never as a turn.
 ``external_never_directive``
-    External text never becomes a rule, preference, constraint or guard (FX-5).
+    External text never becomes a rule, preference, constraint or guard.
 ``external_never_user_fact``
-    Nor a fact about the user: it stands under no key that the policy lists for what he is and
-    wants, and in no triple that is about him (FX-5).
+    External text never gets a key that the policy lists for facts or wishes of the user. It never
+    gets a triple about the user.
 ``trust_above_source``
-    The label claims more trust than the source can give (FX-5).
+    The label claims more trust than the source can give.
 ``key_not_allowed``
-    The key does not match the policy's pattern (PO-1).
+    The key does not match the policy's pattern.
 ``category_not_in_policy:<category>``, ``category_not_admitted:<category>``
-    As the judge says; here for judgements that a model made (LT-4).
+    As in the judge; repeated here for judgements of a model.
 ``ttl_not_positive``
-    The asked-for life is not a positive number of days (LT-5).
+    The TTL is not a positive number of days.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CONSENT_REFUSED = "consent_refused"
 HYGIENE_BLOCKED = "hygiene_blocked"
 
 ABOUT_USER = "entity_fact"
-"""Category of those keys that say who somebody is (LT-5)."""
+"""Category of keys for facts about the user."""
 
 
 def approve(
@@ -63,22 +63,20 @@ def approve(
     refused: About | None = None,
     released: bool = False,
 ) -> Approved | Refused:
-    """Approve a judgement for writing, or say why not.
+    """Approve a judgement for writing, or refuse it with every reason.
 
     Args:
         commit: What the judge wants stored.
         policy: Policy in force for the target's org.
-        principal: Who writes.
-        grants: Grants kept with the org that governs the target: a target's own are read under the
-            same turn.
-        tombstoned: Whether the candidate's key or normalised content is a tombstone.
-        refused: By what a person refused to have it remembered, or None.
-        released: Whether somebody has decided that what waited is to be stored.
+        principal: The writer.
+        grants: Those of the org that governs the target, read in the same turn.
+        tombstoned: Whether the candidate's key or normalised content has a tombstone.
+        refused: What the refusal of consent names, or None.
+        released: Whether a review released the held candidate.
 
     Returns:
-        The approval with the life in days that the memory gets: the category's, or the
-        candidate's own as hard expiry (a model's clamped to the policy's range); a soft expiry
-        that would not come before the hard one is left out. Or every reason against it.
+        The approval has the TTL in days: the category's, with the candidate's own as hard expiry (a
+        model's is clamped to the policy's range). A soft expiry not before the hard one is dropped.
     """
     candidate = commit.candidate
     reasons = [
@@ -102,48 +100,39 @@ def approve(
 
 
 def consent_refused(by: About) -> str:
-    """Return the reason of a refusal for want of consent."""
+    """Return the reason for refused consent."""
     return f"{CONSENT_REFUSED}:{by.value}"
 
 
 def hygiene_blocked(candidate: Candidate, policy: Policy) -> tuple[str, ...]:
-    """Return the reason of a refusal for what hygiene found, and what a second look said of that;
-    nothing where policy blocks none.
-    """
+    """Return the reason for the first finding that the policy blocks, and its second look."""
     for finding in candidate.findings:
         if policy.hygiene.action_on(finding) is Action.BLOCK:
-            return (f"{HYGIENE_BLOCKED}:{finding.mark}", *_looked_again([finding]))
+            return (f"{HYGIENE_BLOCKED}:{finding.mark}", *_second_look_reasons([finding]))
     return ()
 
 
 def hygiene_held(candidate: Candidate, policy: Policy) -> tuple[str, ...]:
-    """Return for what of hygiene's findings policy has a candidate wait, each mark once, and what a
-    second look said of those.
-    """
+    """Return the distinct reasons for findings that the policy holds, and their second looks."""
     if not candidate.findings:
         return ()
     held = [f for f in candidate.findings if policy.hygiene.action_on(f) is Action.HOLD]
     marks = dict.fromkeys(f"{HYGIENE_HELD}:{finding.mark}" for finding in held)
-    return (*marks, *_looked_again(held))
+    return (*marks, *_second_look_reasons(held))
 
 
-def _looked_again(findings: Iterable[Finding]) -> tuple[str, ...]:
-    told = (f.second.reason(f.mark) for f in findings if f.second is not None)
-    return tuple(dict.fromkeys(told))
+def _second_look_reasons(findings: Iterable[Finding]) -> tuple[str, ...]:
+    reasons = (f.second.reason(f.mark) for f in findings if f.second is not None)
+    return tuple(dict.fromkeys(reasons))
 
 
 def may_write(principal: Principal, target: Scope, grants: Iterable[Grant] = ()) -> bool:
-    """Whether a principal may write to a scope (SC-3).
+    """Whether a principal may write to a scope.
 
-    Its home always; any scope for an administrator's handle; its own org with an ``org_write``
-    grant of that org; the global scope with the ``admin`` right in the default org, which governs
-    it. Who administers another org does not write for all: what is global reaches every org (SC-4).
-    Scopes compare as wholes, never by prefix.
-
-    Args:
-        principal: Who writes.
-        target: Where to.
-        grants: Those kept with :func:`governing` of the target.
+    It may write to its home, and with an ``org_write`` grant to its own org. The global scope needs
+    the ``admin`` right in the default org, because every org reads it. An administrator's handle
+    may write anywhere. Scopes are compared whole, never by prefix. The grants are those of the org
+    that :func:`governing` returns.
     """
     if principal.by is not None or target == principal.home:
         return True
@@ -155,19 +144,14 @@ def may_write(principal: Principal, target: Scope, grants: Iterable[Grant] = ())
 
 
 def governing(target: Scope) -> Scope | None:
-    """Return the org whose grants open a scope to others than its own principal, or None.
-
-    The default org governs what belongs to all, as its policy does.
-    """
+    """Return the org whose grants open a scope, or None; for the global scope the default org."""
     if target.level is ScopeLevel.GLOBAL:
         return Scope.of_org(DEFAULT_ORG)
     return target if target.level is ScopeLevel.ORG else None
 
 
 def administers(principal: Principal, org: Scope, grants: Iterable[Grant]) -> bool:
-    """Whether a principal gives and takes rights in an org (SC-3): an administrator's handle in
-    all, a user with the ``admin`` right in its own.
-    """
+    """Whether it is an administrator's handle or a user with the ``admin`` right in its org."""
     if principal.by is not None:
         return True
     own = org.level is ScopeLevel.ORG and org.org == principal.home.org
@@ -175,7 +159,7 @@ def administers(principal: Principal, org: Scope, grants: Iterable[Grant]) -> bo
 
 
 def may_grant(principal: Principal, org: Scope, grant: Grant, grants: Iterable[Grant]) -> bool:
-    """Whether a principal may give a right: it administers the org, and nothing grants itself."""
+    """Whether a principal may grant a right: it administers the org; no user grants itself one."""
     own = principal.by is None and grant.grantee == principal.home.user
     return administers(principal, org, grants) and not own
 
@@ -217,7 +201,7 @@ def _is_about_user(candidate: Candidate, policy: Policy) -> bool:
 
 
 def _against_tombstone(candidate: Candidate, *, tombstoned: bool) -> str | None:
-    # A caller may say a forgotten thing anew; a turn that comes again is the transcript, replayed.
+    # A caller may store a forgotten text again; a repeated turn is a replayed transcript.
     revives = candidate.proposer is Proposer.CALLER and not candidate.is_turn
     return "tombstoned" if tombstoned and not revives else None
 

@@ -1,4 +1,4 @@
-"""What another policy would have said to a past write: the judge and the guards, asked again."""
+"""Policy dry run: judge and guard a past write again under another policy."""
 
 from __future__ import annotations
 
@@ -13,14 +13,10 @@ from simonides.policy.rules import Policy
 def rejudged(
     write: PastWrite, before: tuple[Judgement, Policy], after: tuple[Judgement, Policy]
 ) -> Rejudged:
-    """Say what would have become of a write; pure.
+    """Compare a past write with its result under another policy; pure.
 
-    Rights and tombstones are as they were: policy does not give or take them.
-
-    Args:
-        write: The write.
-        before: What the policy in force says to its candidate, and that policy.
-        after: What the other policy says to it, and that policy.
+    ``before`` is under the policy in force, ``after`` under the other one. Rights and tombstones
+    stay as they were, since no policy changes them.
     """
     now, reasons, life_now = _fate(*after)
     _, _, in_force = _fate(*before)

@@ -1,7 +1,7 @@
-"""What is worth keeping, decided by rules alone: default deny (LT-4, CO-2, CO-3).
+"""Decide by rules what is worth storing; the default is to deny.
 
-A language model may judge instead where there is one; the guards bind both. The first row that
-applies decides:
+A configured language model may judge instead; the guards apply to both. The first matching row
+decides:
 
 =========================================  =========  ================================
 reason                                     judgement  when
@@ -10,20 +10,20 @@ reason                                     judgement  when
 ``category_not_admitted:<category>``       Drop       the list says not to store it
 ``kind_not_in_category:<kind>``            Drop       the category has other kinds
 ``source_not_in_category:<source>``        Drop       the category has other sources
-``verbatim_turn``                          Commit     a turn, kept as it was (CO-10)
+``verbatim_turn``                          Commit     a turn, stored verbatim
 ``would_disable_safety``                   Drop       a directive against safety
-``below_confidence_floor``                 Drop       inferred, and too unsure
+``below_confidence_floor``                 Drop       inferred, confidence too low
 ``explicit_remember``                      Commit     a caller or import asks for it
-``turn_scoped``                            Drop       marked: holds for this turn only
-``needs_repetition``                       Repeat     marked: fragile until repeated
+``turn_scoped``                            Drop       marked as valid for this turn only
+``needs_repetition``                       Repeat     marked as fragile until repeated
 ``session_only_category``                  Hold       the category is session-only
-``explicit_instruction``                   Commit     procedural, said as durable
-``implicit_preference``                    Hold       procedural, read out of the talk
+``explicit_instruction``                   Commit     procedural, explicitly durable
+``implicit_preference``                    Hold       procedural, inferred from the talk
 ``stable_category``                        Commit     anything else
 =========================================  =========  ================================
 
-The first four are refusals of the request itself, as are those of the boundaries:
-:func:`is_blocked` tells them from drops.
+The first four, and the reasons of the boundaries, refuse the request itself; :func:`is_blocked`
+separates them from drops.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from simonides.policy.rules import Category, Durability, Policy
 from simonides.policy.safety_switch import would_disable_safety
 
 DISABLES_SAFETY_MARK = "disables_safety"
-"""Mark of a request to switch off safety; the judge also looks for itself."""
+"""Mark of a request to switch off safety; the judge checks the text as well."""
 TURN_SCOPED_MARK = "turn_scoped"
-"""Mark of ``for now``, ``just today`` without a durable cue (CO-5)."""
+"""Mark of ``for now``, ``just today`` without a durable cue."""
 FRAGILE_MARK = "fragile"
-"""Mark of negative self-statements, which count only when repeated (CO-5)."""
+"""Mark of negative self-statements, which count only when repeated."""
 
 _BLOCKING = frozenset(
     {
@@ -55,7 +55,7 @@ _BLOCKING = frozenset(
         "category_not_admitted",
         "kind_not_in_category",
         "source_not_in_category",
-        # What the boundaries and a missing right say, before the judge is asked (PO-1, PO-2, SC-3).
+        # Reasons of the boundaries and of missing rights, which come before the judge.
         "invalid_memory_candidates",
         "memory_key_not_allowed_policy",
         "memory_scope_not_allowed_policy",
@@ -67,10 +67,7 @@ _BLOCKING = frozenset(
 
 
 def judge(candidate: Candidate, policy: Policy) -> Judgement:
-    """Say what should become of a candidate; pure and total.
-
-    The judgement carries the one reason that decided, as the module's table lists them.
-    """
+    """Judge a candidate by the module's table, with the one reason that decided; pure, total."""
     category = policy.category(candidate.category)
     if category is None:
         return Drop(candidate, (f"category_not_in_policy:{candidate.category}",))
@@ -89,7 +86,7 @@ def judge(candidate: Candidate, policy: Policy) -> Judgement:
 
 
 def is_blocked(judgement: Judgement) -> bool:
-    """Whether policy refuses the request itself; the outcome is then ``blocked``, not dropped."""
+    """Whether the policy refuses the request itself; the outcome is ``blocked``, not dropped."""
     return isinstance(judgement, Drop) and any(
         reason.partition(":")[0] in _BLOCKING for reason in judgement.reasons
     )
@@ -114,7 +111,7 @@ def _disables_safety(candidate: Candidate) -> bool:
 
 
 def _judge_proposal(candidate: Candidate, category: Category) -> Judgement:
-    """Judge what rules or a model read out of a conversation."""
+    """Judge a candidate that rules or a model extracted from a conversation."""
     if TURN_SCOPED_MARK in candidate.marks:
         return Drop(candidate, ("turn_scoped",))
     if FRAGILE_MARK in candidate.marks:

@@ -1,7 +1,6 @@
-"""The policy as data: every limit, list and number that the other modules here go by (PO-3).
+"""The policy as data: every limit, list and number of this package, with its default.
 
-Values only; nothing here reads a file. Each default cites the requirement that it comes from, or
-says that it was chosen. A policy file (``file``) overrides what it names.
+Nothing here reads a file; ``file`` loads one over these defaults.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ _KIB = 1024
 
 
 class OnViolation(StrEnum):
-    """What becomes of a proposal with an item that policy does not admit (PO-1)."""
+    """Effect of an invalid item on a proposal: stop it whole, or refuse only the item."""
 
     STOP = "stop"
     REFUSE = "refuse"
 
 
 class Durability(StrEnum):
-    """The class of a category (LT-4): ``stable`` may commit at once, ``session_only`` is held."""
+    """Class of a category: ``stable`` may commit at once, ``session_only`` is held."""
 
     STABLE = "stable"
     SESSION_ONLY = "session_only"
@@ -51,18 +50,18 @@ class Category(Value):
 
     Attributes:
         durability: Whether it may commit at once.
-        admit: Whether it is stored at all.
-        soft_ttl_days: From then on it is due for review; None for never.
-        hard_ttl_days: From then on it is never returned; None for never.
-        kinds: Kinds it may have; empty means any.
-        sources: Sources it may have; empty means any.
-        directive: Whether it tells the agent what to do; external text never may (FX-5).
+        admit: Whether it is stored.
+        soft_ttl_days: Age at which it is due for review; None for never.
+        hard_ttl_days: Age from which it is never returned; None for never.
+        kinds: Allowed kinds; empty means any.
+        sources: Allowed sources; empty means any.
+        directive: Whether it instructs the agent; external text never may.
     """
 
     durability: Durability = Durability.STABLE
     admit: bool = True
-    soft_ttl_days: float | None = 30  # LT-5: anything else
-    hard_ttl_days: float | None = 365  # LT-5: anything else
+    soft_ttl_days: float | None = 30
+    hard_ttl_days: float | None = 365
     kinds: tuple[Kind, ...] = ()
     sources: tuple[Source, ...] = ()
     directive: bool = False
@@ -76,27 +75,26 @@ _NEVER = Category(admit=False)
 
 DEFAULT_CATEGORIES: Mapping[str, Category] = MappingProxyType(
     {
-        # LT-5: a user preference has no end until corrected and asks for review after 90 days.
-        # What else a user tells the agent to do is treated alike: a hard constraint that silently
-        # ends is the first failure simonides exists to prevent.
+        # A preference holds until corrected and asks for review after 90 days. Other instructions
+        # of the user do the same: a constraint must never expire silently.
         "preference": _lasting(90, directive=True),
         "rule": _lasting(90, kinds=(Kind.PROCEDURAL,), directive=True),
         "constraint": _lasting(90, directive=True),
-        "guard": Category(directive=True),  # FX-9: guards have an expiry
-        "entity_fact": _lasting(None, directive=False),  # LT-5
-        "turn": _lasting(None, kinds=(Kind.EPISODIC,), directive=False),  # LT-5
+        "guard": Category(directive=True),  # guards expire
+        "entity_fact": _lasting(None, directive=False),
+        "turn": _lasting(None, kinds=(Kind.EPISODIC,), directive=False),
         "fact": Category(),
         "event": Category(kinds=(Kind.EPISODIC,)),
         "feedback": Category(),
         "configuration": Category(),
-        "task_strategy": Category(soft_ttl_days=None, hard_ttl_days=90),  # LT-5
-        "task_learning": Category(soft_ttl_days=None, hard_ttl_days=30),  # LT-5
-        "tool_result": Category(soft_ttl_days=None, hard_ttl_days=7),  # LT-5
-        "session_summary": _lasting(30, kinds=(Kind.EPISODIC,), directive=False),  # LT-5
-        # CO-9: an inference of the agent's, which falls with its evidence.
+        "task_strategy": Category(soft_ttl_days=None, hard_ttl_days=90),
+        "task_learning": Category(soft_ttl_days=None, hard_ttl_days=30),
+        "tool_result": Category(soft_ttl_days=None, hard_ttl_days=7),
+        "session_summary": _lasting(30, kinds=(Kind.EPISODIC,), directive=False),
+        # An inference of the agent, deleted with its evidence.
         "insight": Category(kinds=(Kind.SEMANTIC,), sources=(Source.AGENT_INFERRED,)),
-        "session_note": Category(durability=Durability.SESSION_ONLY),  # CO-3
-        # LT-4: never stored.
+        "session_note": Category(durability=Durability.SESSION_ONLY),
+        # Never stored.
         "reasoning": _NEVER,
         "tool_error": _NEVER,
         "speculation": _NEVER,
@@ -108,10 +106,8 @@ DEFAULT_CATEGORY_OF_KIND: Mapping[str, str] = MappingProxyType(
     {Kind.SEMANTIC.value: "fact", Kind.EPISODIC.value: "event", Kind.PROCEDURAL.value: "rule"}
 )
 
-# Keys that a model may propose, each with the category that a fact of this name has. Chosen: what
-# people tell assistants about themselves and about how they want to be answered; AG-5's
-# reference scenario needs language, response_style, update_channel and declared_tier. A star stands
-# for one character or more.
+# Keys that a model may propose, each with the category of its facts. Chosen: what people tell
+# assistants about themselves and about the answers they want. A star matches one character or more.
 DEFAULT_KEYS: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(
         (
@@ -138,8 +134,8 @@ DEFAULT_KEYS: Mapping[str, str] = MappingProxyType(
 )  # fmt: skip
 
 
-# Predicates of which several values are no contradiction (LT-3). Chosen: what people have or do
-# several of, in the words in which extractors name it.
+# Predicates that may have several values at a time. Chosen: things that people have or do several
+# of, in the words of extractors.
 DEFAULT_MULTI_VALUED = (
     "likes", "dislikes", "loves", "hates", "enjoys", "prefers", "avoids", "wants", "needs", "has",
     "owns", "uses", "knows", "speaks", "plays", "visited", "read", "watched", "bought", "eats",
@@ -151,35 +147,29 @@ DEFAULT_MULTI_VALUED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalLimits(Value):
-    """What a model may ask for (PO-1); characters are Unicode code points.
+    """What a model may ask for; characters are Unicode code points.
+
+    The ``default_*`` values are for candidates and intents that name none.
 
     Attributes:
-        keys: Allowed keys, each with its category; one ``*`` in a key stands for one character
-            or more.
-        scopes: Allowed scope names.
+        keys: Allowed keys, each with its category; one ``*`` matches one character or more.
         max_items: Candidates in one proposal.
-        max_value_chars: Length of a value.
-        max_query_chars: Length of a query.
         max_top_k: Largest ``top_k``; the smallest is 1.
-        min_ttl_days: Shorter lives are raised to it.
-        max_ttl_days: Longer lives are cut to it.
-        default_ttl_days: Life of a candidate that names none.
-        default_confidence: Confidence of a candidate that names none.
-        default_scope: Scope of a candidate that names none.
-        default_top_k: ``top_k`` of an intent that names none.
+        min_ttl_days: A shorter TTL is raised to it.
+        max_ttl_days: A longer TTL is cut to it.
         intent_kinds: Kinds of intent, the canonical one first.
-        on_violation: Whether one bad item stops the whole proposal; None: it stops an agent run
-            and elsewhere only that item is refused.
+        on_violation: Effect of an invalid item; None stops an agent run and elsewhere refuses only
+            the item.
     """
 
     keys: Mapping[str, str] = field(default_factory=lambda: DEFAULT_KEYS)
-    scopes: tuple[ScopeName, ...] = tuple(ScopeName)  # SC-1
+    scopes: tuple[ScopeName, ...] = tuple(ScopeName)
     max_items: int = 6
     max_value_chars: int = 120
     max_query_chars: int = 240
     max_top_k: int = 6
-    min_ttl_days: float = 1  # LT-5
-    max_ttl_days: float = 365  # LT-5
+    min_ttl_days: float = 1
+    max_ttl_days: float = 365
     default_ttl_days: float = 180
     default_confidence: float = 0.8
     default_scope: ScopeName = ScopeName.USER
@@ -190,26 +180,26 @@ class ProposalLimits(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallerLimits(Value):
-    """What callers and imports may write (PO-1).
+    """What callers and imports may write.
 
     Attributes:
         max_content_bytes: Size of a memory's text in UTF-8.
         max_metadata_bytes: Size of its metadata as canonical JSON.
-        key_pattern: RE2; the whole of every key must match it, whoever proposes.
+        key_pattern: RE2; every key, a model's too, must match it whole.
     """
 
     max_content_bytes: int = 64 * _KIB
     max_metadata_bytes: int = 16 * _KIB
-    # Chosen: letters of any script, and what separates the parts of names in configuration files.
+    # Chosen: letters of any script, and the separators of names in configuration files.
     key_pattern: str = r"[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:/@-]{0,127}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionLimits(Value):
-    """What the runtime allows now; may be narrower than what may be proposed (PO-2).
+    """What the runtime allows now; may be narrower than what may be proposed.
 
     Attributes:
-        allowed_keys: The only keys that are written; None for no such list.
+        allowed_keys: The only keys that are written; None allows all.
         denied_keys: Keys that are not written.
         allowed_scopes: Scopes that are written and read.
         trust_declared_tier: Lifts the denial of ``declared_tier``.
@@ -225,7 +215,7 @@ class ExecutionLimits(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budgets(Value):
-    """What one agent run may use up (AG-4); how long queries and values may be, proposals say."""
+    """Limits of one agent run; :class:`ProposalLimits` limits queries and values."""
 
     capture_items: int = 6
     top_k: int = 6
@@ -235,11 +225,11 @@ class Budgets(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallRules(Value):
-    """Preference bias (PO-5).
+    """Bonus for preferences in recall.
 
     Attributes:
-        preference_bonus: Added to the score of a memory under a preference key.
-        preference_keys: Those keys; None means every key whose category is ``preference``.
+        preference_bonus: Added to the score of a memory with a preference key.
+        preference_keys: These keys; None means every key of category ``preference``.
     """
 
     preference_bonus: float = 0.4
@@ -248,34 +238,20 @@ class RecallRules(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(Value):
-    """Everything that policy decides by.
+    """All rules of a policy; the class of each section describes it.
 
     Attributes:
-        version: Name that the policy's author gives it.
-        proposals: What a model may ask for.
-        callers: What callers and imports may write.
-        categories: The closed list of categories, by name (LT-4).
+        version: Name given by the policy's author.
+        categories: The closed list of categories, by name.
         category_of_kind: Category of a memory whose caller names none, by kind.
-        confidence_floor: Least confidence of an inferred memory (LT-4).
-        functional_predicates: Predicates of which a subject has one value at a time (LT-3).
-        multi_valued_predicates: Predicates of which it has any number (LT-3).
-        gates: When a text is a repetition, no news, or more believable than another.
-        review_days: After so many days nobody is asked any more about a contradiction that nobody
-            has decided (HY-5), nor about what waits because of what hygiene found (HY-6); None for
-            never.
-        execution: What is allowed now.
-        budgets: What one agent run may use up.
-        recall: Preference bias.
-        digest: What goes into a prompt.
-        push: What goes there before the first model call.
-        pull: What is searched for while a model works.
-        feedback: How the floors of digest and push follow what is used.
-        quotas: How much may be written.
-        hygiene: What is done about secrets, personal data and poison (HY-1).
-        consolidation: How sessions become memories when they end.
-        ceilings: What models may cost (FX-11).
-        lanes: How a model reads sessions (CO-1).
-        reflection: When insights are made, and of what (CO-9).
+        confidence_floor: Least confidence of an inferred memory.
+        functional_predicates: Predicates with one value at a time for a subject.
+        multi_valued_predicates: Predicates with any number of values.
+        gates: When a text is a duplicate, no news, or more credible than another.
+        review_days: Days until an undecided contradiction, or a candidate held by hygiene, leaves
+            the review queue; None for never.
+        feedback: How the relevance floors of digest and push adapt to use.
+        lanes: How a model reads sessions in batches.
         hash: SHA-256 of all of the above as canonical JSON, hexadecimal.
     """
 
@@ -284,11 +260,11 @@ class Policy(Value):
     callers: CallerLimits = field(default_factory=CallerLimits)
     categories: Mapping[str, Category] = field(default_factory=lambda: DEFAULT_CATEGORIES)
     category_of_kind: Mapping[str, str] = field(default_factory=lambda: DEFAULT_CATEGORY_OF_KIND)
-    confidence_floor: float = 0.5  # LT-4
+    confidence_floor: float = 0.5
     functional_predicates: tuple[str, ...] = ()
     multi_valued_predicates: tuple[str, ...] = DEFAULT_MULTI_VALUED
     gates: GateRules = field(default_factory=GateRules)
-    review_days: float | None = 30  # chosen: the soft life of most facts (LT-5)
+    review_days: float | None = 30  # chosen: the soft TTL of most facts
     execution: ExecutionLimits = field(default_factory=ExecutionLimits)
     budgets: Budgets = field(default_factory=Budgets)
     recall: RecallRules = field(default_factory=RecallRules)
@@ -306,39 +282,36 @@ class Policy(Value):
 
     def __post_init__(self) -> None:
         rules = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        # Once and for all: every audited event names it.
+        # Computed once: every audit event has it.
         object.__setattr__(self, "hash", _hash_of(plain(rules)))
 
     @property
     def long_term(self) -> LongTermRules:
-        """What of it long-term memory goes by."""
+        """The rules for long-term memory."""
         return _long_term(self.gates, self.functional_predicates, self.multi_valued_predicates)
 
     def category(self, name: str) -> Category | None:
-        """Return a category, or None where the closed list has no such name."""
+        """Return a category, or None if the policy has none of this name."""
         return self.categories.get(name)
 
     def ttl_for(self, category: str) -> tuple[float | None, float | None]:
-        """Return soft and hard life in days, None for no end.
-
-        An unknown name gets what LT-5 gives to anything else.
-        """
+        """Return soft and hard TTL in days, None for no end; the defaults if unknown."""
         found = self.categories.get(category, Category())
         return found.soft_ttl_days, found.hard_ttl_days
 
     def category_of_key(self, key: str) -> str | None:
-        """Return the category of a key that models may propose, or None if they may not."""
+        """Return the category of a key, or None if models may not propose it."""
         allowed = self.proposals.keys
         if "*" in key or key in allowed:
             return None if "*" in key else allowed[key]
         families = [family for family in allowed if _belongs(key, family)]
-        # The most telling family wins, so that their order in a file means nothing.
+        # The longest pattern wins, so their order in a file does not matter.
         return (
             allowed[max(families, key=lambda family: (len(family), family))] if families else None
         )
 
 
-# Every write asks for those of its org.
+# Cached: every write needs the rules of its org.
 @lru_cache(maxsize=64)
 def _long_term(
     gates: GateRules, functional: tuple[str, ...], multi_valued: tuple[str, ...]
@@ -352,7 +325,7 @@ def _hash_of(rules: Any) -> str:
 
 
 def _same_numbers(rules: Any) -> Any:
-    """Return plain data in which 25 and 25.0 are one number, as they are one rule."""
+    """Convert integers to floats, so that 25 and 25.0 hash alike."""
     match rules:
         case dict():
             return {name: _same_numbers(value) for name, value in rules.items()}
@@ -371,4 +344,4 @@ def _belongs(key: str, family: str) -> bool:
 
 
 DEFAULT_POLICY = Policy()
-"""What is in force where no policy file is named."""
+"""In force without a policy file."""

@@ -1,7 +1,6 @@
-"""Requests to switch off safety, which never become rules of the agent (CO-3).
+"""Detect English requests to switch off safety, which never become rules of the agent.
 
-A second layer only: guards hold whatever this finds or misses, and nothing remembered overrides
-policy or approval (DI-5). English.
+This is a second layer: the guards do not depend on it, and no memory overrides policy or approval.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _OFF = (
     r"|ignor(?:e|ing)|overrid(?:e|ing)|skip(?:ping)?|disregard(?:ing)?|circumvent(?:ing)?"
     r"|forget|suspend(?:ing)?|remov(?:e|ing))"
 )
-# A prohibition of switching off is the opposite of switching off: the negation is caught, too.
+# Matches the negation as well: "never disable safety" is no request to disable it.
 _SWITCHES_OFF = (
     r"(?P<negation>\b(?:never|not|don'?t|dont|cannot|can'?t|mustn'?t|without|avoid)[ ]+"
     r"(?:[a-z]+[ ]+){0,2})?"
@@ -38,7 +37,7 @@ _REFUSES_TO_APPLY = (
 
 
 def would_disable_safety(text: str) -> bool:
-    """Whether a text asks to leave out safety checks, rules or approval."""
+    """Whether a text asks to skip safety checks, rules or approval."""
     flat = " ".join(text.replace("\u2019", "'").encode("utf-8", "replace").decode().split())
     switching = patterns.compile(_SWITCHES_OFF, ignore_case=True).finditer(flat)
     if any(match.group("negation") is None for match in switching):

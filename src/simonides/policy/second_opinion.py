@@ -1,4 +1,4 @@
-"""How far a model's word goes about what is written: down at will, up by one step (CO-2).
+"""Combine the rules' judgement with a model's: it may lower any and raise one case of ``hold``.
 
 =========  =========  =========  ==========  ======================================================
 rules say  commit     hold       repeat      drop                    when the model says …
@@ -9,11 +9,10 @@ repeat     repeat     repeat     repeat      drop
 drop       drop       drop       drop        drop
 =========  =========  =========  ==========  ======================================================
 
-(hold) is ``commit`` if all that was against it is that the rules did not recognise the user's own
-words as a standing instruction (``implicit_preference``): that is what a model reads better than a
-table of phrases, and CO-3 lets explicit ones commit. Nothing that a quote does not bear out, that
-hygiene holds, that belongs to the session or that must be repeated is ever raised; guards follow
-anyhow. What callers write themselves is not put to a model.
+(hold) becomes ``commit`` if the rules' only objection was ``implicit_preference``: they did not
+recognise the user's words as a standing instruction. A model does that better than a table of
+phrases. It never raises a candidate that has no quote, is held by hygiene, belongs to the session
+or needs repetition. The guards follow in any case.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ from simonides.domain.trust import Trust
 IMPLICIT = "implicit_preference"
 
 _ORDER = (Advice.DROP, Advice.REPEAT, Advice.HOLD, Advice.COMMIT)
-"""From least to most."""
+"""From lowest to highest."""
 
-_MADE: Mapping[Advice, Callable[[Candidate, tuple[str, ...]], Judgement]] = {
+_JUDGEMENT_OF: Mapping[Advice, Callable[[Candidate, tuple[str, ...]], Judgement]] = {
     Advice.DROP: Drop,
     Advice.REPEAT: Repeat,
     Advice.HOLD: Hold,
@@ -46,25 +45,23 @@ _MADE: Mapping[Advice, Callable[[Candidate, tuple[str, ...]], Judgement]] = {
 
 
 def is_open(judgement: Judgement) -> bool:
-    """Whether a model may be asked about a judgement: not where it could change nothing, nor about
-    what nobody extracted or what is to be forgotten.
-    """
+    """Whether to ask a model: never about drops, retractions, and texts of callers or imports."""
     candidate = judgement.candidate
     extracted = candidate.proposer in (Proposer.RULES, Proposer.MODEL)
     return extracted and candidate.retracts is None and not isinstance(judgement, Drop)
 
 
 def advised(judgement: Judgement, advice: Advice) -> Judgement:
-    """Return what becomes of a judgement of the rules by a model's word; see the table."""
+    """Return the judgement after a model's advice, by the module's table."""
     now = _advice_of(judgement)
     if _ORDER.index(advice) < _ORDER.index(now):
-        return _MADE[advice](judgement.candidate, (f"model:{advice}", *judgement.reasons))
-    if advice is Advice.COMMIT and isinstance(judgement, Hold) and _may_rise(judgement):
+        return _JUDGEMENT_OF[advice](judgement.candidate, (f"model:{advice}", *judgement.reasons))
+    if advice is Advice.COMMIT and isinstance(judgement, Hold) and _may_be_raised(judgement):
         return Commit(judgement.candidate, (f"model:{advice}", *judgement.reasons))
     return judgement
 
 
-def _may_rise(judgement: Hold) -> bool:
+def _may_be_raised(judgement: Hold) -> bool:
     candidate: Candidate = judgement.candidate
     own_words = candidate.label.trust is Trust.USER and candidate.quote is not None
     return judgement.reasons == (IMPLICIT,) and own_words and not candidate.marks

@@ -1,4 +1,7 @@
-"""The sections of a policy file as they are validated: types, ranges, and no unknown names."""
+"""The schema of a policy file: types, ranges, no unknown names.
+
+Ranges are chosen to exclude only values that cannot work.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +35,13 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Section(BaseModel):
-    """What every section is: closed."""
+    """Base of all sections; refuses unknown names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ProposalsSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``ProposalLimits``."""
 
     keys: dict[Name, Name]
     scopes: tuple[ScopeName, ...]
@@ -57,7 +60,7 @@ class ProposalsSection(Section):
 
 
 class CallersSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``CallerLimits``."""
 
     max_content_bytes: Bytes
     max_metadata_bytes: Bytes
@@ -65,7 +68,7 @@ class CallersSection(Section):
 
 
 class CategorySection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``Category``."""
 
     durability: Durability = Durability.STABLE
     admit: bool = True
@@ -77,7 +80,7 @@ class CategorySection(Section):
 
 
 class ExecutionSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``ExecutionLimits``."""
 
     allowed_keys: tuple[Name, ...] | None
     denied_keys: tuple[Name, ...]
@@ -87,7 +90,7 @@ class ExecutionSection(Section):
 
 
 class BudgetsSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``Budgets``."""
 
     capture_items: Count
     top_k: Count
@@ -96,14 +99,14 @@ class BudgetsSection(Section):
 
 
 class RecallSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``RecallRules``."""
 
     preference_bonus: Share
     preference_keys: tuple[Name, ...] | None
 
 
 class BudgetSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``Budget``."""
 
     items: Annotated[int, Field(ge=0, le=1_000)]
     chars: Annotated[int, Field(ge=0, le=100_000)]
@@ -111,15 +114,15 @@ class BudgetSection(Section):
 
 
 class TotalSection(BudgetSection):
-    """See the value of the same name in the rules."""
+    """Schema of the total ``Budget`` of a digest."""
 
-    # The frame and the sentence of an empty digest always fit.
+    # At least the frame and the sentence of an empty digest.
     chars: Annotated[int, Field(ge=MIN_CHARS, le=100_000)]
     tokens: Annotated[int, Field(ge=MIN_TOKENS, le=100_000)] | None
 
 
 class DigestSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``DigestRules``."""
 
     enabled: bool
     floor: Share
@@ -141,7 +144,7 @@ class DigestSection(Section):
 
 
 class PushSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``PushRules``."""
 
     floor: Share
     items: Count
@@ -153,7 +156,7 @@ class PushSection(Section):
 
 
 class PullSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``PullRules``."""
 
     items: Count
     tool_items: Count
@@ -161,7 +164,7 @@ class PullSection(Section):
 
 
 class FeedbackSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``FeedbackRules``."""
 
     enabled: bool
     reads: Count
@@ -173,7 +176,7 @@ class FeedbackSection(Section):
 
 
 class GatesSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``GateRules``."""
 
     near_text: Share
     near_meaning: Share
@@ -185,7 +188,7 @@ Quota = Annotated[int, Field(ge=0, le=10**15)]
 
 
 class QuotasSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``Quotas``."""
 
     memories: Quota | None
     turns: Quota | None
@@ -195,12 +198,12 @@ class QuotasSection(Section):
 
 
 class HygieneSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``HygieneRules``."""
 
     high: Action
     suspicious: Action
     classes: dict[Name, Action]
-    # More would be judged worse, and takes longer than a question may.
+    # More pairs are judged worse, and exceed the deadline of one question.
     model_pairs: Annotated[int, Field(ge=0, le=200)]
     second_look: tuple[Severity, ...]
     second_looks: Annotated[int, Field(ge=0, le=100)]
@@ -209,7 +212,7 @@ class HygieneSection(Section):
 
 
 class ConsolidationSection(Section):
-    """See :class:`simonides.domain.consolidation.ConsolidationRules`."""
+    """Schema of ``ConsolidationRules``."""
 
     verbatim_turns: bool
     support_turns: Annotated[int, Field(ge=1, le=100)]
@@ -222,7 +225,7 @@ class ConsolidationSection(Section):
 
 
 class LimitsSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``Limits``."""
 
     calls: Quota | None
     tokens: Quota | None
@@ -230,7 +233,7 @@ class LimitsSection(Section):
 
 
 class CeilingsSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``Ceilings``."""
 
     write: LimitsSection
     owner_day: LimitsSection
@@ -238,7 +241,7 @@ class CeilingsSection(Section):
 
 
 class LanesSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``LaneRules``."""
 
     batch_tokens: Annotated[int, Field(ge=500, le=1_000_000)]
     batches: Annotated[int, Field(ge=1, le=20)]
@@ -248,7 +251,7 @@ class LanesSection(Section):
 
 
 class ReflectionSection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``ReflectionRules``."""
 
     threshold: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None
     evidence: Annotated[int, Field(ge=2, le=50)]
@@ -257,7 +260,7 @@ class ReflectionSection(Section):
 
 
 class PolicySection(Section):
-    """See the value of the same name in the rules."""
+    """Schema of ``Policy``."""
 
     version: Annotated[str, Field(min_length=1, max_length=100)]
     proposals: ProposalsSection
