@@ -1,4 +1,4 @@
-"""Which embedder, which reranker and which keys take part: a part of the composition root."""
+"""Chooses the embedder, the reranker and the keys: a part of the composition root."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from simonides.settings import Settings
 
 POSTGRES = ("postgresql://", "postgres://")
-"""How URLs of servers begin."""
+"""Prefixes of server URLs."""
 
 MAX_DIMENSIONS = 1_024
 """Up to here dot products of int8 vectors are exact in float32; see the embedder's port."""
@@ -47,13 +47,13 @@ MAX_DIMENSIONS = 1_024
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models that a read or a write may ask.
+    """The models for reads and writes.
 
     Attributes:
         embedder: Texts to vectors, or None.
         reranker: Orders the best again, or None.
-        problems: What was asked for and is left out, for ``status``.
-        closers: What lets go of connections; of those that were not handed in.
+        problems: Requested models that are not used, for ``status``.
+        closers: Release the connections of models that the caller did not pass.
     """
 
     embedder: Embedder | None
@@ -63,13 +63,13 @@ class Models:
 
     @property
     def are_slow(self) -> bool:
-        """Whether one of them may take its time."""
+        """Whether one of them may wait."""
         asked = [model for model in (self.embedder, self.reranker) if model is not None]
         return any(Capability.INLINE not in getattr(model, "capabilities", ()) for model in asked)
 
 
 def add_folders(library: Library, settings: Settings) -> None:
-    """Register the folders of the settings as sources of documents that everybody may read.
+    """Register the folders of the settings as sources of documents that all users may read.
 
     Raises:
         ConfigurationError: If one is no folder, or two have one name.
@@ -85,12 +85,12 @@ def add_folders(library: Library, settings: Settings) -> None:
 def choose_models(
     settings: Settings, embedder: Embedder | None, reranker: Reranker | None, *, hidden: bool
 ) -> Models:
-    """Return the models that were handed in, else those of the settings.
+    """Return the caller's models, else those of the settings.
 
-    What is hidden (incognito) touches no socket and keeps to the embedded embedder (MO-1).
+    Incognito mode opens no socket and uses the embedded embedder.
 
     Raises:
-        ConfigurationError: If the embedder's dimensions, or an address, cannot be.
+        ConfigurationError: If the embedder's dimensions, or an address, are invalid.
         MissingExtra: If a model of the settings is not installed.
     """
     if hidden:
@@ -111,11 +111,10 @@ def choose_models(
 def choose_tokens(
     settings: Settings, given: TokenCounter | Callable[[str], int] | None
 ) -> TokenCounter:
-    """Return the counter that was handed in, else the settings' tokenizer, else the estimate.
+    """Return the caller's counter, else the settings' tokenizer, else the estimate.
 
     Raises:
-        ConfigurationError: If the tokenizer's file cannot be read, or what was handed in does not
-            count.
+        ConfigurationError: If the tokenizer's file cannot be read, or ``given`` does not count.
         MissingExtra: If its library is not installed.
     """
     if callable(given):
@@ -197,7 +196,7 @@ def _reranker(settings: Settings, closers: list[Callable[[], None]]) -> Reranker
 
 
 def choose_keys(settings: Settings, key_ring: KeyRing | None) -> KeyRing | None:
-    """Return the key ring that was handed in, else the settings'; None where there is none.
+    """Return the caller's key ring, else the settings'; None without either.
 
     Raises:
         ConfigurationError: If the settings name more than one.
@@ -225,15 +224,11 @@ def choose_keys(settings: Settings, key_ring: KeyRing | None) -> KeyRing | None:
 
 
 def choose_anchor(settings: Settings, anchor: Anchor | None, beside: Path | None) -> Anchor | None:
-    """Return the anchor that was handed in, else the settings'; None where there is none.
-
-    Args:
-        settings: Of the store.
-        anchor: What was handed in.
-        beside: The store's file, where it has one here.
+    """Return the caller's anchor, else the settings'; None without either.
 
     Raises:
-        ConfigurationError: If the settings' lies with the store, or is another program's.
+        ConfigurationError: If the settings' is in or below the store's folder, or another
+            program's.
         StoreError: If it cannot be opened.
     """
     if anchor is not None or settings.anchor is None:
@@ -246,16 +241,11 @@ def choose_anchor(settings: Settings, anchor: Anchor | None, beside: Path | None
 def choose_vault(
     settings: Settings, vault: KeyVault | None, beside: Path | None
 ) -> KeyVault | None:
-    """Return the key vault that was handed in, else the settings'; None where nothing is encrypted.
-
-    Args:
-        settings: Of the store.
-        vault: What was handed in.
-        beside: The store's file, where it has one here.
+    """Return the caller's key vault, else the settings'; None where nothing is encrypted.
 
     Raises:
-        ConfigurationError: If none is named for a store that is no file, or it is a stranger's.
-        MissingExtra: If what does the encrypting is not installed.
+        ConfigurationError: If none is named for a server's store, or it is another program's file.
+        MissingExtra: If the encryption library is not installed.
         StoreError: If it cannot be opened.
     """
     if vault is None and settings.key_vault is None and not settings.encrypt:
@@ -296,18 +286,19 @@ def choose_sealing(
     *,
     as_is: bool,
 ) -> SealingOfAFile | SealingOfADatabase | None:
-    """Return what opens a store that is encrypted, with a vault that is its own unless it was
-    handed in; None where nothing is encrypted.
+    """Return the encryption of a store; None where nothing is encrypted.
+
+    It closes its vault unless the caller passed that.
 
     Args:
         settings: Of the store.
         ring: The master keys.
-        vault: What was handed in.
+        vault: The caller's, if any.
         beside: The store's file; None for a server's.
         as_is: Whether a store in plain is opened as it is.
 
     Raises:
-        ConfigurationError: See :func:`choose_vault`, like the others.
+        ConfigurationError: See :func:`choose_vault`, also for other errors.
     """
     chosen = choose_vault(settings, vault, beside)
     if chosen is None or ring is None:
@@ -323,19 +314,17 @@ def choose_sealing(
 
 
 def beside_store(store: Path, what: str) -> Path:
-    """Return the file beside a store's that is called by its name and ``what``: its ``vault`` of
-    keys unless another place is named, its ``records``.
-    """
+    """Return the file next to a store's with its name and a suffix, such as ``vault``."""
     return store.with_name(f"{store.name}.{what}")
 
 
 def hold_to_store(policies: PolicyBook, store: MemoryStore) -> None:
-    """Hold policies to what a store can do.
+    """Check policies against the store's abilities.
 
-    What is in memory only lies nowhere and needs no sealing.
+    A store in memory writes nothing to disk, so it needs no encryption.
 
     Raises:
-        PolicyInvalid: If a policy says ``encrypt`` and the store does not (HY-1).
+        PolicyInvalid: If a policy says ``encrypt`` and the store does not.
     """
     lies_somewhere = Capability.DURABLE in store.capabilities
     policies.for_store(seals=Capability.SEALED in store.capabilities or not lies_somewhere)
@@ -343,7 +332,7 @@ def hold_to_store(policies: PolicyBook, store: MemoryStore) -> None:
 
 @contextmanager
 def closing_if_it_fails(store: MemoryStore) -> Iterator[None]:
-    """Close a store again if what is put together over it cannot be."""
+    """Close a store if the set-up over it raises."""
     try:
         yield
     except SimonidesError:

@@ -1,4 +1,4 @@
-"""Which language model takes part, and why another does not: a part of the composition root."""
+"""Chooses the language model and says why others are left out: a part of the composition root."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simonides.settings import Settings
 
 GIVEN = "given"
-"""What the provider of a model is called that was handed in."""
+"""Provider name of a model that the caller passed."""
 
 Build: TypeAlias = "Callable[[Settings], LanguageModel]"
 
@@ -26,10 +26,10 @@ class ChosenModel:
     """The language model of an open simonides.
 
     Attributes:
-        model: It, or None: then rules capture, judge and plan.
-        provider: Whose it is, by the name in the settings; :data:`GIVEN` if it was handed in.
-        left_out: For each other provider that has a key, why it takes no part.
-        problems: What was to be expected and is not so, for ``status``.
+        model: The model, or None: then rules capture, judge and plan.
+        provider: Its provider's name in the settings; :data:`GIVEN` if the caller passed it.
+        left_out: For each other provider with a key, why it is not used.
+        problems: Unmet expectations, for ``status``.
         prices: Of a million tokens of questions and of answers, or None where they are not known.
     """
 
@@ -40,7 +40,7 @@ class ChosenModel:
     prices: tuple[float, float] | None = None
 
     def report(self) -> dict[str, Any]:
-        """Return what ``status`` tells of it; a model that is not guarded has no circuit."""
+        """Return its part of ``status``; a model without a guard has no circuit."""
         told: dict[str, Any] = {
             "provider": self.provider,
             "model": None if self.model is None else self.model.model_id,
@@ -52,7 +52,7 @@ class ChosenModel:
         return told
 
     def ailments(self) -> tuple[str, ...]:
-        """Return what is wrong with it now, for ``status``."""
+        """Return its present problems, for ``status``."""
         model = self.model
         is_out = isinstance(model, GuardedModel) and not isinstance(model.circuit, Closed)
         out = (f"model: {self.provider} does not answer; the rules work",) if is_out else ()
@@ -90,16 +90,16 @@ def choose_model(
     *,
     hidden: bool,
 ) -> ChosenModel:
-    """Return the language model that was handed in, else the settings'.
+    """Return the model that the caller passed, else the settings'.
 
-    Either is guarded by a breaker and a limit, unless it answers without suspending: then there is
-    no provider to be out. What is hidden (incognito) asks none (MO-1).
+    Either is guarded by a breaker and a limit, unless it answers without suspending: then no
+    provider can fail. Incognito mode uses none.
 
     Args:
         settings: Of the open simonides.
-        given: What was handed in.
+        given: The caller's model.
         monotonic: Clock of the breaker.
-        hidden: Whether nothing may leave the process.
+        hidden: Whether nothing may leave the process (incognito).
 
     Raises:
         ConfigurationError: If the settings name a provider without a key.
@@ -147,8 +147,8 @@ def _named(
 def _first(
     settings: Settings, keyed: tuple[str, ...], monotonic: Callable[[], float]
 ) -> ChosenModel:
-    """Return the first model that can be had. A key in the environment may be there for others:
-    without the extra the next one serves, or the rules, and ``status`` says so.
+    """Return the first available model. A key in the environment may be meant for another program.
+    Without the extra the next provider is used, or the rules, and ``status`` reports it.
     """
     chosen: tuple[str, LanguageModel] | None = None
     left_out: dict[str, str] = {}
@@ -223,4 +223,4 @@ def _gemini(settings: Settings) -> LanguageModel:
 _BUILDERS: Mapping[str, Build] = MappingProxyType(
     {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini}
 )
-"""In the order in which they are looked at."""
+"""In order of preference."""

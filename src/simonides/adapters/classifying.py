@@ -1,4 +1,4 @@
-"""Second looks at suspicious texts: by a language model, or by any function (HY-2)."""
+"""Classifiers of suspicious texts: by a language model, or by any function."""
 
 from __future__ import annotations
 
@@ -46,12 +46,7 @@ SCHEMA: Mapping[str, Any] = MappingProxyType(
 
 
 class ModelClassifier:
-    """A language model as :class:`~simonides.ports.Classifier`; it closes no model.
-
-    Attributes:
-        classifier_id: Of the model, and of the question.
-        capabilities: The model's.
-    """
+    """A language model as :class:`~simonides.ports.Classifier`; the caller closes the model."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
@@ -59,7 +54,7 @@ class ModelClassifier:
         self.capabilities = model.capabilities
 
     async def classify(self, text: str, *, deadline_s: float) -> Classified:
-        """See the port. The answer can be one of three words, or it is none (LM-3)."""
+        """See the port. Only one of the three verdicts is accepted."""
         answer = await self._model.complete_json(
             system=SYSTEM,
             user=canonical_json({"text": text}).decode(),
@@ -74,14 +69,9 @@ class ModelClassifier:
 
 
 class FunctionClassifier:
-    """A function from a text to the odds of a command, as :class:`~simonides.ports.Classifier`.
-
-    For a classifier on this machine: a pipeline of another library, or a local endpoint's client.
-    It runs on a thread beside the event loop, on several at once maybe.
-
-    Attributes:
-        classifier_id: As it was given.
-        capabilities: None.
+    """A function from a text to the probability of a command, as
+    :class:`~simonides.ports.Classifier`. For a classifier on this machine: a pipeline of another
+    library, or a local endpoint's client. The function runs on threads, on several at once maybe.
     """
 
     capabilities: frozenset[Capability] = frozenset()
@@ -94,13 +84,13 @@ class FunctionClassifier:
         confirms_from: float = 0.9,
         clears_to: float = 0.1,
     ) -> None:
-        """Take a function.
+        """Configure the thresholds; both defaults are chosen.
 
         Args:
-            probability: From 0 to 1; where it raises there is no opinion.
+            probability: From 0 to 1; if it raises there is no opinion.
             classifier_id: Another one for another model.
-            confirms_from: From which probability on it is a command; chosen, as the next.
-            clears_to: Up to which it is none; in between nobody is sure.
+            confirms_from: Probability from which a text is a command.
+            clears_to: Probability up to which it is harmless; in between it is unsure.
 
         Raises:
             ValueError: If not ``0 <= clears_to < confirms_from <= 1``.

@@ -1,6 +1,6 @@
 """all-MiniLM-L6-v2 on the processor, through ONNX: the extra ``minilm``.
 
-The weights come in a data-only package whose one file is compared with a digest before it runs;
+The weights come in a data-only package. Their one file is compared with a digest before use;
 nothing is downloaded. The vocabulary is the embedded embedder's, which was distilled from the same
 model, and the tokenizer this project's own.
 """
@@ -28,7 +28,7 @@ MAX_TOKENS = 256
 """Tokens of a text that count, both markers included; source: the model's own configuration
 (``max_seq_length``). It was trained on 128."""
 MAX_CHARS = 16_384
-"""Characters that are cut into tokens at all; chosen: far more than 254 tokens of any language."""
+"""Characters that are tokenised at most; chosen: far more than 254 tokens of any language."""
 
 UNRELATED: Mapping[str, float] = MappingProxyType({"Latin": 0.05})
 """Measured: the mean over pairs of eight English sentences on different subjects."""
@@ -48,16 +48,10 @@ class _Loaded(NamedTuple):
 class MiniLMEmbedder:
     """Text to unit vectors by all-MiniLM-L6-v2; satisfies :class:`simonides.ports.Embedder`.
 
-    Mean of the last hidden states of a text's tokens. Each text runs by itself on one thread: in
-    a batch the others' padding would show in the last digits. About 8 ms for a short text. It
-    knows English; other text in Latin letters gets vectors of little meaning.
-
-    Attributes:
-        model_id: Name, dimensions and the first digits of the weights' digest.
-        dimensions: 384.
-        scripts: Latin.
-        capabilities: None: a text takes longer than an event loop should wait.
-        unrelated: As measured.
+    The vector is the mean of the last hidden states of a text's tokens. Each text runs by itself on
+    one thread: padding in a batch would change the last digits. A short text takes about 8 ms, too
+    long for an event loop. It knows English; other text in Latin letters gets vectors of little
+    meaning.
     """
 
     scripts: frozenset[str] = frozenset({"Latin"})
@@ -67,7 +61,7 @@ class MiniLMEmbedder:
     model_id: str = f"minilm-l6-v2-onnx-384-{WEIGHTS_SHA256[:12]}.{ENCODING_REVISION}"
 
     def __init__(self) -> None:
-        """Look for the packages; the model is loaded by the first text.
+        """Check that the packages are installed; the first text loads the model.
 
         Raises:
             MissingExtra: If the extra ``minilm`` is not installed.

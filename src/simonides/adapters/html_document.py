@@ -1,7 +1,5 @@
-"""A page of HTML as headings and paragraphs of what a person would see of it.
-
-Scripts, styles, comments, templates and what the page itself hides are left out: what nobody sees
-must not be what a model reads.
+"""Extracts the visible headings and paragraphs of an HTML page. Scripts, styles, comments,
+templates and hidden elements are left out: a model must not read what a person would not see.
 """
 
 from __future__ import annotations
@@ -15,8 +13,8 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 MAX_NESTED = 1_000
-"""Elements within elements; chosen: hand-written pages have dozens. HTML's own rules have a parser
-look through all that are open, at each that opens: 64,000 of them took 5 s."""
+"""Deepest nesting of elements; chosen: hand-written pages have dozens. By HTML's rules a parser
+looks through all open elements whenever one opens: 64,000 of them took 5 s."""
 
 _UNSEEN = frozenset(
     "script style noscript template head iframe object svg math canvas audio video select"
@@ -33,13 +31,13 @@ _CLOSED_BY_OTHERS = frozenset(
     "p li dt dd td th tr thead tbody tfoot colgroup option optgroup rp rt br hr img input meta link"
     " col source area base wbr embed track param".split()
 )
-"""Elements that need not be closed, and so do not nest for want of it."""
+"""Elements without a required end tag; they do not count as nesting."""
 _LONGEST_NAME = 12
 
 
 def too_deep(text: str) -> bool:
-    """Whether elements may be nested deeper than is read; counted without parsing, in time linear
-    in the text, and rather too many than too few.
+    """Whether elements may be nested deeper than :data:`MAX_NESTED`. Counted without parsing, in
+    time linear in the text; overestimates rather than underestimates.
     """
     open_now = 0
     for piece in text.split("<")[1:]:
@@ -58,7 +56,7 @@ def _name_at(piece: str) -> str:
 
 
 def webpage(text: str) -> Document:
-    """Return a page's title and what is to be seen of it."""
+    """Return a page's title and visible text."""
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(text)
@@ -76,7 +74,7 @@ _OPENS, _CLOSES, _SAYS = range(3)
 
 
 def _walk(top: LexborNode) -> Iterator[tuple[int, LexborNode]]:
-    """Yield elements as they open and close, and texts, of all that is to be seen."""
+    """Yield visible elements as they open and close, and their texts."""
     node: LexborNode | None = top
     while node is not None:
         below = None
@@ -114,8 +112,6 @@ _HIDING = ("display:none", "visibility:hidden", "font-size:0;", "font-size:0px;"
 
 
 class _Page:
-    """Collects paragraphs under headings while elements open and close."""
-
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.first_heading = ""
@@ -125,7 +121,7 @@ class _Page:
         self._bare: tuple[str, tuple[str, ...]] | None = None
 
     def take(self, step: int, node: LexborNode) -> None:
-        """Take the next step of the walk."""
+        """Process one step of the walk."""
         if step == _SAYS:
             self._said.append(node.text_content or "")
         elif node.tag in _HEADINGS:
@@ -136,7 +132,7 @@ class _Page:
             self._part(step, node.tag)
 
     def end(self) -> None:
-        """Finish what was begun."""
+        """Flush the last paragraph and heading."""
         self._flush()
         self._keep_bare()
 
@@ -173,7 +169,7 @@ class _Page:
             self.blocks.append(Block(text.strip("\n"), self._outline.path))
 
     def _keep_bare(self) -> None:
-        """Keep a heading with nothing below it as a paragraph of its own."""
+        """Keep a heading without text below it as a paragraph of its own."""
         if self._bare is not None and self._bare[0]:
             self.blocks.append(Block(*self._bare))
         self._bare = None

@@ -1,8 +1,8 @@
-"""Which addresses on a network may be asked on somebody's behalf, and which never (KN-1).
+"""Guards HTTP requests against server-side request forgery (SSRF).
 
-Whoever writes a document, a redirect or a DNS record must not make this process ask what only this
-machine can reach. So a name is resolved here, every address of it is looked at, and the connection
-goes to an address that was: a second answer of the DNS changes nothing.
+A document, a redirect or a DNS record must not make this process contact an internal address. So a
+host name is resolved here, all its addresses are checked, and the connection goes to a checked
+address. A different DNS answer later changes nothing.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class Forbidden(Exception):
-    """An address or a URL is none that may be asked; the message names no more than its host."""
+    """The URL or address is not allowed; the message names no more than its host."""
 
 
 class Target(NamedTuple):
-    """A URL that may be asked.
+    """A URL that may be requested.
 
     Attributes:
         parts: Of the URL.
-        host: In lower case, as it goes over the wire.
-        port: That is connected to.
+        host: In lower case, as sent over the network.
+        port: To connect to.
     """
 
     parts: SplitResult
@@ -63,18 +63,18 @@ class Target(NamedTuple):
 
 
 class AllowedHosts:
-    """The hosts that may be asked: by name, by what their names end with, or with a port."""
+    """The allowed hosts: by name, by domain suffix, or with a port."""
 
     def __init__(self, hosts: Sequence[str], *, allow_loopback: bool = False) -> None:
-        """Take a list of hosts.
+        """Parse a list of hosts.
 
         Args:
-            hosts: ``docs.example.org`` for one, ``.example.org`` for all below it (and not itself);
+            hosts: ``docs.example.org`` for one host, ``.example.org`` for its subdomains only,
                 ``docs.example.org:8443`` for another port than that of the scheme.
-            allow_loopback: Whether addresses of this very machine may be asked, for tests.
+            allow_loopback: Whether loopback addresses are allowed, for tests.
 
         Raises:
-            ConfigurationError: If there is none, or one is no host.
+            ConfigurationError: If the list is empty, or an entry is not a host.
         """
         if not hosts or isinstance(hosts, str):
             raise ConfigurationError("hosts: name the hosts that may be asked, one at least")
@@ -82,10 +82,10 @@ class AllowedHosts:
         self._allow_loopback = allow_loopback
 
     def target(self, url: str) -> Target:
-        """Return a URL in its parts if it may be asked, as far as its words tell.
+        """Parse a URL and check its scheme, host and port; resolves nothing.
 
         Raises:
-            Forbidden: Saying why not.
+            Forbidden: If it is not allowed, with the reason.
         """
         if len(url) > MAX_URL_CHARS or any(char <= " " or char == "\x7f" for char in url):
             raise Forbidden("the URL is too long, or holds blanks or control characters")
@@ -105,10 +105,10 @@ class AllowedHosts:
         return Target(parts, name, port)
 
     def address(self, target: Target, resolve: Resolve) -> str:
-        """Return an address of a target to connect to, after looking at all that it has.
+        """Resolve a target, check all its addresses, and return one to connect to.
 
         Raises:
-            Forbidden: If one of them is none that may be asked.
+            Forbidden: If any of them is not allowed.
             OSError: If the name cannot be resolved.
         """
         found = [ipaddress.ip_address(each) for each in resolve(target.host, target.port)]
@@ -131,8 +131,8 @@ class AllowedHosts:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one of the world's: not private, of this machine or link, shared,
-    reserved, multicast, nor one that only leads to such an address.
+    """Whether an address is public: not private, loopback, link-local, shared, reserved or
+    multicast, nor a tunnel or translation to such an address.
     """
     if address in _METADATA or address.is_multicast or not address.is_global:
         return False
@@ -144,7 +144,7 @@ def is_public(address: Address) -> bool:
 
 
 def _within(address: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
-    """Return the IPv4 addresses that an IPv6 address stands for."""
+    """Return the IPv4 addresses embedded in an IPv6 address."""
     found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
     if address in _NAT64:
         found.append(ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF))
@@ -152,10 +152,10 @@ def _within(address: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
 
 
 def system_addresses(host: str, port: int) -> Sequence[str]:
-    """Return the addresses that this machine knows of a host.
+    """Resolve a host by the system.
 
     Raises:
-        OSError: If it knows none.
+        OSError: If that fails.
     """
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     # Of an IPv6 address the scope behind the sign is a name of this machine's.
@@ -163,7 +163,7 @@ def system_addresses(host: str, port: int) -> Sequence[str]:
 
 
 def _name(host: str) -> str:
-    """Return a host's name as it goes over the wire."""
+    """Return a host's name as sent over the network."""
     name = host.rstrip(".").lower()
     if name.isascii():
         return name

@@ -1,6 +1,5 @@
-"""One question in JSON, one answer in JSON, over HTTP: bounded in time, size and attempts.
-
-Nothing of an endpoint's own words reaches an error: they may hold a key.
+"""Posts JSON over HTTP and reads a JSON answer, within limits of time, size and attempts. Errors
+never quote the endpoint: its answer may hold a key.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
-"""Largest answer that is read; 128 vectors of 4,096 components in text are about as much."""
+"""Largest answer; 128 vectors of 4,096 components in text are about as much."""
 MAX_ERROR_BYTES = 64 * 1024
-"""How much of a refusal is looked at."""
+"""How much of an error answer is read."""
 MAX_KEPT_CONNECTIONS = 4
 REST_S = 30.0
-"""How long an endpoint is left alone that did not answer, retries included; chosen. Each read would
-otherwise wait for it as long as it may (LM-1)."""
+"""Pause after an endpoint failed, retries included; chosen. Without it each read would wait for the
+full time-out."""
 
 
 class Refused(ModelUnavailable):
-    """The endpoint does not take the request as it is.
+    """The endpoint refused the request.
 
     Attributes:
         status: HTTP status.
-        said: What it said, in lower case, to look for words in; never to be shown.
+        said: The answer in lower case, to search for words; never to be shown.
     """
 
     def __init__(self, problem: str, status: int, said: str) -> None:
@@ -50,12 +49,12 @@ class Refused(ModelUnavailable):
 
 
 class JsonEndpoint:
-    """A base URL that JSON is posted to; waits on the thread that calls.
+    """A base URL for JSON posts; calls block the calling thread.
 
     It may be used from several threads at once. Connections are kept between calls.
 
     Attributes:
-        host: Of the base URL; what errors and reports name.
+        host: Of the base URL; named in errors and reports.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class JsonEndpoint:
 
         Raises:
             MissingExtra: If the extra ``openai`` is not installed.
-            ConfigurationError: If the base URL is none of HTTP.
+            ConfigurationError: If the base URL is not HTTP.
         """
         require("openai", purpose, "httpx2")
         parts = urlsplit(base_url)
@@ -107,17 +106,17 @@ class JsonEndpoint:
         return f"JsonEndpoint(purpose={self._purpose!r}, host={self.host!r})"
 
     def ask(self, path: str, question: Mapping[str, Any]) -> Any:
-        """Post a question and return the JSON of the answer; nothing of it is believed.
+        """Post a question and return the JSON of the answer, unchecked.
 
         Args:
             path: Below the base URL, with its slash.
             question: JSON-ready; lone surrogates in it are replaced.
 
         Raises:
-            ModelTimeout: Time-out, connection failure, 408, 409, 429 or 5xx after the attempts,
-                and at once for :data:`REST_S` seconds after that.
+            ModelTimeout: Time-out, connection failure, 408, 409, 429 or 5xx after the attempts, and
+                at once for :data:`REST_S` seconds after that.
             Refused: Any other status but 200.
-            ModelGarbled: If the answer is no JSON or too long.
+            ModelGarbled: If the answer is not JSON or too long.
         """
         body = json.dumps(question, ensure_ascii=False).encode("utf-8", "replace")
         began = self._monotonic()
@@ -181,7 +180,7 @@ class JsonEndpoint:
         return self._parsed(said)
 
     def _read(self, response: httpx2.Response, most: int, ends_at: float) -> bytes:
-        """Read a body up to a length; the vendor's time-out is for each part of it only."""
+        """Read a body up to a length; the library's own time-out covers only each part of it."""
         chunks: list[bytes] = []
         size = 0
         for chunk in response.iter_bytes():
@@ -217,7 +216,7 @@ class JsonEndpoint:
 
 
 class _Transient(Exception):
-    """A failure that may pass; ``after_s`` is what the server asked to wait."""
+    """A failure that may pass; ``after_s`` is the wait that the server requests."""
 
     def __init__(self, what: str, after_s: float | None = None) -> None:
         super().__init__(what)

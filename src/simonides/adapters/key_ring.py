@@ -1,8 +1,8 @@
 """Master keys from the environment, a file or a command: read once, held in memory, never shown.
 
-Wherever it comes from, a ring is text: one key a line, ``name = 32 bytes in base64``. The first is
-the one by which is written; the others are there for what was written before. Blank lines and
-those that begin with ``#`` say nothing.
+From any source, a ring is text with one key a line: ``name = 32 bytes in base64``. The first key is
+used for new writes; the others only for older data. Blank lines and lines that begin with ``#`` are
+ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simonides.domain.errors import KeyUnavailable
 from simonides.ports import KEY_BYTES
 
 MAX_RING_BYTES = 64 * 1024
-"""Longest text that is taken for a ring; chosen, more than a thousand keys."""
+"""Longest text of a ring; chosen, more than a thousand keys."""
 
 _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _MAX_NAME = 64
@@ -40,7 +40,7 @@ class HeldKeys:
 
         Args:
             keys: By name.
-            where: What errors call the ring.
+            where: The ring's name in errors.
 
         Raises:
             KeyUnavailable: If there is none, or one has a wrong name or length.
@@ -55,10 +55,10 @@ class HeldKeys:
 
     @classmethod
     def of_text(cls, text: str, *, where: str = "the key ring") -> HeldKeys:
-        """Read a ring from text.
+        """Parse a ring.
 
         Raises:
-            KeyUnavailable: Naming the line that cannot be read, and nothing of what it says.
+            KeyUnavailable: With the number of the invalid line, and none of its text.
         """
         keys: dict[str, bytes] = {}
         for number, line in enumerate(text.splitlines(), start=1):
@@ -78,7 +78,7 @@ class HeldKeys:
 
     @classmethod
     def of_file(cls, path: str | os.PathLike[str]) -> HeldKeys:
-        """Read a ring from a file that nobody but its user, this one, may read or write.
+        """Read a ring from a file that only this process's user may read or write.
 
         Raises:
             KeyUnavailable: If it cannot be read, is open to others, or is no ring.
@@ -95,9 +95,9 @@ class HeldKeys:
 
     @classmethod
     def of_command(cls, argv: Sequence[str], *, timeout_s: float) -> HeldKeys:
-        """Read a ring from what a command prints; it is run once, without a shell.
+        """Read a ring from the output of a command, run once, without a shell.
 
-        What it writes to its error stream goes where this process's does, and is not read.
+        Its error stream goes to this process's and is not read.
 
         Args:
             argv: Program and arguments.
@@ -141,15 +141,15 @@ class HeldKeys:
         return found
 
     def __repr__(self) -> str:
-        """Say which keys, not what they are."""
+        """Show the keys' names only."""
         return f"HeldKeys({', '.join(self._keys)})"
 
 
 def new_key(name: str) -> str:
-    """Return a new line of a ring.
+    """Return a ring line with a new random key.
 
     Raises:
-        KeyUnavailable: If the name cannot be one.
+        KeyUnavailable: If the name is invalid.
     """
     key = secrets.token_bytes(KEY_BYTES)
     _check(name, key, "a new key")

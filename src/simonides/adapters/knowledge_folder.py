@@ -1,7 +1,6 @@
-"""A folder of documents as a source of knowledge (KN-1): read once, then only what has changed.
-
-Nothing is written, no link is followed, and nothing outside the folder is read. What cannot be read
-is told by its path and a reason, and the rest is there all the same.
+"""A folder of documents as a source of knowledge; only changed files are read again. It writes
+nothing, follows no link, and reads nothing outside the folder. Unreadable files are reported by
+path and reason; the others are used.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from simonides.external.cutting import passages
 from simonides.ports import Capability
 
 MAX_FILES = 20_000
-"""Most files of a folder; chosen: whoever has more wants a search engine. The rest is reported."""
+"""Most files of a folder; chosen: more call for a search engine. The rest is reported."""
 MAX_PASSAGES = 200_000
 """Most passages of a folder; chosen: some 500 MB of index."""
 MAX_FOLDERS_DEEP = 40
 """Folders within folders; chosen."""
 FRESH_S = 1.0
-"""How long the folder counts as it was seen; chosen: an answer asks several times."""
+"""How long a scan of the folder is reused; chosen: one answer queries several times."""
 
 MAX_SKIPPED = 1_000
-"""Most documents that could not be read that are told by name; of others their number is."""
+"""Most unreadable documents that are named; the others are counted."""
 SETTLED_NS = 2_000_000_000
-"""Age from which a file has come to rest; the coarsest clock of a file system counts 2 s."""
+"""Age from which a file counts as settled; the coarsest clock of a file system counts 2 s."""
 
 Stamp: TypeAlias = tuple[int, int, int, int]
 
@@ -45,15 +44,15 @@ _LATEST_US = 4_102_444_800_000_000  # the year 2100
 
 
 class _Seen(NamedTuple):
-    """A file as it was when it was read.
+    """A cached file.
 
     Attributes:
-        stamp: Times of change in ns, size and number of the file: while they are the same it is not
-            read again.
-        is_settled: Whether it had come to rest when it was read: what changes twice within a tick
-            of the file system's clock, and keeps its size, has the same stamp.
-        digest: Of its bytes: while it is the same they are not cut again.
-        passages: That it holds.
+        stamp: Modification and change time in ns, size and inode; the file is read again only when
+            one differs.
+        is_settled: Whether it was old enough when read. Two changes within a tick of the file
+            system's clock that keep the size leave the same stamp.
+        digest: Of its bytes; it is cut again only when this differs.
+        passages: Of the file.
         problem: Why it has none, or None.
     """
 
@@ -71,16 +70,14 @@ class _File(NamedTuple):
 
 
 class FolderSource:
-    """The documents of a folder and of those in it, as :class:`~simonides.ports.KnowledgeSource`.
+    """The documents of a folder and its subfolders, as :class:`~simonides.ports.KnowledgeSource`.
 
-    Text, Markdown, HTML and PDF, told by the ends of their names; HTML and PDF take the extra
-    ``documents``. Names that begin with a dot are left out.
+    Text, Markdown, HTML and PDF, by suffix; HTML and PDF take the extra ``documents``. Names that
+    begin with a dot are left out.
 
     Attributes:
-        name: By which it is cited.
         folder: Absolute path.
-        capabilities: ``catalogue``.
-        read: How many files were read so far: of a folder that does not change no more are.
+        read: Number of files read so far; it does not grow while the folder is unchanged.
     """
 
     capabilities = frozenset({Capability.CATALOGUE})
@@ -96,19 +93,19 @@ class FolderSource:
         monotonic: Callable[[], float] = time.monotonic,
         wall_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """Name a folder; it is read when it is first asked.
+        """Name a folder; the first query reads it.
 
         Args:
             folder: Its path.
-            name: By which it is cited; None takes the folder's own.
-            fresh_s: How long it counts as it was seen, in seconds.
+            name: Used to cite it; None takes the folder's own.
+            fresh_s: How long a scan is reused, in seconds.
             max_files: Most files.
             max_passages: Most passages.
-            monotonic: Clock of that, seconds.
-            wall_ns: The clock that files are stamped by, in ns since 1970.
+            monotonic: Clock of that reuse, seconds.
+            wall_ns: The clock of file times, in ns since 1970.
 
         Raises:
-            ConfigurationError: If it is no folder.
+            ConfigurationError: If it is not a folder.
         """
         self.folder = _path(folder).expanduser().absolute()
         if not self.folder.is_dir():
@@ -130,7 +127,7 @@ class FolderSource:
         return f"FolderSource({str(self.folder)!r}, name={self.name!r})"
 
     def look(self, query: str, *, within_s: float) -> Found:
-        """See :class:`~simonides.ports.KnowledgeSource`; the query does not count."""
+        """See the port; the query does not matter."""
         del query, within_s
         with self._lock:
             now = self._monotonic()
@@ -140,7 +137,7 @@ class FolderSource:
             return self._found
 
     def close(self) -> None:
-        """Let go of what was read; asked again, it is read again."""
+        """Drop the cached files; a later query reads them again."""
         with self._lock:
             self._seen, self._found = {}, None
 
@@ -176,7 +173,7 @@ class FolderSource:
         return Found(found, tuple(every), digest.hexdigest())
 
     def _files(self, skipped: list[Skipped]) -> Iterator[_File]:
-        """Yield the files that something here reads, by location; note what is none of them."""
+        """Yield the readable files by location; add the others to ``skipped``."""
         try:
             yield from self._below(self.folder, 0, skipped)
         except OSError as error:
@@ -218,7 +215,7 @@ class FolderSource:
             skipped.append(Skipped(location, "unreadable", _why(error)))
 
     def _reread(self, file: _File, known: _Seen | None) -> _Seen:
-        """Read a file that may have changed; cut it if it has."""
+        """Read a file whose stamp changed; cut it if its digest did."""
         read, most = reader_of(file.location) or (None, 0)
         digest = b""
         is_settled = self._wall_ns() - max(file.stamp[:2]) > SETTLED_NS
@@ -236,7 +233,7 @@ class FolderSource:
         return _Seen(file.stamp, is_settled, digest, found, None)
 
     def _bytes(self, file: _File, most: int) -> bytes:
-        """Return what a file holds, if it is still the one that was listed.
+        """Return a file's bytes, if it is still the file that was listed.
 
         Raises:
             Unreadable: If it is not, or too large, or cannot be read.
@@ -273,7 +270,7 @@ def _cut(file: _File, read: Reader, raw: bytes) -> tuple[Passage, ...]:
 
 
 def _against(about: os.stat_result, name: str, depth: int) -> str | None:
-    """Return why nothing is read there, or None."""
+    """Return why an entry is skipped, or None."""
     mode = about.st_mode
     if stat.S_ISLNK(mode):
         return "link"

@@ -1,8 +1,8 @@
-"""A search over HTTP as a source of knowledge (KN-1): one question, one bounded answer.
+"""A search over HTTP as a source of knowledge: one question, one bounded answer.
 
-The answer is data of strangers: a list in JSON or a page, cut into passages and quoted. Which hosts
-are asked is on a list, where they lead is looked at (:mod:`simonides.adapters.http_guard`),
-redirects included; nothing is kept between two questions.
+The answer is untrusted: a list in JSON or a page, cut into passages and quoted. Only listed hosts
+are contacted, and :mod:`simonides.adapters.http_guard` checks their addresses, redirects included.
+Nothing is cached.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ PLACE = "{query}"
 MAX_BYTES = 1024 * 1024
 """Largest answer that is read; chosen: a long page."""
 MAX_QUERY_CHARS = 500
-"""Beginning of a query that is told; chosen: what search services read."""
+"""Characters of a query that are sent; chosen: what search services read."""
 MAX_RESULTS = 50
-"""Results of one answer that are read; chosen."""
+"""Results used of one answer; chosen."""
 MAX_RESULT_CHARS = 20_000
-"""Beginning of one result's text that is read; chosen."""
+"""Characters used of one result's text; chosen."""
 MAX_PASSAGES = 200
-"""Passages of one answer; chosen: each is embedded while somebody waits."""
+"""Passages of one answer; chosen: each is embedded while the caller waits."""
 MAX_REDIRECTS = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ACCEPT = "application/json, text/html;q=0.9, text/markdown;q=0.8, text/plain;q=0.7"
@@ -56,12 +56,8 @@ class HttpSource:
     """A search service or a page, as :class:`~simonides.ports.KnowledgeSource`.
 
     It answers a GET with JSON (a list of ``{"title": …, "url": …, "text": …}``, or an object with
-    such a list under ``results`` or ``items``) or with a page of HTML, Markdown or plain text. It
-    is told what is asked, its first 500 characters: name no service that must not know.
-
-    Attributes:
-        name: By which it is cited.
-        capabilities: ``remote``.
+    such a list under ``results`` or ``items``) or with a page of HTML, Markdown or plain text. The
+    first 500 characters of each query are sent to it: use only a service that may know them.
     """
 
     capabilities = frozenset({Capability.REMOTE})
@@ -83,22 +79,23 @@ class HttpSource:
         """Configure the source; opens no connection and reads no environment.
 
         Args:
-            url: ``https://…/search?q={query}``; without ``{query}`` it is a page that does not
-                depend on it.
-            hosts: Those that may be asked, the URL's own and what it redirects to; see
+            url: ``https://…/search?q={query}``; without ``{query}`` a page that does not depend on
+                it.
+            hosts: Allowed hosts, the URL's own and those of redirects; see
                 :class:`~simonides.adapters.http_guard.AllowedHosts`.
-            name: By which it is cited; None takes the host's.
-            headers: Sent along, a key for one; to the URL's own host, scheme and port alone.
+            name: Used to cite it; None takes the host's.
+            headers: Sent along, such as a key; to the URL's own host, scheme and port alone.
             timeout_s: Longest time for one answer, redirects included, in seconds.
             max_bytes: Largest answer.
-            allow_loopback: Whether addresses of this very machine may be asked, for tests.
-            resolve: What knows the addresses of hosts.
-            verify: By which authorities servers prove who they are; False asks for no proof.
-            monotonic: Clock of the time, seconds.
+            allow_loopback: Whether loopback addresses are allowed, for tests.
+            resolve: Resolves host names.
+            verify: TLS authorities; False disables the check of certificates.
+            monotonic: Clock of the deadline, seconds.
 
         Raises:
             MissingExtra: If the extra ``documents`` is not installed.
-            ConfigurationError: If the URL or a host is none, or the URL's host is not on the list.
+            ConfigurationError: If the URL or a host is invalid, or the URL's host is not on the
+                list.
         """
         require("documents", "a source over HTTP", "httpx2")
         self._hosts = AllowedHosts(hosts, allow_loopback=allow_loopback)
@@ -121,7 +118,7 @@ class HttpSource:
         return f"HttpSource(name={self.name!r})"
 
     def look(self, query: str, *, within_s: float) -> Found:
-        """See :class:`~simonides.ports.KnowledgeSource`."""
+        """See the port."""
         import httpx2
 
         ends_at = self._monotonic() + min(within_s, self._timeout_s)
@@ -141,7 +138,7 @@ class HttpSource:
             raise SourceUnavailable(self.name, type(error).__name__) from None
 
     def close(self) -> None:
-        """See the port: nothing is held between questions."""
+        """See the port; nothing is held between queries."""
 
     def _client(self) -> httpx2.Client:
         import httpx2
@@ -170,7 +167,7 @@ class HttpSource:
         raise Forbidden(f"more than {MAX_REDIRECTS} redirects")
 
     def _asked(self, client: httpx2.Client, target: Target, origin: Target, ends_at: float) -> Any:
-        """Begin to ask a target, at an address that was looked at."""
+        """Open a request to a checked address of a target."""
         address = self._hosts.address(target, self._resolve)
         left_s = self._left(ends_at)
         parts, at = target.parts, f"[{address}]" if ":" in address else address
@@ -251,7 +248,7 @@ class HttpSource:
 
 
 def _result(said: Any) -> Iterator[Passage]:
-    """Yield the passages of one result; none of one that is no result."""
+    """Yield the passages of one result; none if it is malformed."""
     if not isinstance(said, dict):
         return
     named = [said.get(name, "") for name in ("title", "url", "text")]

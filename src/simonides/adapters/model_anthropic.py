@@ -1,8 +1,6 @@
-"""Claude through the Messages API and the ``anthropic`` SDK (LM-1).
-
-Structure is asked for by ``output_config`` (structured outputs, where the schema is one that the
-API guarantees), then by a tool that must be called, then in words;
-:mod:`simonides.adapters.model_ladder` has the rest.
+"""Claude through the Messages API and the ``anthropic`` SDK. Structure is requested by
+``output_config`` (structured outputs, where the API supports the schema), then by a forced tool
+call, then in words. See :mod:`simonides.adapters.model_ladder`.
 """
 
 from __future__ import annotations
@@ -22,14 +20,14 @@ from simonides.domain.errors import ModelGarbled
 ANTHROPIC_BASE_URL = "https://api.anthropic.com"
 
 MAX_ANSWER_TOKENS = 4_096
-"""The API wants a limit; chosen: several times the longest answer that is asked for."""
+"""The API requires a limit; chosen: several times the longest expected answer."""
 
 KEYWORDS = frozenset(
     {"type", "enum", "const", "properties", "required", "additionalProperties", "items"}
     | {"description", "title"}
 )
-"""What a guaranteed schema may hold; bounds of length and number may not be in it. What is left out
-is checked when the answer is here."""
+"""Keywords of a structured-output schema; bounds of length and number are not allowed. The answer
+is checked against the whole schema."""
 
 _COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -58,7 +56,7 @@ class Messages(SdkEndpoint):
         )
 
     def read(self, body: bytes) -> tuple[Usage, Callable[[], Reply]]:
-        """Return the cost and the words of a message; a tool's input is its words."""
+        """Return the cost and the text of a message; a tool's input is its text."""
         message = parse_body(body)
         said = message.get("usage") if isinstance(message, dict) else None
         usage = Usage()
@@ -107,7 +105,7 @@ class Messages(SdkEndpoint):
 
 
 def _reply_in(message: Any) -> Reply:
-    """Return what a message says.
+    """Return a message's text and model.
 
     Raises:
         ModelGarbled: If it is no message.
@@ -145,7 +143,7 @@ class AnthropicModel(LadderModel):
             model: Name that the endpoint knows.
             api_key: Credentials.
             base_url: Root of the API, without ``/v1``; None is Anthropic's.
-            limits: How long it is waited for, see :class:`LadderModel`.
+            limits: Time-outs and retries, see :class:`LadderModel`.
 
         Raises:
             MissingExtra: If the ``anthropic`` package is not installed.

@@ -1,8 +1,8 @@
-"""Gemini through its OpenAI-compatible endpoint (LM-1).
+"""Gemini through its OpenAI-compatible endpoint.
 
-It speaks ``/chat/completions``, and differs where schemas and errors are concerned: it knows a part
-of JSON Schema and answers 400 for a keyword outside it, wants a type for every value, writes errors
-as a list, refuses a wrong key with 400, and says how long to wait in the body instead of a header.
+It speaks ``/chat/completions``, with its own schemas and errors. It supports a part of JSON Schema,
+answers 400 for other keywords, and requires a type for every value. It writes errors as a list,
+refuses a wrong key with 400, and puts the retry delay in the body, not in a header.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ KEYWORDS = frozenset(
         *("minItems", "maxItems", "minimum", "maximum"),
     }
 )
-"""What its schemas may hold. Others, ``additionalProperties`` and ``const`` among them, it answers
-with "Unknown name"; what is left out is checked when the answer is here."""
+"""Keywords that its schemas may hold. It answers others, ``additionalProperties`` and ``const``
+among them, with "Unknown name". The answer is checked against the whole schema."""
 
 _ABOUT_SCHEMA = (
     *ABOUT_FORMAT,
@@ -43,7 +43,7 @@ class GeminiCompletions(ChatCompletions):
     about: ClassVar = {Rung.SCHEMA: _ABOUT_SCHEMA, Rung.OBJECT: _ABOUT_SCHEMA}
 
     def rungs(self, question: Question) -> tuple[Rung, ...]:
-        """Return ``json_schema`` where the schema can be said, ``json_object`` and the prompt."""
+        """Return ``json_schema`` where the schema can be reduced, ``json_object``, the prompt."""
         can = reduced(question.schema, KEYWORDS) is not None
         return (*((Rung.SCHEMA,) if can else ()), Rung.OBJECT, Rung.PROMPT)
 
@@ -63,7 +63,7 @@ class GeminiCompletions(ChatCompletions):
 
 
 def _error_in(body: Any) -> Mapping[str, Any]:
-    """Return the error that a body tells of, which may be the first of a list."""
+    """Return a body's error, which may be the first of a list."""
     first = body[0] if isinstance(body, list) and body else body
     error = first.get("error", first) if isinstance(first, Mapping) else None
     return error if isinstance(error, Mapping) else {}
@@ -100,7 +100,7 @@ class GeminiModel(LadderModel):
             model: Name that the endpoint knows.
             api_key: Credentials.
             base_url: Root of the compatible API, ``…/v1beta/openai/``; None is Google's.
-            limits: How long it is waited for, see :class:`LadderModel`.
+            limits: Time-outs and retries, see :class:`LadderModel`.
 
         Raises:
             MissingExtra: If the ``openai`` package is not installed.

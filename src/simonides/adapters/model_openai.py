@@ -1,7 +1,6 @@
-"""Any OpenAI-compatible endpoint as a language model, through the ``openai`` SDK (LM-1).
-
-Structure is asked for by ``json_schema``, then ``json_object``, then in words;
-:mod:`simonides.adapters.model_ladder` has the rest.
+"""Any OpenAI-compatible endpoint as a language model, through the ``openai`` SDK. Structure is
+requested by ``json_schema``, then ``json_object``, then in words. See
+:mod:`simonides.adapters.model_ladder`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from simonides.adapters.model_sdk import SdkEndpoint
 from simonides.domain.decision import Usage
 
 ABOUT_FORMAT = ("response_format", "json_schema", "json_object", "structured output", "json mode")
-"""Words of refusals that are about ``response_format``, as endpoints are known to write them."""
+"""Words in refusals of ``response_format``, as known endpoints write them."""
 
 
 class ChatCompletions(SdkEndpoint):
@@ -37,7 +36,7 @@ class ChatCompletions(SdkEndpoint):
         return (Rung.SCHEMA, Rung.OBJECT, Rung.PROMPT)
 
     def read(self, body: bytes) -> tuple[Usage, Callable[[], Reply]]:
-        """Return the cost and the words of a chat completion."""
+        """Return the cost and the text of a chat completion."""
         completion = parse_body(body)
         return counted(completion), lambda: reply_in(completion)
 
@@ -95,7 +94,7 @@ class OpenAIModel(LadderModel):
             model: Name that the endpoint knows.
             api_key: Credentials; local servers take any text.
             base_url: Root of the API, ``…/v1``; None is OpenAI's.
-            limits: How long it is waited for, see :class:`LadderModel`.
+            limits: Time-outs and retries, see :class:`LadderModel`.
 
         Raises:
             MissingExtra: If the ``openai`` package is not installed.

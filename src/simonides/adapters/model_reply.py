@@ -1,4 +1,4 @@
-"""From the bytes of an endpoint's answer to checked JSON; nothing in them is believed (LM-3)."""
+"""Parses an endpoint's answer and checks its JSON; nothing in it is trusted."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from simonides.domain.errors import ModelGarbled
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an endpoint answered.
+    """An endpoint's answer.
 
     Attributes:
-        text: The model's words; empty where there were none.
+        text: The model's text; may be empty.
         model: Name of the model, empty where the endpoint names none.
     """
 
@@ -26,7 +26,7 @@ class Reply:
 
 
 def parse_body(body: bytes) -> Any:
-    """Return the JSON of an answer; nothing of it is believed.
+    """Return the JSON of an answer, unchecked.
 
     Raises:
         ModelGarbled: If the body is not JSON.
@@ -38,7 +38,7 @@ def parse_body(body: bytes) -> Any:
 
 
 def counted(completion: Any) -> Usage:
-    """Return the tokens that a completion says it took, whether or not it can be used."""
+    """Return the token usage that a completion reports, even if it is otherwise unusable."""
     said = completion.get("usage") if isinstance(completion, dict) else None
     if not isinstance(said, dict):
         return Usage()
@@ -49,7 +49,7 @@ def counted(completion: Any) -> Usage:
 
 
 def reply_in(completion: Any) -> Reply:
-    """Return what a completion answers.
+    """Return a completion's text and model.
 
     Raises:
         ModelGarbled: If it is no chat completion.
@@ -67,7 +67,7 @@ def _no_completion() -> ModelGarbled:
 
 
 def tokens_in(counted: Mapping[str, Any], name: str) -> int:
-    """Return a count of tokens; 0 where what an endpoint says is no count."""
+    """Return a reported token count; 0 if it is invalid."""
     count = counted.get(name)
     usable = isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**40
     return count if usable and isinstance(count, int) else 0
@@ -101,7 +101,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _unwrapped(text: str) -> str:
-    """Take off what models put around JSON: a thought, a fence, a sentence before and after."""
+    """Strip what models put around JSON: a thought, a fence, a sentence before and after."""
     bare = text.rpartition("</think>")[2].strip()
     opened = bare.find("```")
     if opened >= 0:

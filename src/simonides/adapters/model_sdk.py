@@ -1,7 +1,6 @@
-"""One request through a vendor's SDK: bounded in time and size, its errors translated (LM-1).
-
-The SDKs of OpenAI and Anthropic are made by one generator and share names of errors and the way to
-read a body as it comes; what differs is in a subclass each.
+"""Sends one request through a vendor's SDK, bounded in time and size, and translates its errors.
+One generator makes the SDKs of OpenAI and Anthropic, so they share error names and the way to
+stream a body. Subclasses have the differences.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from simonides.domain.decision import Usage
 from simonides.domain.errors import MissingExtra, ModelGarbled, ModelUnavailable
 
 MAX_BODY_BYTES = 1024 * 1024
-"""Largest HTTP body that is read; chosen: far above any answer that we ask for."""
+"""Largest HTTP body; chosen: far above any expected answer."""
 
 
 class SdkEndpoint(ABC):
-    """A vendor's API through its SDK, which is imported with the first request.
+    """A vendor's API through its SDK, which the first request imports.
 
     Attributes:
         sdk: Name of the SDK's module, and of the extra that installs it.
-        about: For each rung, words by which a refusal is known to be about it.
+        about: For each output mode, words that a refusal of it contains.
     """
 
     sdk: ClassVar[str]
@@ -42,7 +41,7 @@ class SdkEndpoint(ABC):
         """Configure the endpoint; opens no connection.
 
         Args:
-            label: What it is called in errors.
+            label: Its name in errors.
             model: Name that the endpoint knows.
             base_url: Root of the API.
 
@@ -74,16 +73,14 @@ class SdkEndpoint(ABC):
 
     @abstractmethod
     def _call(self, client: Any) -> Callable[..., Any]:
-        """Return what sends a request and streams its response."""
+        """Return the SDK function that sends a request and streams its response."""
 
     @abstractmethod
     def _asked(self, question: Question, rung: Rung, *, fixed_temperature: bool) -> dict[str, Any]:
         """Return the arguments of a request."""
 
     async def ready(self) -> None:
-        """Import the SDK and make the client, on a thread: on a busy machine it takes a second and
-        more.
-        """
+        """Import the SDK and make the client, on a thread: it can take over a second."""
         if self._client is None:
             await asyncio.to_thread(self._make_client)
 
@@ -96,7 +93,7 @@ class SdkEndpoint(ABC):
     async def send(
         self, question: Question, rung: Rung, *, limit_s: float, fixed_temperature: bool
     ) -> bytes:
-        """Send one request; see :meth:`simonides.adapters.model_ladder.Endpoint.send`."""
+        """See :meth:`simonides.adapters.model_ladder.Endpoint.send`."""
         sdk, client = importlib.import_module(self.sdk), self._make_client()
         httpx2 = importlib.import_module("httpx2")
         asked = self._asked(question, rung, fixed_temperature=fixed_temperature)
@@ -110,7 +107,7 @@ class SdkEndpoint(ABC):
             raise Transient("the connection failed") from None
 
     async def _body(self, client: Any, asked: dict[str, Any], limit_s: float) -> bytes:
-        """Read the body of a response, but never more of it than is allowed."""
+        """Read the body of a response up to the limit."""
         chunks: list[bytes] = []
         size = 0
         async with self._call(client)(timeout=limit_s, **asked) as response:
@@ -142,18 +139,18 @@ class SdkEndpoint(ABC):
         return ModelUnavailable(f"{why} ({status}) by {self!r}")
 
     def _said(self, error: Any) -> str:
-        """Return what a refusal says, to look for words in; never to be shown."""
+        """Return a refusal's text, to search for words; never to be shown."""
         return f"{getattr(error, 'param', None) or ''} {error.message}"
 
     def _after_s(self, error: Any) -> float | None:
-        """Return how long the endpoint asks to wait, in seconds; None where it does not say."""
+        """Return the wait that the endpoint requests, in seconds; None without one."""
         return retry_after_s(error.response.headers)
 
 
 def _http_client(sdk: ModuleType) -> Any:
-    """Return the SDK's own kind of HTTP client, with bodies that break off and no connection that
-    outlives its call, so that none is left to a loop that has ended. An answer takes seconds; a
-    handshake does not matter beside it.
+    """Return the SDK's kind of HTTP client, with capped bodies and no kept connections. A kept
+    connection would belong to an event loop that may have ended. An answer takes seconds, so a
+    handshake costs little.
     """
     import httpx2
 
@@ -162,7 +159,7 @@ def _http_client(sdk: ModuleType) -> Any:
 
 
 def _capped_transport(limits: Any) -> Any:
-    """Return a transport whose bodies break off: the SDK reads the bodies of errors whole."""
+    """Return a transport that cuts long bodies: the SDK reads error bodies whole."""
     import httpx2
 
     class _Capped(httpx2.AsyncByteStream):

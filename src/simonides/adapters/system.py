@@ -1,4 +1,4 @@
-"""The real clock and the real ids."""
+"""The real clock, ids, threads and timers."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _STEPS_PER_MS = 4096
 
 
 async def on_the_spot(work: Callable[[], T]) -> T:
-    """Do work here, as :class:`~simonides.ports.Aside`: for callers who have no event loop."""
+    """Run work inline, as :class:`~simonides.ports.Aside`: for callers without an event loop."""
     return work()
 
 
 async def on_a_thread(work: Callable[[], T]) -> T:
-    """Do work on another thread, as :class:`~simonides.ports.Aside`, awaited under asyncio."""
+    """Run work on another thread, as :class:`~simonides.ports.Aside`, awaited under asyncio."""
     return await asyncio.to_thread(work)
 
 
 def on_its_own(work: Callable[[], T]) -> Future[T]:
-    """Begin work on a thread of its own, as :class:`~simonides.ports.Beside`."""
+    """Start work on a thread of its own, as :class:`~simonides.ports.Beside`."""
     made: Future[T] = Future()
 
     def run() -> None:
@@ -44,7 +44,7 @@ def on_its_own(work: Callable[[], T]) -> Future[T]:
 
 
 class _Told(Generic[T]):
-    """Hands what a piece of work raises, whatever it is, to who asked for it."""
+    """Passes any exception of a piece of work to its future."""
 
     def __init__(self, future: Future[T]) -> None:
         self._future = future
@@ -76,10 +76,9 @@ class SystemClock:
 
 
 class SystemIds:
-    """UUIDv7 for any given moment, as :class:`~simonides.ports.Ids`.
-
-    Ids rise within the process even where the moment does not: the libraries that make UUIDv7
-    read the machine's clock, and time is an input here.
+    """UUIDv7 for any given moment, as :class:`~simonides.ports.Ids`. Ids rise within the process
+    even where the moment does not. Libraries for UUIDv7 read the machine's clock, and time is an
+    input here.
     """
 
     def __init__(self) -> None:
@@ -108,19 +107,18 @@ class SystemIds:
 
 
 class SystemAlarm:
-    """Real time that comes round, as :class:`~simonides.ports.Alarm`.
-
-    All alarms of a process share one thread, which sleeps until the next is due and starts with the
-    first. Who is called should not take long: others wait behind it.
+    """A timer, as :class:`~simonides.ports.Alarm`. All timers of a process share one thread, which
+    sleeps until the next is due and starts with the first. A call should be short: others wait for
+    it.
     """
 
     def after(self, seconds: float, call: Callable[[], None]) -> None:
-        """See the port; costs the caller about a microsecond once the thread is there."""
+        """See the port; costs the caller about a microsecond once the thread is running."""
         _bell().ring(time.monotonic() + seconds, call)
 
 
 class PatientAlarm(SystemAlarm):
-    """An alarm for who takes long: each call has a thread of its own; nobody waits behind it."""
+    """A timer for long calls: each has a thread of its own."""
 
     def after(self, seconds: float, call: Callable[[], None]) -> None:
         """See the port."""
@@ -132,7 +130,7 @@ class PatientAlarm(SystemAlarm):
 
 
 class _Bell:
-    """The thread of the alarms of one process."""
+    """The timer thread of a process."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()

@@ -1,6 +1,5 @@
-"""Exact token counts: by a ``tokenizer.json`` on this machine, or by any function (WM-7).
-
-Nothing is downloaded: the file is the one that a model's publisher ships beside its weights.
+"""Exact token counts: by a ``tokenizer.json`` on this machine, or by any function. Nothing is
+downloaded: a model's publisher ships the file with its weights.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 from simonides.domain.errors import ConfigurationError, MissingExtra
 
 _KEPT_COUNTS = 256
-"""Counts that are remembered: a digest counts the same lines again and again as it fills."""
+"""Cached counts: a digest counts the same lines repeatedly as it fills."""
 
 
 class TokenizerFile:
@@ -60,18 +59,15 @@ class TokenizerFile:
 
 
 class CountedBy:
-    """Counts by a function, as :class:`~simonides.ports.TokenCounter`.
-
-    Attributes:
-        counter_id: As it was given, or the function's name.
-    """
+    """Counts by a function, as :class:`~simonides.ports.TokenCounter`."""
 
     def __init__(self, count: Callable[[str], int], counter_id: str | None = None) -> None:
-        """Build it.
+        """Take a function.
 
         Args:
             count: Tokens of a text; the same for the same text, and 0 for the empty one.
-            counter_id: Changes whenever a count would; receipts name it.
+            counter_id: Changes whenever a count would; receipts name it. None takes the function's
+                name.
         """
         name = getattr(count, "__qualname__", type(count).__qualname__)
         self.counter_id = counter_id or f"function {getattr(count, '__module__', '')}.{name}"

@@ -1,4 +1,4 @@
-"""Weights of models that come in packages of others: found, and checked before they run."""
+"""Model weights in third-party packages: found, and checked before use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simonides.domain.extras import install_command
 
 
 def require(extra: str, purpose: str, *modules: str) -> None:
-    """Make sure that modules can be imported, without importing them.
+    """Check that modules can be imported, without importing them.
 
     Raises:
         MissingExtra: If one is not installed, with the command that installs it.
@@ -33,7 +33,7 @@ def checked(path: Path, sha256: str, extra: str) -> Path:
     """Return a file of weights after comparing its digest.
 
     Raises:
-        ConfigurationError: If the file is missing or is another than the one that was measured.
+        ConfigurationError: If the file is missing or has another digest.
     """
     advice = f"run: {install_command(extra, '--force-reinstall')}"
     try:
