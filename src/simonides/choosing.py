@@ -64,8 +64,8 @@ class Models:
     @property
     def are_slow(self) -> bool:
         """Whether one of them may wait."""
-        asked = [model for model in (self.embedder, self.reranker) if model is not None]
-        return any(Capability.INLINE not in getattr(model, "capabilities", ()) for model in asked)
+        models = [model for model in (self.embedder, self.reranker) if model is not None]
+        return any(Capability.INLINE not in getattr(model, "capabilities", ()) for model in models)
 
 
 def add_folders(library: Library, settings: Settings) -> None:
@@ -131,15 +131,15 @@ def choose_tokens(
 def _hidden(settings: Settings, embedder: Embedder | None, reranker: Reranker | None) -> Models:
     left_out = []
     if embedder is not None or settings.embedder not in ("static", "none"):
-        left_out.append("incognito: the embedded embedder works instead of the one asked for")
+        left_out.append("incognito: the embedded embedder replaces the requested one")
     if reranker is not None or settings.rerank_base_url is not None:
-        left_out.append("incognito: no reranker takes part")
+        left_out.append("incognito: no reranker is used")
     own = None if settings.embedder == "none" and embedder is None else StaticEmbedder()
     return Models(own, None, tuple(left_out))
 
 
 def _embedder(settings: Settings, closers: list[Callable[[], None]]) -> Embedder | None:
-    # An extra is imported when it is asked for.
+    # An extra is imported only when chosen.
     match settings.embedder:
         case "static":
             return StaticEmbedder()
@@ -161,10 +161,10 @@ def _embeddings_endpoint(settings: Settings, closers: list[Callable[[], None]]) 
     from simonides.adapters.embedding_openai import OpenAIEmbedder
 
     own = settings.embeddings_base_url is not None
-    # The language model's key is for the language model's endpoint.
+    # The language model's key goes to the language model's endpoint only.
     shared = None if own else settings.openai_api_key
     key = settings.embeddings_api_key or shared
-    made = OpenAIEmbedder(
+    embedder = OpenAIEmbedder(
         model=settings.embeddings_model,
         dimensions=settings.embeddings_dimensions,
         base_url=settings.embeddings_base_url if own else settings.openai_base_url,
@@ -175,8 +175,8 @@ def _embeddings_endpoint(settings: Settings, closers: list[Callable[[], None]]) 
         query_prefix=settings.embeddings_query_prefix,
         passage_prefix=settings.embeddings_passage_prefix,
     )
-    closers.append(made.close)
-    return made
+    closers.append(embedder.close)
+    return embedder
 
 
 def _reranker(settings: Settings, closers: list[Callable[[], None]]) -> Reranker | None:
@@ -185,14 +185,14 @@ def _reranker(settings: Settings, closers: list[Callable[[], None]]) -> Reranker
     from simonides.adapters.reranking_http import HttpReranker
 
     key = settings.rerank_api_key
-    made = HttpReranker(
+    reranker = HttpReranker(
         model=settings.rerank_model,
         base_url=settings.rerank_base_url,
         api_key="" if key is None else key.get_secret_value(),
         timeout_s=settings.rerank_timeout_seconds,
     )
-    closers.append(made.close)
-    return made
+    closers.append(reranker.close)
+    return reranker
 
 
 def choose_keys(settings: Settings, key_ring: KeyRing | None) -> KeyRing | None:
@@ -204,14 +204,14 @@ def choose_keys(settings: Settings, key_ring: KeyRing | None) -> KeyRing | None:
     """
     if key_ring is not None:
         return key_ring
-    named = {
+    sources = {
         "keys": settings.keys,
         "keys_file": settings.keys_file,
         "keys_command": settings.keys_command,
     }
-    chosen = [name for name, value in named.items() if value is not None]
+    chosen = [name for name, value in sources.items() if value is not None]
     if len(chosen) > 1:
-        raise ConfigurationError(f"settings {', '.join(chosen)}: keys come from one of them")
+        raise ConfigurationError(f"settings {', '.join(chosen)}: set only one of them")
     from simonides.adapters.key_ring import HeldKeys
 
     if settings.keys is not None:
@@ -223,7 +223,9 @@ def choose_keys(settings: Settings, key_ring: KeyRing | None) -> KeyRing | None:
     return None
 
 
-def choose_anchor(settings: Settings, anchor: Anchor | None, beside: Path | None) -> Anchor | None:
+def choose_anchor(
+    settings: Settings, anchor: Anchor | None, store_file: Path | None
+) -> Anchor | None:
     """Return the caller's anchor, else the settings'; None without either.
 
     Raises:
@@ -235,11 +237,11 @@ def choose_anchor(settings: Settings, anchor: Anchor | None, beside: Path | None
         return anchor
     from simonides.adapters.anchor_file import FileAnchor
 
-    return FileAnchor(settings.anchor, beside=beside)
+    return FileAnchor(settings.anchor, beside=store_file)
 
 
 def choose_vault(
-    settings: Settings, vault: KeyVault | None, beside: Path | None
+    settings: Settings, vault: KeyVault | None, store_file: Path | None
 ) -> KeyVault | None:
     """Return the caller's key vault, else the settings'; None where nothing is encrypted.
 
@@ -257,17 +259,17 @@ def choose_vault(
     del cryptography
     if vault is not None:
         return vault
-    named = settings.key_vault or (beside and beside_store(beside, "vault"))
-    if named is None:
+    location = settings.key_vault or (store_file and sidecar_path(store_file, "vault"))
+    if location is None:
         raise ConfigurationError(
-            "the keys by which a server's store is encrypted lie in a file, or a database, of "
-            "their own: name it by the setting key_vault (docs/encryption.md)"
+            "encrypting a PostgreSQL store needs a separate file or database for the keys: name "
+            "it by the setting key_vault (docs/encryption.md)"
         )
-    if isinstance(named, str) and named.startswith(POSTGRES):
-        return _vault_of_servers(named)
+    if isinstance(location, str) and location.startswith(POSTGRES):
+        return _vault_of_servers(location)
     from simonides.adapters.vault_file import FileVault
 
-    return FileVault(named)
+    return FileVault(location)
 
 
 def _vault_of_servers(url: str) -> KeyVault:
@@ -282,7 +284,7 @@ def choose_sealing(
     settings: Settings,
     ring: KeyRing | None,
     vault: KeyVault | None,
-    beside: Path | None,
+    store_file: Path | None,
     *,
     as_is: bool,
 ) -> SealingOfAFile | SealingOfADatabase | None:
@@ -294,17 +296,17 @@ def choose_sealing(
         settings: Of the store.
         ring: The master keys.
         vault: The caller's, if any.
-        beside: The store's file; None for a server's.
+        store_file: The store's file; None for a server's.
         as_is: Whether a store in plain is opened as it is.
 
     Raises:
         ConfigurationError: See :func:`choose_vault`, also for other errors.
     """
-    chosen = choose_vault(settings, vault, beside)
+    chosen = choose_vault(settings, vault, store_file)
     if chosen is None or ring is None:
         return None
     is_own = vault is None
-    if beside is None:
+    if store_file is None:
         from simonides.adapters.postgres_sealing import Sealing as SealingOfADatabase
 
         return SealingOfADatabase(ring, chosen, owns_vault=is_own, as_is=as_is)
@@ -313,12 +315,12 @@ def choose_sealing(
     return SealingOfAFile(ring, chosen, owns_vault=is_own, as_is=as_is)
 
 
-def beside_store(store: Path, what: str) -> Path:
+def sidecar_path(store: Path, what: str) -> Path:
     """Return the file next to a store's with its name and a suffix, such as ``vault``."""
     return store.with_name(f"{store.name}.{what}")
 
 
-def hold_to_store(policies: PolicyBook, store: MemoryStore) -> None:
+def check_encryption(policies: PolicyBook, store: MemoryStore) -> None:
     """Check policies against the store's abilities.
 
     A store in memory writes nothing to disk, so it needs no encryption.
@@ -326,12 +328,12 @@ def hold_to_store(policies: PolicyBook, store: MemoryStore) -> None:
     Raises:
         PolicyInvalid: If a policy says ``encrypt`` and the store does not.
     """
-    lies_somewhere = Capability.DURABLE in store.capabilities
-    policies.for_store(seals=Capability.SEALED in store.capabilities or not lies_somewhere)
+    is_durable = Capability.DURABLE in store.capabilities
+    policies.for_store(seals=Capability.SEALED in store.capabilities or not is_durable)
 
 
 @contextmanager
-def closing_if_it_fails(store: MemoryStore) -> Iterator[None]:
+def closing_on_error(store: MemoryStore) -> Iterator[None]:
     """Close a store if the set-up over it raises."""
     try:
         yield

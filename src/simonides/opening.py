@@ -20,10 +20,10 @@ from simonides.adapters.store_memory import DictStore
 from simonides.adapters.store_sqlite import SqliteStore
 from simonides.choosing import (
     POSTGRES,
-    beside_store,
     choose_anchor,
     choose_keys,
     choose_sealing,
+    sidecar_path,
 )
 from simonides.domain.errors import ConfigurationError, MissingExtra
 from simonides.domain.value import shown
@@ -180,7 +180,7 @@ def open_records(
         return DictRecords()
     named = _named(target, settings)
     is_served = isinstance(named, str) and named.startswith(POSTGRES)
-    location = store.location if is_served else beside_store(Path(store.location), "records")
+    location = store.location if is_served else sidecar_path(Path(store.location), "records")
     seal, ring = None, choose_keys(settings, keys.ring)
     if ring is not None and Capability.SEALED in store.capabilities:
         from simonides.adapters.records_sealing import RecordSeal

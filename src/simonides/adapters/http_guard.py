@@ -23,9 +23,9 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 PORTS = {"http": 80, "https": 443}
 MAX_URL_CHARS = 4_096
 
-# The whole world can route it, and it serves credentials to the machines of a cloud.
+# Azure's metadata service: a public address that serves credentials to virtual machines.
 _METADATA = frozenset({ipaddress.ip_address("168.63.129.16")})
-# Of IANA's special-purpose registries what some versions of the standard library do not know.
+# IANA special-purpose networks that some versions of the standard library miss.
 _SPECIAL = tuple(
     map(
         ipaddress.ip_network,
@@ -40,7 +40,7 @@ _SPECIAL = tuple(
         ),
     )
 )
-# RFC 6052: an IPv4 address in the last 32 bits, which a gateway may lead anywhere.
+# RFC 6052: a gateway translates the last 32 bits to any IPv4 address.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -77,7 +77,7 @@ class AllowedHosts:
             ConfigurationError: If the list is empty, or an entry is not a host.
         """
         if not hosts or isinstance(hosts, str):
-            raise ConfigurationError("hosts: name the hosts that may be asked, one at least")
+            raise ConfigurationError("hosts: list at least one allowed host")
         self._hosts = [self._parsed(host) for host in hosts]
         self._allow_loopback = allow_loopback
 
@@ -88,20 +88,20 @@ class AllowedHosts:
             Forbidden: If it is not allowed, with the reason.
         """
         if len(url) > MAX_URL_CHARS or any(char <= " " or char == "\x7f" for char in url):
-            raise Forbidden("the URL is too long, or holds blanks or control characters")
+            raise Forbidden("the URL is too long, or has blanks or control characters")
         try:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
         except ValueError:
             raise Forbidden("the URL is malformed") from None
         if parts.scheme not in PORTS:
-            raise Forbidden("only http and https are asked")
+            raise Forbidden("only http and https are allowed")
         if parts.username is not None or parts.password is not None:
-            raise Forbidden("a URL with credentials is not asked")
+            raise Forbidden("a URL with credentials is not allowed")
         name, usual = _name(host), PORTS[parts.scheme]
         port = usual if port is None else port
         if not any(_fits(name, port, usual, *each) for each in self._hosts):
-            raise Forbidden(f"{name[:100]!r} is not among the hosts that may be asked")
+            raise Forbidden(f"{name[:100]!r} is not an allowed host")
         return Target(parts, name, port)
 
     def address(self, target: Target, resolve: Resolve) -> str:
@@ -113,10 +113,10 @@ class AllowedHosts:
         """
         found = [ipaddress.ip_address(each) for each in resolve(target.host, target.port)]
         if not found:
-            raise Forbidden(f"{target.host!r} has no address")
+            raise Forbidden(f"{target.host!r} resolves to no address")
         for each in found:
             if not (is_public(each) or (self._allow_loopback and each.is_loopback)):
-                raise Forbidden(f"{target.host!r} leads to an address that is not public")
+                raise Forbidden(f"{target.host!r} resolves to an address that is not public")
         return str(found[0])
 
     def _parsed(self, host: str) -> tuple[str, int | None]:
@@ -126,7 +126,7 @@ class AllowedHosts:
         except (ValueError, Forbidden):
             name, port = "", None
         if not name or set(host) & set("/?#@* "):
-            raise ConfigurationError(f"hosts: {host!r} is no host, nor '.domain', nor 'host:port'")
+            raise ConfigurationError(f"hosts: {host!r} is not a host, '.domain' or 'host:port'")
         return ("." if host.startswith(".") else "") + name, port
 
 
@@ -158,7 +158,7 @@ def system_addresses(host: str, port: int) -> Sequence[str]:
         OSError: If that fails.
     """
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    # Of an IPv6 address the scope behind the sign is a name of this machine's.
+    # An IPv6 scope after "%" is an interface name of this machine.
     return [str(address[0]).partition("%")[0] for *_, address in found]
 
 

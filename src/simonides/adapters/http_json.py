@@ -39,12 +39,12 @@ class Refused(ModelUnavailable):
 
     Attributes:
         status: HTTP status.
-        said: The answer in lower case, to search for words; never to be shown.
+        text: The answer in lower case, to search for words; never to be shown.
     """
 
-    def __init__(self, problem: str, status: int, said: str) -> None:
+    def __init__(self, problem: str, status: int, text: str) -> None:
         self.status = status
-        self.said = said
+        self.text = text
         super().__init__(problem)
 
 
@@ -98,9 +98,9 @@ class JsonEndpoint:
         self._monotonic = monotonic
         self._sleep = sleep
         self._jitter = jitter
-        self._making = threading.Lock()
+        self._client_lock = threading.Lock()
         self._client: httpx2.Client | None = None
-        self._rests_until: float | None = None
+        self._paused_until: float | None = None
 
     def __repr__(self) -> str:
         return f"JsonEndpoint(purpose={self._purpose!r}, host={self.host!r})"
@@ -120,17 +120,17 @@ class JsonEndpoint:
         """
         body = json.dumps(question, ensure_ascii=False).encode("utf-8", "replace")
         began = self._monotonic()
-        if self._rests_until is not None and began < self._rests_until:
+        if self._paused_until is not None and began < self._paused_until:
             raise ModelTimeout(
-                f"{self!r} did not answer lately; it is asked again in"
-                f" {self._rests_until - began:.0f} s"
+                f"{self!r} did not answer recently; next attempt in"
+                f" {self._paused_until - began:.0f} s"
             )
         try:
             answer = self._attempts(path, body, began + self._timeout_s)
         except ModelTimeout:
-            self._rests_until = self._monotonic() + REST_S
+            self._paused_until = self._monotonic() + REST_S
             raise
-        self._rests_until = None
+        self._paused_until = None
         return answer
 
     def _attempts(self, path: str, body: bytes, ends_at: float) -> Any:
@@ -150,7 +150,7 @@ class JsonEndpoint:
 
     def close(self) -> None:
         """Release the connections; twice does no harm."""
-        with self._making:
+        with self._client_lock:
             client, self._client = self._client, None
         if client is not None:
             client.close()
@@ -167,7 +167,7 @@ class JsonEndpoint:
             ) as response:
                 status, headers = response.status_code, response.headers
                 most = MAX_BODY_BYTES if status == 200 else MAX_ERROR_BYTES
-                said = self._read(response, most, ends_at)
+                body = self._read(response, most, ends_at)
         except httpx2.TimeoutException:
             raise _Transient(f"no answer within {left_s:.1f} s") from None
         except (httpx2.TransportError, httpx2.StreamError):
@@ -175,9 +175,9 @@ class JsonEndpoint:
         if is_transient(status):
             raise _Transient(f"status {status}", retry_after_s(headers))
         if status != 200:
-            words = said[:MAX_ERROR_BYTES].decode("utf-8", "replace").lower()
+            words = body[:MAX_ERROR_BYTES].decode("utf-8", "replace").lower()
             raise Refused(f"{why_refused(status)} ({status}) by {self!r}", status, words)
-        return self._parsed(said)
+        return self._parsed(body)
 
     def _read(self, response: httpx2.Response, most: int, ends_at: float) -> bytes:
         """Read a body up to a length; the library's own time-out covers only each part of it."""
@@ -189,21 +189,21 @@ class JsonEndpoint:
             if size > most:
                 break
             if self._monotonic() > ends_at:
-                raise _Transient("the answer did not come to an end in time")
+                raise _Transient("the answer did not end in time")
         return b"".join(chunks)
 
-    def _parsed(self, said: bytes) -> Any:
-        if len(said) > MAX_BODY_BYTES:
+    def _parsed(self, body: bytes) -> Any:
+        if len(body) > MAX_BODY_BYTES:
             raise ModelGarbled("invalid_schema", f"{self!r} sent over {MAX_BODY_BYTES:,} bytes")
-        if not said:
+        if not body:
             raise ModelGarbled("empty", f"{self!r} answered nothing")
         try:
-            return json.loads(said)
+            return json.loads(body)
         except (ValueError, RecursionError):
-            raise ModelGarbled("invalid_json", f"the reply of {self!r} is no JSON") from None
+            raise ModelGarbled("invalid_json", f"the reply of {self!r} is not JSON") from None
 
     def _ready(self) -> httpx2.Client:
-        with self._making:
+        with self._client_lock:
             if self._client is None:
                 import httpx2
 

@@ -34,13 +34,13 @@ def longest_wait_s(attempt: int) -> float:
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Return the wait that a server requests, in seconds or as an HTTP date; None without one."""
-    said = headers.get("retry-after", "").strip()
+    value = headers.get("retry-after", "").strip()
     try:
-        return max(0.0, float(said)) if said and float(said) < float("inf") else None
+        return max(0.0, float(value)) if value and float(value) < float("inf") else None
     except ValueError:
         pass
     try:
-        until = parsedate_to_datetime(said)
+        until = parsedate_to_datetime(value)
     except ValueError:
         return None
     aware = until if until.tzinfo else until.replace(tzinfo=UTC)

@@ -62,16 +62,16 @@ class HeldKeys:
         """
         keys: dict[str, bytes] = {}
         for number, line in enumerate(text.splitlines(), start=1):
-            said = line.strip()
-            if not said or said.startswith("#"):
+            entry = line.strip()
+            if not entry or entry.startswith("#"):
                 continue
-            name, separator, value = said.partition("=")
+            name, separator, value = entry.partition("=")
             place = f"{where}, line {number}"
-            # A key by itself ends with the sign that would separate it: it is no name.
+            # A bare base64 key ends with "=", the separator: do not take it for a name.
             if not separator or not value.strip(" ="):
                 raise KeyUnavailable(f"{place}: must be `name = key in base64`")
             if name.strip() in keys:
-                raise KeyUnavailable(f"{place}: names a key that stands there already")
+                raise KeyUnavailable(f"{place}: names a key for the second time")
             keys[name.strip()] = _decoded(value.strip(), place)
             _check(name.strip(), keys[name.strip()], place)
         return cls(keys, where=where)
@@ -121,7 +121,7 @@ class HeldKeys:
         except OSError as error:
             raise KeyUnavailable(f"{where}: cannot be run: {error.strerror}") from error
         except subprocess.TimeoutExpired:
-            # Raised below: this error holds what was printed until then, and would go with ours.
+            # Raised below, outside: this error holds the printed keys and would be chained.
             done = None
         if done is None:
             raise KeyUnavailable(f"{where}: gave no answer within {timeout_s:g} s")
@@ -134,8 +134,8 @@ class HeldKeys:
         found = self._keys.get(id)
         if found is None:
             raise KeyUnavailable(
-                f"{self._where}: has no key {id!r}, under which something was written; put it back,"
-                " behind the first line",
+                f"{self._where}: has no key {id!r}, which older data needs; add it again below the"
+                " first line",
                 id,
             )
         return found
@@ -175,14 +175,14 @@ def _decoded(value: str, where: str) -> bytes:
 
 def _text(raw: bytes, where: str) -> str:
     if len(raw) > MAX_RING_BYTES:
-        raise KeyUnavailable(f"{where}: is longer than {MAX_RING_BYTES} bytes; it is no key ring")
-    # An error of decoding would hold what was read.
+        raise KeyUnavailable(f"{where}: is over {MAX_RING_BYTES} bytes, so it is not a key ring")
+    # A decoding error would hold the keys.
     return raw.decode("utf-8", "replace")
 
 
 def _check_private(status: os.stat_result, where: str) -> None:
     if os.name == "nt":
-        # Rights are no bits there; the file is as private as its user's profile.
+        # Windows has no mode bits; the file is as private as its user's profile.
         return
     if not stat.S_ISREG(status.st_mode):
         raise KeyUnavailable(f"{where}: is not a file")

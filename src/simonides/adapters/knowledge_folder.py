@@ -43,7 +43,7 @@ _US = 1_000
 _LATEST_US = 4_102_444_800_000_000  # the year 2100
 
 
-class _Seen(NamedTuple):
+class _CachedFile(NamedTuple):
     """A cached file.
 
     Attributes:
@@ -109,7 +109,7 @@ class FolderSource:
         """
         self.folder = _path(folder).expanduser().absolute()
         if not self.folder.is_dir():
-            raise ConfigurationError(f"{self.folder}: no folder of documents is there")
+            raise ConfigurationError(f"{self.folder}: no folder of documents found there")
         self.folder = self.folder.resolve()
         self.name = name or source_name(self.folder.name)
         self.read = 0
@@ -119,9 +119,9 @@ class FolderSource:
         self._monotonic = monotonic
         self._wall_ns = wall_ns
         self._lock = threading.Lock()
-        self._seen: Mapping[str, _Seen] = {}
+        self._cache: Mapping[str, _CachedFile] = {}
         self._found: Found | None = None
-        self._looked_at = 0.0
+        self._scanned_at = 0.0
 
     def __repr__(self) -> str:
         return f"FolderSource({str(self.folder)!r}, name={self.name!r})"
@@ -131,45 +131,47 @@ class FolderSource:
         del query, within_s
         with self._lock:
             now = self._monotonic()
-            if self._found is None or not 0 <= now - self._looked_at < self._fresh_s:
-                self._found = self._looked()
-                self._looked_at = now
+            if self._found is None or not 0 <= now - self._scanned_at < self._fresh_s:
+                self._found = self._scan()
+                self._scanned_at = now
             return self._found
 
     def close(self) -> None:
         """Drop the cached files; a later query reads them again."""
         with self._lock:
-            self._seen, self._found = {}, None
+            self._cache, self._found = {}, None
 
-    def _looked(self) -> Found:
-        seen, skipped = dict[str, _Seen](), list[Skipped]()
+    def _scan(self) -> Found:
+        cached, skipped = dict[str, _CachedFile](), list[Skipped]()
         room = self._max_passages
         for each in self._files(skipped):
-            if len(seen) >= self._max_files or room <= 0:
-                skipped.append(Skipped(each.location, "too_many", "nor is any file behind it read"))
+            if len(cached) >= self._max_files or room <= 0:
+                skipped.append(
+                    Skipped(each.location, "too_many", "this file and later ones are not read")
+                )
                 break
-            known = self._seen.get(each.location)
+            known = self._cache.get(each.location)
             is_same = known is not None and known.is_settled and known.stamp == each.stamp
             current = known if known and is_same else self._reread(each, known)
-            seen[each.location] = current
+            cached[each.location] = current
             room -= len(current.passages)
-        self._seen = seen
-        return self._told(seen, skipped)
+        self._cache = cached
+        return self._summary(cached, skipped)
 
-    def _told(self, seen: Mapping[str, _Seen], skipped: list[Skipped]) -> Found:
-        named = sorted(seen)
-        skipped += [one.problem for one in map(seen.__getitem__, named) if one.problem is not None]
+    def _summary(self, cached: Mapping[str, _CachedFile], skipped: list[Skipped]) -> Found:
+        named = sorted(cached)
+        skipped += [one.problem for one in map(cached.__getitem__, named) if one.problem]
         digest = hashlib.sha256()
         for name in named:
-            one = seen[name]
+            one = cached[name]
             changed = one.passages[0].changed_at if one.passages else None
             digest.update(repr((name, one.digest, changed, one.problem)).encode())
         every = sorted(skipped, key=lambda each: (each.location, each.reason))
         digest.update(repr(every).encode())
-        found = tuple(passage for name in named for passage in seen[name].passages)
+        found = tuple(passage for name in named for passage in cached[name].passages)
         if len(every) > MAX_SKIPPED:
             more = len(every) - MAX_SKIPPED
-            every = [*every[:MAX_SKIPPED], Skipped("…", "too_many", f"{more:,} more are not named")]
+            every = [*every[:MAX_SKIPPED], Skipped("…", "too_many", f"and {more:,} more")]
         return Found(found, tuple(every), digest.hexdigest())
 
     def _files(self, skipped: list[Skipped]) -> Iterator[_File]:
@@ -178,7 +180,7 @@ class FolderSource:
             yield from self._below(self.folder, 0, skipped)
         except OSError as error:
             raise SourceUnavailable(
-                self.name, f"the folder cannot be read: {_why(error)}"
+                self.name, f"the folder cannot be read: {_reason_of(error)}"
             ) from None
 
     def _below(self, folder: Path, depth: int, skipped: list[Skipped]) -> Iterator[_File]:
@@ -192,9 +194,9 @@ class FolderSource:
             try:
                 about = path.lstat()
             except OSError as error:
-                skipped.append(Skipped(location, "unreadable", _why(error)))
+                skipped.append(Skipped(location, "unreadable", _reason_of(error)))
                 continue
-            reason = _against(about, entry.name, depth)
+            reason = _skip_reason(about, entry.name, depth)
             if reason is not None:
                 skipped.append(Skipped(location, reason))
             elif stat.S_ISDIR(about.st_mode):
@@ -206,15 +208,15 @@ class FolderSource:
         self, folder: Path, depth: int, location: str, skipped: list[Skipped]
     ) -> Iterator[_File]:
         try:
-            # What became a link since it was listed leads elsewhere.
+            # The folder may have been replaced by a link after it was listed.
             if folder.resolve() != folder:
                 skipped.append(Skipped(location, "link"))
                 return
             yield from self._below(folder, depth, skipped)
         except OSError as error:
-            skipped.append(Skipped(location, "unreadable", _why(error)))
+            skipped.append(Skipped(location, "unreadable", _reason_of(error)))
 
-    def _reread(self, file: _File, known: _Seen | None) -> _Seen:
+    def _reread(self, file: _File, known: _CachedFile | None) -> _CachedFile:
         """Read a file whose stamp changed; cut it if its digest did."""
         read, most = reader_of(file.location) or (None, 0)
         digest = b""
@@ -228,9 +230,9 @@ class FolderSource:
                 return known._replace(stamp=file.stamp, is_settled=is_settled)
             found = _cut(file, read, raw)
         except Unreadable as problem:
-            told = Skipped(file.location, problem.reason, problem.advice)
-            return _Seen(file.stamp, is_settled, digest, (), told)
-        return _Seen(file.stamp, is_settled, digest, found, None)
+            skip = Skipped(file.location, problem.reason, problem.advice)
+            return _CachedFile(file.stamp, is_settled, digest, (), skip)
+        return _CachedFile(file.stamp, is_settled, digest, found, None)
 
     def _bytes(self, file: _File, most: int) -> bytes:
         """Return a file's bytes, if it is still the file that was listed.
@@ -240,20 +242,20 @@ class FolderSource:
         """
         size = file.stamp[2]
         if size > most:
-            raise Unreadable("too_large", f"has {size:,} bytes; at most {most:,} are read")
+            raise Unreadable("too_large", f"has {size:,} bytes; the limit is {most:,}")
         try:
             number = os.open(file.path, os.O_RDONLY | _NO_LINK)
         except OSError as error:
-            raise Unreadable("unreadable", _why(error)) from error
+            raise Unreadable("unreadable", _reason_of(error)) from error
         try:
             with os.fdopen(number, "rb") as opened:
                 about = os.fstat(number)
                 if not stat.S_ISREG(about.st_mode) or _stamp(about) != file.stamp:
-                    raise Unreadable("changing", "it is looked at again with the next question")
+                    raise Unreadable("changing", "the next query reads it again")
                 self.read += 1
                 return opened.read(most + 1)[:most]
         except OSError as error:
-            raise Unreadable("unreadable", _why(error)) from error
+            raise Unreadable("unreadable", _reason_of(error)) from error
 
 
 def _cut(file: _File, read: Reader, raw: bytes) -> tuple[Passage, ...]:
@@ -269,7 +271,7 @@ def _cut(file: _File, read: Reader, raw: bytes) -> tuple[Passage, ...]:
     return found
 
 
-def _against(about: os.stat_result, name: str, depth: int) -> str | None:
+def _skip_reason(about: os.stat_result, name: str, depth: int) -> str | None:
     """Return why an entry is skipped, or None."""
     mode = about.st_mode
     if stat.S_ISLNK(mode):
@@ -286,21 +288,21 @@ def _stamp(about: os.stat_result) -> Stamp:
 
 
 def _changed_at(stamp: Stamp) -> datetime:
-    # A file may claim any time at all; years that no calendar here has are cut.
+    # A file may have any time; one outside the range of datetime is clamped.
     return from_us(min(max(stamp[0] // _US, 0), _LATEST_US))
 
 
 def _location(path: Path) -> str:
-    # Names of files may be no text; as they are they could be neither shown nor hashed.
+    # File names need not be valid text, and invalid text cannot be shown or hashed.
     return path.as_posix().encode("utf-8", "replace").decode("utf-8")
 
 
-def _why(error: OSError) -> str:
+def _reason_of(error: OSError) -> str:
     return error.strerror or type(error).__name__
 
 
 def _path(named: object) -> Path:
-    # An empty name would be the directory that the process happens to be in.
+    # An empty path would mean the current directory.
     if not isinstance(named, (str, os.PathLike)) or not os.fspath(named):
-        raise ConfigurationError("a folder of documents is named by its path")
+        raise ConfigurationError("a folder of documents must be a path")
     return Path(named)

@@ -72,7 +72,7 @@ class Breaker:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._circuit: Circuit = Closed()
-        self._turn = 0
+        self._generation = 0
 
     @property
     def circuit(self) -> Circuit:
@@ -94,29 +94,29 @@ class Breaker:
         with self._lock:
             match self._circuit:
                 case Closed():
-                    return self._turn
+                    return self._generation
                 case Open(until) if self._monotonic() >= until:
                     self._become(HalfOpen())
-                    return self._turn
+                    return self._generation
                 case Open() | HalfOpen():
                     return None
                 case never:
                     assert_never(never)
 
-    def answered(self, turn: int) -> None:
+    def answered(self, generation: int) -> None:
         """Report that the provider answered."""
         with self._lock:
-            if turn == self._turn and self._circuit != Closed():
+            if generation == self._generation and self._circuit != Closed():
                 self._become(Closed())
 
-    def failed(self, turn: int) -> None:
+    def failed(self, generation: int) -> None:
         """Report that a question got no answer."""
         with self._lock:
-            if turn != self._turn:
+            if generation != self._generation:
                 return
             match self._circuit:
                 case Closed(failures) if failures + 1 < self._failures:
-                    # The same stretch of time goes on: others under way count in it.
+                    # The generation stays: questions under way count too.
                     self._circuit = Closed(failures + 1)
                 case Closed() | HalfOpen():
                     self._become(Open(self._monotonic() + self._rest_s))
@@ -125,15 +125,15 @@ class Breaker:
                 case never:
                     assert_never(never)
 
-    def withdrawn(self, turn: int) -> None:
+    def cancelled(self, generation: int) -> None:
         """Report that the caller cancelled a question, which tells nothing of the provider."""
         with self._lock:
-            if turn == self._turn and isinstance(self._circuit, HalfOpen):
+            if generation == self._generation and isinstance(self._circuit, HalfOpen):
                 self._become(Open(self._monotonic()))
 
     def _become(self, circuit: Circuit) -> None:
         self._circuit = circuit
-        self._turn += 1
+        self._generation += 1
 
 
 class Slots:
@@ -159,17 +159,17 @@ class Slots:
                 self._free -= 1
                 return
             loop = asyncio.get_running_loop()
-            turn: asyncio.Future[None] = loop.create_future()
-            self._waiting.append((loop, turn))
+            waiter: asyncio.Future[None] = loop.create_future()
+            self._waiting.append((loop, waiter))
         try:
-            await turn
+            await waiter
         except asyncio.CancelledError:
             with self._lock:
-                was_waiting = (loop, turn) in self._waiting
+                was_waiting = (loop, waiter) in self._waiting
                 if was_waiting:
-                    self._waiting.remove((loop, turn))
+                    self._waiting.remove((loop, waiter))
             if not was_waiting:
-                # It was given a slot, or is being given one, and has no use for it.
+                # The slot was granted, or is being granted, to this cancelled waiter.
                 self._give()
             raise
 
@@ -180,17 +180,17 @@ class Slots:
                 if not self._waiting:
                     self._free += 1
                     return
-                loop, turn = self._waiting.popleft()
+                loop, waiter = self._waiting.popleft()
             try:
-                loop.call_soon_threadsafe(_grant, turn)
+                loop.call_soon_threadsafe(_grant, waiter)
             except RuntimeError:
-                continue  # That loop is closed, and who waited in it is gone.
+                continue  # The waiter's loop is closed.
             return
 
 
-def _grant(turn: asyncio.Future[None]) -> None:
-    if not turn.done():
-        turn.set_result(None)
+def _grant(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 class GuardedModel:
@@ -265,42 +265,42 @@ class GuardedModel:
             async with asyncio.timeout(deadline_s) as waiting, self._slots.one():
                 waiting.reschedule(None)
                 left_s = deadline_s - (time.monotonic() - began)
-                return await self._asked(
+                return await self._ask(
                     system=system, user=user, schema=schema, name=name, deadline_s=left_s
                 )
         except TimeoutError:
             raise ModelTimeout(
-                f"{self._model!r} is asked too much at once: no slot within {deadline_s:.1f} s",
+                f"{self._model!r} has too many questions: no slot free within {deadline_s:.1f} s",
                 usage=NO_USAGE,
             ) from None
 
-    async def _asked(self, **question: Any) -> ModelAnswer:
+    async def _ask(self, **question: Any) -> ModelAnswer:
         """Ask, and report the result to the breaker."""
-        turn = self._breaker.enter()
-        if turn is None:
+        generation = self._breaker.enter()
+        if generation is None:
             raise self._resting()
-        told: Callable[[int], None] = self._breaker.withdrawn
+        report: Callable[[int], None] = self._breaker.cancelled
         try:
             answer = await self._model.complete_json(**question)
-            told = self._breaker.answered
+            report = self._breaker.answered
         except ModelError as error:
-            # What was not even sent, for want of time, says nothing of the provider.
+            # An unsent question tells nothing of the provider.
             was_sent = error.usage is None or error.usage.model_calls > 0
             if not isinstance(error, ModelTimeout):
-                told = self._breaker.answered
+                report = self._breaker.answered
             elif was_sent:
-                told = self._breaker.failed
+                report = self._breaker.failed
             self._count(error.usage)
             raise
         finally:
-            told(turn)
+            report(generation)
         self._count(answer.usage)
         return answer
 
     def _resting(self) -> ModelTimeout:
-        when = f"in {self.left_s:.0f} s" if self.left_s else "by one question first"
+        when = f"in {self.left_s:.0f} s" if self.left_s else "after one probing question"
         return ModelTimeout(
-            f"{self._model!r} did not answer lately; it is asked again {when}", usage=NO_USAGE
+            f"{self._model!r} did not answer recently; next attempt {when}", usage=NO_USAGE
         )
 
     def _count(self, usage: Usage | None) -> None:

@@ -1,7 +1,7 @@
 """Asks a language model for structured output: retries, output modes, one repair.
 
 Three loops, each bounded and all under one deadline. *Attempts* retry transient failures, with
-backoff and jitter. *Rungs* are the output modes that an endpoint supports, the strictest first; a
+backoff and jitter. *Output modes* are tried from the strictest that the endpoint supports; a
 refused one is not tried again. One *repair* sends a wrong answer back once with its error. Errors
 never quote the endpoint: its answer may hold a key.
 """
@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypedDict
 
 from simonides.adapters.http_retry import longest_wait_s
-from simonides.adapters.model_question import Call, Question, Rung
+from simonides.adapters.model_question import Call, OutputMode, Question
 from simonides.adapters.model_reply import Reply, checked_json
 from simonides.domain.decision import Usage
 from simonides.domain.errors import ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
@@ -32,7 +32,7 @@ class Transient(Exception):
         self.after_s = after_s
 
 
-class RungRefused(Exception):
+class OutputModeRefused(Exception):
     """The endpoint does not support this output mode."""
 
 
@@ -43,20 +43,20 @@ class TemperatureRefused(Exception):
 class Endpoint(Protocol):
     """One vendor's API; its ``repr`` names it in errors."""
 
-    def rungs(self, question: Question) -> tuple[Rung, ...]:
-        """Return the output modes for a question, strictest first, :data:`Rung.PROMPT` last."""
+    def output_modes(self, question: Question) -> tuple[OutputMode, ...]:
+        """Return the modes for a question, strictest first, :data:`OutputMode.PROMPT` last."""
 
     async def ready(self) -> None:
         """Load what sending needs; returns at once from the second time on."""
 
     async def send(
-        self, question: Question, rung: Rung, *, limit_s: float, fixed_temperature: bool
+        self, question: Question, mode: OutputMode, *, limit_s: float, fixed_temperature: bool
     ) -> bytes:
         """Send one request and return the body of its answer.
 
         Raises:
             Transient: If a retry may succeed.
-            RungRefused: If the output mode is refused; never for the last one.
+            OutputModeRefused: If the output mode is refused; never for the last one.
             TemperatureRefused: If the temperature is.
             ModelUnavailable: If it is refused otherwise.
             ModelGarbled: If the answer is too long.
@@ -74,7 +74,7 @@ class Endpoint(Protocol):
 
 
 class Limits(TypedDict, total=False):
-    """Time-outs and retries; see :class:`LadderModel`."""
+    """Time-outs and retries; see :class:`StructuredModel`."""
 
     timeout_s: float
     max_retries: int
@@ -83,7 +83,7 @@ class Limits(TypedDict, total=False):
     jitter: Callable[[], float]
 
 
-class LadderModel:
+class StructuredModel:
     """A language model behind an endpoint; satisfies :class:`simonides.ports.LanguageModel`. It
     needs an event loop and may be used from several, one after the other. Instances may be shared
     between tasks.
@@ -120,7 +120,7 @@ class LadderModel:
         self._monotonic = monotonic
         self._sleep = sleep
         self._jitter = jitter
-        self._refused: frozenset[Rung] = frozenset()
+        self._refused: frozenset[OutputMode] = frozenset()
         self._fixed_temperature = True
 
     def __repr__(self) -> str:
@@ -166,24 +166,24 @@ class LadderModel:
     async def _ask(self, question: Question, call: Call) -> Reply:
         """Ask in the strictest output mode that was not refused yet."""
         while True:
-            rungs = self._endpoint.rungs(question)
-            rung = next((each for each in rungs if each not in self._refused), rungs[-1])
+            modes = self._endpoint.output_modes(question)
+            mode = next((each for each in modes if each not in self._refused), modes[-1])
             fixed = self._fixed_temperature
             try:
-                return await self._attempt(question, rung, call)
-            except RungRefused:
-                self._refused |= {rung}
+                return await self._attempt(question, mode, call)
+            except OutputModeRefused:
+                self._refused |= {mode}
             except TemperatureRefused:
                 if not fixed:
                     raise ModelUnavailable("the endpoint refuses the request (400)") from None
                 self._fixed_temperature = False
 
-    async def _attempt(self, question: Question, rung: Rung, call: Call) -> Reply:
+    async def _attempt(self, question: Question, mode: OutputMode, call: Call) -> Reply:
         """Ask, retrying transient failures."""
         attempt = 0
         while True:
             try:
-                return await self._request(question, rung, call)
+                return await self._request(question, mode, call)
             except Transient as failure:
                 wait_s = failure.after_s
                 if wait_s is None:
@@ -196,7 +196,7 @@ class LadderModel:
             attempt += 1
             await self._sleep(wait_s)
 
-    async def _request(self, question: Question, rung: Rung, call: Call) -> Reply:
+    async def _request(self, question: Question, mode: OutputMode, call: Call) -> Reply:
         await self._ready(call)
         left_s = call.ends_at - self._monotonic()
         if left_s <= 0:
@@ -206,7 +206,7 @@ class LadderModel:
         try:
             async with asyncio.timeout(limit_s):
                 body = await self._endpoint.send(
-                    question, rung, limit_s=limit_s, fixed_temperature=self._fixed_temperature
+                    question, mode, limit_s=limit_s, fixed_temperature=self._fixed_temperature
                 )
         except TimeoutError:
             raise Transient(f"no answer within {limit_s:.1f} s") from None

@@ -13,7 +13,7 @@ MAX_REPAIR_CHARS = 8_000
 """How much of a wrong answer is sent back; chosen, about 2,000 tokens."""
 
 
-class Rung(Enum):
+class OutputMode(Enum):
     """How structured output is requested, strictest first; no endpoint supports all of them."""
 
     SCHEMA = "json_schema"
@@ -48,9 +48,9 @@ class Question:
     name: str
     exchange: tuple[dict[str, str], ...] = ()
 
-    def instructions(self, rung: Rung) -> str:
+    def instructions(self, mode: OutputMode) -> str:
         """Return the instructions, with the schema in words where the mode does not carry it."""
-        if rung in (Rung.SCHEMA, Rung.TOOL):
+        if mode in (OutputMode.SCHEMA, OutputMode.TOOL):
             return encodable(self.system)
         shown = json.dumps(self.schema, ensure_ascii=False, sort_keys=True)
         return encodable(

@@ -34,17 +34,17 @@ def parse_body(body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise ModelGarbled("invalid_json", "the endpoint's reply is no JSON") from None
+        raise ModelGarbled("invalid_json", "the endpoint's reply is not JSON") from None
 
 
 def counted(completion: Any) -> Usage:
     """Return the token usage that a completion reports, even if it is otherwise unusable."""
-    said = completion.get("usage") if isinstance(completion, dict) else None
-    if not isinstance(said, dict):
+    usage = completion.get("usage") if isinstance(completion, dict) else None
+    if not isinstance(usage, dict):
         return Usage()
     return Usage(
-        input_tokens=tokens_in(said, "prompt_tokens"),
-        output_tokens=tokens_in(said, "completion_tokens"),
+        input_tokens=tokens_in(usage, "prompt_tokens"),
+        output_tokens=tokens_in(usage, "completion_tokens"),
     )
 
 
@@ -55,15 +55,17 @@ def reply_in(completion: Any) -> Reply:
         ModelGarbled: If it is no chat completion.
     """
     try:
-        said = completion["choices"][0]["message"].get("content")
+        content = completion["choices"][0]["message"].get("content")
         model = completion.get("model")
     except (LookupError, TypeError, AttributeError):
         raise _no_completion() from None
-    return Reply(said if isinstance(said, str) else "", model if isinstance(model, str) else "")
+    return Reply(
+        content if isinstance(content, str) else "", model if isinstance(model, str) else ""
+    )
 
 
 def _no_completion() -> ModelGarbled:
-    return ModelGarbled("invalid_json", "the endpoint's reply is no chat completion")
+    return ModelGarbled("invalid_json", "the endpoint's reply is not a chat completion")
 
 
 def tokens_in(counted: Mapping[str, Any], name: str) -> int:

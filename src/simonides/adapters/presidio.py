@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from simonides.domain.errors import ModelUnavailable
 from simonides.domain.findings import Concern, Finding, Severity
 
-# Entities of Presidio whose rules have names here, so that a policy may name an action for them.
+# Presidio's entities with a built-in rule name, so that one policy action covers both.
 _RULES: Mapping[str, str] = MappingProxyType(
     {
         "EMAIL_ADDRESS": "email",
@@ -92,7 +92,7 @@ class PresidioFinder:
                 score_threshold=self._least_score,
             )
         except _OF_ENGINES as error:
-            # Its text may hold what was looked at.
+            # The error's text may quote the text searched.
             raise ModelUnavailable(f"presidio: {type(error).__name__}") from None
         kept: list[Finding] = []
         for each in sorted(results, key=lambda r: (-r.score, r.start - r.end, r.start)):

@@ -76,17 +76,17 @@ class HttpReranker:
             return ()
         question = {
             "model": self._model,
-            "query": _sayable(query, MAX_QUERY_CHARS),
-            "documents": [_sayable(text, MAX_CHARS) for text in texts],
+            "query": _cleaned(query, MAX_QUERY_CHARS),
+            "documents": [_cleaned(text, MAX_CHARS) for text in texts],
             "top_n": len(texts),
         }
         try:
             answer = self._http.ask("/rerank", question)
         except Refused as error:
-            if "texts" not in error.said:
+            if "texts" not in error.text:
                 raise
-            asked = {"query": question["query"], "texts": question["documents"]}
-            answer = self._http.ask("/rerank", asked)
+            alternative = {"query": question["query"], "texts": question["documents"]}
+            answer = self._http.ask("/rerank", alternative)
         return scores_in(answer, len(texts))
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ def scores_in(answer: Any, count: int) -> tuple[float, ...]:
 
 def _result(result: Any) -> tuple[int, float]:
     if not isinstance(result, dict):
-        raise _garbled("a result is no object")
+        raise _garbled("a result is not an object")
     place: Any = result.get("index")
     score: Any = result.get("relevance_score", result.get("score"))
     try:
@@ -126,8 +126,8 @@ def _result(result: Any) -> tuple[int, float]:
     return place, value
 
 
-def _sayable(text: str, most: int) -> str:
-    # Servers refuse empty texts; a blank serves nothing either.
+def _cleaned(text: str, most: int) -> str:
+    # Servers refuse empty texts; a blank matches no query either.
     return text[:most].replace("\0", " ") or " "
 
 

@@ -35,21 +35,21 @@ class TokenizerFile:
         except ImportError as error:
             raise MissingExtra("tokens", "counting tokens by a tokenizer.json") from error
         try:
-            read = Path(path).read_bytes()
+            raw = Path(path).read_bytes()
         except OSError as error:
             raise ConfigurationError(f"tokenizer {path}: cannot be read: {error}") from error
         try:
-            made = Tokenizer.from_str(read.decode("utf-8"))
-        # The library raises bare exceptions for whatever it cannot read.
+            tokenizer = Tokenizer.from_str(raw.decode("utf-8"))
+        # The library raises bare exceptions for unreadable files.
         except Exception as error:
-            raise ConfigurationError(f"tokenizer {path}: is no tokenizer.json: {error}") from error
-        # A file may say how texts are cut and filled up for its model; what is counted is neither.
-        made.no_truncation()
-        made.no_padding()
-        self.counter_id = f"tokenizer {hashlib.sha256(read).hexdigest()[:12]}"
+            raise ConfigurationError(f"tokenizer {path}: not a tokenizer.json: {error}") from error
+        # A file may configure truncation and padding, which would change the counts.
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self.counter_id = f"tokenizer {hashlib.sha256(raw).hexdigest()[:12]}"
 
         def counted(text: str) -> int:
-            return len(made.encode(text, add_special_tokens=False).ids)
+            return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
         self._counted = lru_cache(maxsize=_KEPT_COUNTS)(counted)
 

@@ -25,7 +25,7 @@ def folder_of(module: str) -> Path:
     """Return the folder of an installed package without running any of its code."""
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
-        raise ConfigurationError(f"{module} is installed and is no package; install it anew")
+        raise ConfigurationError(f"{module} is installed but is not a package; reinstall it")
     return Path(spec.submodule_search_locations[0])
 
 
@@ -42,5 +42,5 @@ def checked(path: Path, sha256: str, extra: str) -> Path:
     except OSError as error:
         raise ConfigurationError(f"{path}: the model cannot be read ({error}); {advice}") from error
     if found != sha256:
-        raise ConfigurationError(f"{path}: not the model this version knows; {advice}")
+        raise ConfigurationError(f"{path}: is not the model that this version expects; {advice}")
     return path

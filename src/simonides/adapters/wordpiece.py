@@ -14,12 +14,12 @@ from functools import lru_cache
 # As in the reference implementation of BERT: a longer word is unknown as a whole.
 MAX_WORD_CHARS = 100
 
-# Words kept with their token ids, per tokenizer. Chosen: the active vocabulary of a busy process
+# Cached words, per tokenizer. Chosen: the active vocabulary of a busy process
 # fits, and at about 200 bytes a word the cache stays near 6 MB.
 CACHED_WORDS = 32_768
 
-# Characters whose rewriting is remembered, out of 1.1 million: all scripts in living use fit, and a
-# text that lists every code point cannot grow the table without end.
+# Cached characters, out of 1.1 million: all scripts in living use fit, and a text with every code
+# point cannot grow the table without limit.
 CACHED_CHARACTERS = 65_536
 
 CONTINUATION = "##"
@@ -71,11 +71,11 @@ class WordPiece:
         """
         if not (text.isascii() and text.isprintable()):
             return self._words(text)
-        # Nothing but a blank is a blank here, so that what lies between two can be cut by itself.
+        # In printable ASCII only the space separates words, so each chunk can be cached.
         chunks = self._chunks
         tokens: list[int] = []
         for chunk in text.split():
-            # Overlong ones are cut each time so that they never fill the cache.
+            # Overlong chunks are not cached: they would fill the cache.
             tokens += chunks(chunk) if len(chunk) <= MAX_WORD_CHARS else self._words(chunk)
         return tokens
 
