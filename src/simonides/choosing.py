@@ -1,4 +1,4 @@
-"""Which embedder, which reranker and which keys take part: a part of the composition root."""
+"""Chooses the embedder, the reranker and the keys: a part of the composition root."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from simonides.settings import Settings
 
 POSTGRES = ("postgresql://", "postgres://")
-"""How URLs of servers begin."""
+"""Prefixes of server URLs."""
 
 MAX_DIMENSIONS = 1_024
 """Up to here dot products of int8 vectors are exact in float32; see the embedder's port."""
@@ -47,13 +47,13 @@ MAX_DIMENSIONS = 1_024
 
 @dataclass(frozen=True, slots=True)
 class ChosenModels:
-    """The models that a read or a write may ask.
+    """The models for reads and writes.
 
     Attributes:
         embedder: Texts to vectors, or None.
         reranker: Orders the best again, or None.
-        problems: What was asked for and is left out, for ``status``.
-        closers: What lets go of connections; of those that were not handed in.
+        problems: Requested models that are not used, for ``status``.
+        closers: Release the connections of models that the caller did not pass.
     """
 
     embedder: Embedder | None
@@ -63,13 +63,13 @@ class ChosenModels:
 
     @property
     def are_slow(self) -> bool:
-        """Whether one of them may take its time."""
-        asked = [model for model in (self.embedder, self.reranker) if model is not None]
-        return any(Capability.INLINE not in getattr(model, "capabilities", ()) for model in asked)
+        """Whether one of them may wait."""
+        models = [model for model in (self.embedder, self.reranker) if model is not None]
+        return any(Capability.INLINE not in getattr(model, "capabilities", ()) for model in models)
 
 
 def add_folders(library: Library, settings: Settings) -> None:
-    """Register the folders of the settings as sources of documents that everybody may read.
+    """Register the folders of the settings as sources of documents that all users may read.
 
     Raises:
         ConfigurationError: If one is no folder, or two have one name.
@@ -85,12 +85,12 @@ def add_folders(library: Library, settings: Settings) -> None:
 def choose_models(
     settings: Settings, embedder: Embedder | None, reranker: Reranker | None, *, hidden: bool
 ) -> ChosenModels:
-    """Return the models that were handed in, else those of the settings.
+    """Return the caller's models, else those of the settings.
 
-    What is hidden (incognito) touches no socket and keeps to the embedded embedder (MO-1).
+    Incognito mode opens no socket and uses the embedded embedder.
 
     Raises:
-        ConfigurationError: If the embedder's dimensions, or an address, cannot be.
+        ConfigurationError: If the embedder's dimensions, or an address, are invalid.
         MissingExtra: If a model of the settings is not installed.
     """
     if hidden:
@@ -111,11 +111,10 @@ def choose_models(
 def choose_tokens(
     settings: Settings, given: TokenCounter | Callable[[str], int] | None
 ) -> TokenCounter:
-    """Return the counter that was handed in, else the settings' tokenizer, else the estimate.
+    """Return the caller's counter, else the settings' tokenizer, else the estimate.
 
     Raises:
-        ConfigurationError: If the tokenizer's file cannot be read, or what was handed in does not
-            count.
+        ConfigurationError: If the tokenizer's file cannot be read, or ``given`` does not count.
         MissingExtra: If its library is not installed.
     """
     if callable(given):
@@ -134,15 +133,15 @@ def _hidden(
 ) -> ChosenModels:
     left_out = []
     if embedder is not None or settings.embedder not in ("static", "none"):
-        left_out.append("incognito: the embedded embedder works instead of the one asked for")
+        left_out.append("incognito: the embedded embedder replaces the requested one")
     if reranker is not None or settings.rerank_base_url is not None:
-        left_out.append("incognito: no reranker takes part")
+        left_out.append("incognito: no reranker is used")
     own = None if settings.embedder == "none" and embedder is None else StaticEmbedder()
     return ChosenModels(own, None, tuple(left_out))
 
 
 def _embedder(settings: Settings, closers: list[Callable[[], None]]) -> Embedder | None:
-    # An extra is imported when it is asked for.
+    # An extra is imported only when chosen.
     match settings.embedder:
         case "static":
             return StaticEmbedder()
@@ -164,10 +163,10 @@ def _embeddings_endpoint(settings: Settings, closers: list[Callable[[], None]]) 
     from simonides.adapters.embedding_openai import OpenAIEmbedder
 
     own = settings.embeddings_base_url is not None
-    # The language model's key is for the language model's endpoint.
+    # The language model's key goes to the language model's endpoint only.
     shared = None if own else settings.openai_api_key
     key = settings.embeddings_api_key or shared
-    made = OpenAIEmbedder(
+    embedder = OpenAIEmbedder(
         model=settings.embeddings_model,
         dimensions=settings.embeddings_dimensions,
         base_url=settings.embeddings_base_url if own else settings.openai_base_url,
@@ -178,8 +177,8 @@ def _embeddings_endpoint(settings: Settings, closers: list[Callable[[], None]]) 
         query_prefix=settings.embeddings_query_prefix,
         passage_prefix=settings.embeddings_passage_prefix,
     )
-    closers.append(made.close)
-    return made
+    closers.append(embedder.close)
+    return embedder
 
 
 def _reranker(settings: Settings, closers: list[Callable[[], None]]) -> Reranker | None:
@@ -188,18 +187,18 @@ def _reranker(settings: Settings, closers: list[Callable[[], None]]) -> Reranker
     from simonides.adapters.reranking_http import HttpReranker
 
     key = settings.rerank_api_key
-    made = HttpReranker(
+    reranker = HttpReranker(
         model=settings.rerank_model,
         base_url=settings.rerank_base_url,
         api_key="" if key is None else key.get_secret_value(),
         timeout_s=settings.rerank_timeout_seconds,
     )
-    closers.append(made.close)
-    return made
+    closers.append(reranker.close)
+    return reranker
 
 
 def choose_keys(settings: Settings, key_ring: KeyRing | None) -> KeyRing | None:
-    """Return the key ring that was handed in, else the settings'; None where there is none.
+    """Return the caller's key ring, else the settings'; None without either.
 
     Raises:
         ConfigurationError: If the settings name more than one.
@@ -207,14 +206,14 @@ def choose_keys(settings: Settings, key_ring: KeyRing | None) -> KeyRing | None:
     """
     if key_ring is not None:
         return key_ring
-    named = {
+    sources = {
         "keys": settings.keys,
         "keys_file": settings.keys_file,
         "keys_command": settings.keys_command,
     }
-    chosen = [name for name, value in named.items() if value is not None]
+    chosen = [name for name, value in sources.items() if value is not None]
     if len(chosen) > 1:
-        raise ConfigurationError(f"settings {', '.join(chosen)}: keys come from one of them")
+        raise ConfigurationError(f"settings {', '.join(chosen)}: set only one of them")
     from simonides.adapters.key_ring import HeldKeys
 
     if settings.keys is not None:
@@ -226,38 +225,31 @@ def choose_keys(settings: Settings, key_ring: KeyRing | None) -> KeyRing | None:
     return None
 
 
-def choose_anchor(settings: Settings, anchor: Anchor | None, beside: Path | None) -> Anchor | None:
-    """Return the anchor that was handed in, else the settings'; None where there is none.
-
-    Args:
-        settings: Of the store.
-        anchor: What was handed in.
-        beside: The store's file, where it has one here.
+def choose_anchor(
+    settings: Settings, anchor: Anchor | None, store_file: Path | None
+) -> Anchor | None:
+    """Return the caller's anchor, else the settings'; None without either.
 
     Raises:
-        ConfigurationError: If the settings' lies with the store, or is another program's.
+        ConfigurationError: If the settings' is in or below the store's folder, or another
+            program's.
         StoreError: If it cannot be opened.
     """
     if anchor is not None or settings.anchor is None:
         return anchor
     from simonides.adapters.anchor_file import FileAnchor
 
-    return FileAnchor(settings.anchor, beside=beside)
+    return FileAnchor(settings.anchor, beside=store_file)
 
 
 def choose_vault(
-    settings: Settings, vault: KeyVault | None, beside: Path | None
+    settings: Settings, vault: KeyVault | None, store_file: Path | None
 ) -> KeyVault | None:
-    """Return the key vault that was handed in, else the settings'; None where nothing is encrypted.
-
-    Args:
-        settings: Of the store.
-        vault: What was handed in.
-        beside: The store's file, where it has one here.
+    """Return the caller's key vault, else the settings'; None where nothing is encrypted.
 
     Raises:
-        ConfigurationError: If none is named for a store that is no file, or it is a stranger's.
-        MissingExtra: If what does the encrypting is not installed.
+        ConfigurationError: If none is named for a server's store, or it is another program's file.
+        MissingExtra: If the encryption library is not installed.
         StoreError: If it cannot be opened.
     """
     if vault is None and settings.key_vault is None and not settings.encrypt:
@@ -269,17 +261,17 @@ def choose_vault(
     del cryptography
     if vault is not None:
         return vault
-    named = settings.key_vault or (beside and beside_store(beside, "vault"))
-    if named is None:
+    location = settings.key_vault or (store_file and sidecar_path(store_file, "vault"))
+    if location is None:
         raise ConfigurationError(
-            "the keys by which a server's store is encrypted lie in a file, or a database, of "
-            "their own: name it by the setting key_vault (docs/encryption.md)"
+            "encrypting a PostgreSQL store needs a separate file or database for the keys: name "
+            "it by the setting key_vault (docs/encryption.md)"
         )
-    if isinstance(named, str) and named.startswith(POSTGRES):
-        return _vault_of_servers(named)
+    if isinstance(location, str) and location.startswith(POSTGRES):
+        return _vault_of_servers(location)
     from simonides.adapters.vault_file import FileVault
 
-    return FileVault(named)
+    return FileVault(location)
 
 
 def _vault_of_servers(url: str) -> KeyVault:
@@ -294,28 +286,29 @@ def choose_sealing(
     settings: Settings,
     ring: KeyRing | None,
     vault: KeyVault | None,
-    beside: Path | None,
+    store_file: Path | None,
     *,
     as_is: bool,
 ) -> SealingOfAFile | SealingOfADatabase | None:
-    """Return what opens a store that is encrypted, with a vault that is its own unless it was
-    handed in; None where nothing is encrypted.
+    """Return the encryption of a store; None where nothing is encrypted.
+
+    It closes its vault unless the caller passed that.
 
     Args:
         settings: Of the store.
         ring: The master keys.
-        vault: What was handed in.
-        beside: The store's file; None for a server's.
+        vault: The caller's, if any.
+        store_file: The store's file; None for a server's.
         as_is: Whether a store in plain is opened as it is.
 
     Raises:
-        ConfigurationError: See :func:`choose_vault`, like the others.
+        ConfigurationError: See :func:`choose_vault`, also for other errors.
     """
-    chosen = choose_vault(settings, vault, beside)
+    chosen = choose_vault(settings, vault, store_file)
     if chosen is None or ring is None:
         return None
     is_own = vault is None
-    if beside is None:
+    if store_file is None:
         from simonides.adapters.postgres_sealing import Sealing as SealingOfADatabase
 
         return SealingOfADatabase(ring, chosen, owns_vault=is_own, as_is=as_is)
@@ -324,28 +317,26 @@ def choose_sealing(
     return SealingOfAFile(ring, chosen, owns_vault=is_own, as_is=as_is)
 
 
-def beside_store(store: Path, what: str) -> Path:
-    """Return the file beside a store's that is called by its name and ``what``: its ``vault`` of
-    keys unless another place is named, its ``records``.
-    """
+def sidecar_path(store: Path, what: str) -> Path:
+    """Return the file next to a store's with its name and a suffix, such as ``vault``."""
     return store.with_name(f"{store.name}.{what}")
 
 
-def hold_to_store(policies: PolicyBook, store: MemoryStore) -> None:
-    """Hold policies to what a store can do.
+def check_encryption(policies: PolicyBook, store: MemoryStore) -> None:
+    """Check policies against the store's abilities.
 
-    What is in memory only lies nowhere and needs no sealing.
+    A store in memory writes nothing to disk, so it needs no encryption.
 
     Raises:
-        PolicyInvalid: If a policy says ``encrypt`` and the store does not (HY-1).
+        PolicyInvalid: If a policy says ``encrypt`` and the store does not.
     """
-    lies_somewhere = Capability.DURABLE in store.capabilities
-    policies.for_store(seals=Capability.SEALED in store.capabilities or not lies_somewhere)
+    is_durable = Capability.DURABLE in store.capabilities
+    policies.for_store(seals=Capability.SEALED in store.capabilities or not is_durable)
 
 
 @contextmanager
-def closing_if_it_fails(store: MemoryStore) -> Iterator[None]:
-    """Close a store again if what is put together over it cannot be."""
+def closing_on_error(store: MemoryStore) -> Iterator[None]:
+    """Close a store if the set-up over it raises."""
     try:
         yield
     except SimonidesError:

@@ -18,10 +18,10 @@ from simonides.adapters.sqlite_schema import IN_MEMORY
 from simonides.adapters.store_sqlite import SqliteStore
 from simonides.choosing import (
     POSTGRES,
-    beside_store,
     choose_anchor,
     choose_keys,
     choose_sealing,
+    sidecar_path,
 )
 from simonides.domain.errors import ConfigurationError, MissingExtra
 from simonides.domain.value import shown
@@ -177,7 +177,7 @@ def open_records(
         return SqliteRecords.in_memory()
     named = _named(target, settings)
     is_served = isinstance(named, str) and named.startswith(POSTGRES)
-    location = store.location if is_served else beside_store(Path(store.location), "records")
+    location = store.location if is_served else sidecar_path(Path(store.location), "records")
     seal, ring = None, choose_keys(settings, keys.ring)
     if ring is not None and Capability.SEALED in store.capabilities:
         from simonides.adapters.records_sealing import RecordSeal

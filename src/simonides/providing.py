@@ -1,4 +1,4 @@
-"""Which language model takes part, and why another does not: a part of the composition root."""
+"""Chooses the language model and says why others are left out: a part of the composition root."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simonides.settings import Settings
 
 GIVEN = "given"
-"""What the provider of a model is called that was handed in."""
+"""Provider name of a model that the caller passed."""
 
 Build: TypeAlias = "Callable[[Settings], LanguageModel]"
 
@@ -26,10 +26,10 @@ class ChosenModel:
     """The language model of an open simonides.
 
     Attributes:
-        model: It, or None: then rules capture, judge and plan.
-        provider: Whose it is, by the name in the settings; :data:`GIVEN` if it was handed in.
-        left_out: For each other provider that has a key, why it takes no part.
-        problems: What was to be expected and is not so, for ``status``.
+        model: The model, or None: then rules capture, judge and plan.
+        provider: Its provider's name in the settings; :data:`GIVEN` if the caller passed it.
+        left_out: For each other provider with a key, why it is not used.
+        problems: Unmet expectations, for ``status``.
         prices: Of a million tokens of questions and of answers, or None where they are not known.
     """
 
@@ -40,22 +40,22 @@ class ChosenModel:
     prices: tuple[float, float] | None = None
 
     def report(self) -> dict[str, Any]:
-        """Return what ``status`` tells of it; a model that is not guarded has no circuit."""
-        told: dict[str, Any] = {
+        """Return its part of ``status``; a model without a guard has no circuit."""
+        report: dict[str, Any] = {
             "provider": self.provider,
             "model": None if self.model is None else self.model.model_id,
             "left_out": dict(self.left_out),
         }
         if isinstance(self.model, GuardedModel):
-            told |= _health(self.model)
-            told["cost"] = None if self.prices is None else _cost(self.model.spent, self.prices)
-        return told
+            report |= _health(self.model)
+            report["cost"] = None if self.prices is None else _cost(self.model.spent, self.prices)
+        return report
 
     def ailments(self) -> tuple[str, ...]:
-        """Return what is wrong with it now, for ``status``."""
+        """Return its present problems, for ``status``."""
         model = self.model
         is_out = isinstance(model, GuardedModel) and not isinstance(model.circuit, Closed)
-        out = (f"model: {self.provider} does not answer; the rules work",) if is_out else ()
+        out = (f"model: {self.provider} does not answer; rules are used",) if is_out else ()
         return (*self.problems, *out)
 
 
@@ -90,16 +90,16 @@ def choose_model(
     *,
     hidden: bool,
 ) -> ChosenModel:
-    """Return the language model that was handed in, else the settings'.
+    """Return the model that the caller passed, else the settings'.
 
-    Either is guarded by a breaker and a limit, unless it answers without suspending: then there is
-    no provider to be out. What is hidden (incognito) asks none (MO-1).
+    Either is guarded by a breaker and a limit, unless it answers without suspending: then no
+    provider can fail. Incognito mode uses none.
 
     Args:
         settings: Of the open simonides.
-        given: What was handed in.
+        given: The caller's model.
         monotonic: Clock of the breaker.
-        hidden: Whether nothing may leave the process.
+        hidden: Whether nothing may leave the process (incognito).
 
     Raises:
         ConfigurationError: If the settings name a provider without a key.
@@ -121,18 +121,18 @@ def _chosen(
 ) -> ChosenModel:
     keyed = tuple(name for name in _BUILDERS if _key(settings, name) is not None)
     if hidden:
-        return ChosenModel(left_out=dict.fromkeys(keyed, "incognito asks no model"))
+        return ChosenModel(left_out=dict.fromkeys(keyed, "incognito uses no model"))
     if given is not None:
-        left_out = dict.fromkeys(keyed, "another model was handed in")
+        left_out = dict.fromkeys(keyed, "the caller passed another model")
         return ChosenModel(_guarded(given, settings, monotonic), GIVEN, left_out)
     if settings.model_provider == "none":
         return ChosenModel(left_out=dict.fromkeys(keyed, "the setting model_provider is none"))
     if settings.model_provider is not None:
-        return _named(settings, settings.model_provider, keyed, monotonic)
+        return _by_name(settings, settings.model_provider, keyed, monotonic)
     return _first(settings, keyed, monotonic)
 
 
-def _named(
+def _by_name(
     settings: Settings, name: str, keyed: tuple[str, ...], monotonic: Callable[[], float]
 ) -> ChosenModel:
     if name not in keyed:
@@ -147,15 +147,15 @@ def _named(
 def _first(
     settings: Settings, keyed: tuple[str, ...], monotonic: Callable[[], float]
 ) -> ChosenModel:
-    """Return the first model that can be had. A key in the environment may be there for others:
-    without the extra the next one serves, or the rules, and ``status`` says so.
+    """Return the first available model. A key in the environment may be meant for another program.
+    Without the extra the next provider is used, or the rules, and ``status`` reports it.
     """
     chosen: tuple[str, LanguageModel] | None = None
     left_out: dict[str, str] = {}
     missing: list[str] = []
     for name in keyed:
         if chosen is not None:
-            left_out[name] = f"{chosen[0]} comes first; the setting model_provider says otherwise"
+            left_out[name] = f"{chosen[0]} comes first; the setting model_provider can change that"
             continue
         try:
             chosen = name, _BUILDERS[name](settings)
@@ -164,7 +164,7 @@ def _first(
             missing.append(name)
     if chosen is None:
         problems = [
-            f"{name.upper()}_API_KEY is set and no model takes part: {left_out[name]}"
+            f"{name.upper()}_API_KEY is set but no model is used: {left_out[name]}"
             for name in missing
         ]
         return ChosenModel(left_out=left_out, problems=tuple(problems))
@@ -199,7 +199,7 @@ def _arguments(settings: Settings, name: str) -> dict[str, Any]:
     }
 
 
-# An extra is imported when it is asked for.
+# An extra is imported only when chosen.
 
 
 def _openai(settings: Settings) -> LanguageModel:
@@ -223,4 +223,4 @@ def _gemini(settings: Settings) -> LanguageModel:
 _BUILDERS: Mapping[str, Build] = MappingProxyType(
     {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini}
 )
-"""In the order in which they are looked at."""
+"""In order of preference."""

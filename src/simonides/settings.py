@@ -1,7 +1,6 @@
-"""Every setting, in one frozen value built once; the only reader of the environment.
-
-Sources, first wins: arguments, environment (``SIMONIDES_…``, and ``OPENAI_…``, ``ANTHROPIC_…`` and
-``GEMINI_…`` for the language model), the YAML file that ``SIMONIDES_CONFIG`` names.
+"""Every setting, in one frozen value built once; the only reader of the environment. Sources, first
+wins: arguments, environment (``SIMONIDES_…``, and ``OPENAI_…``, ``ANTHROPIC_…`` and ``GEMINI_…``
+for the language model), the YAML file that ``SIMONIDES_CONFIG`` names.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ from simonides.domain.errors import ConfigurationError
 
 
 def _bare(name: str) -> AliasChoices:
-    """Return the names of a setting whose variable is the vendor's own, without our prefix."""
+    """Return the names of a setting that uses the vendor's variable, without our prefix."""
     return AliasChoices(name, name.upper())
 
 
 class Settings(BaseSettings):
-    """What an open simonides goes by.
+    """The configuration of an open simonides.
 
     Attributes:
         store: Path or URL; None means a file in the user's data directory.
-        mode: ``local``, ``incognito`` (``guest``) or ``synced``, where who opens a store names none
-            (docs/modes.md).
+        mode: ``local``, ``incognito`` (``guest``) or ``synced``, where the caller does not name a
+            store (docs/modes.md).
         policy: Policy file, or a directory with one per org; None means the built-in policy.
-        synchronous: ``full`` makes every acknowledged write durable against power loss,
-            ``normal`` against the end of the process only.
+        synchronous: ``full`` makes every acknowledged write durable against power loss, ``normal``
+            against the end of the process only.
         busy_timeout_s: Longest wait for another writer, in seconds.
         pool_size: PostgreSQL: most connections of this process at a time.
         call_timeout_s: PostgreSQL: longest wait for a connection, and for each answer, in seconds.
@@ -47,96 +46,91 @@ class Settings(BaseSettings):
         embeddings_model: Endpoint: name of the model.
         embeddings_dimensions: Endpoint: components of a vector.
         embeddings_base_url: Endpoint: address, None for the one of the language model.
-        embeddings_api_key: Endpoint: key; where an address of its own is set, the language model's
-            key is not sent there.
+        embeddings_api_key: Endpoint: key; an address of its own never gets the language model's
+            key.
         embeddings_timeout_seconds: Endpoint: longest time for one batch of texts, in seconds.
         embeddings_scripts: Endpoint: Unicode scripts that the model knows; queries in others are
             answered by keyword.
-        embeddings_unrelated: Endpoint: cosine that the model gives for texts without anything in
-            common; None has it measured.
-        embeddings_query_prefix: Endpoint: what the model wants before a query.
-        embeddings_passage_prefix: Endpoint: what it wants before what is remembered.
+        embeddings_unrelated: Endpoint: the model's cosine of unrelated texts; None measures it.
+        embeddings_query_prefix: Endpoint: the model's prefix for queries.
+        embeddings_passage_prefix: Endpoint: its prefix for stored texts.
         rerank_base_url: Address that ``/rerank`` is appended to; None for no reranker.
         rerank_model: Name of its model.
         rerank_api_key: Its key.
         rerank_timeout_seconds: Longest time for reranking one query, in seconds.
         rerank_candidates: How many of the best memories it reads for a query.
-        reindex: ``background`` makes index entries of another model or analyser anew while others
-            work; ``manual`` leaves it to ``simonides reindex``.
-        gc: ``daily`` collects what has aged out of the memories that a long-lived process reads,
-            once a day; ``manual`` leaves it to ``simonides gc``.
-        remote: Mode ``synced``: path or URL of the store that the one here is exchanged with.
-        remote_keys_file: File of the key ring of that store, where it is under another than the
-            one here.
-        remote_key_vault: Its key vault, where it is encrypted and no file beside it; see
+        reindex: ``background`` rebuilds index entries of another model or analyser in the
+            background; ``manual`` leaves it to ``simonides reindex``.
+        gc: ``daily`` collects aged memories once a day, of the owners that a long-lived process
+            reads; ``manual`` leaves it to ``simonides gc``.
+        remote: Mode ``synced``: path or URL of the remote store.
+        remote_keys_file: Its key ring file, if its keys differ from the local store's.
+        remote_key_vault: Its key vault, if encrypted and not in a file next to it; see
             ``key_vault``.
-        sync_every_seconds: Mode ``synced``: from one exchange of a long-lived process to the next,
-            in seconds.
+        sync_every_seconds: Mode ``synced``: interval of a long-lived process, in seconds.
         history_days: How long superseded and evicted memories and old receipts are kept, in days:
-            as far as time travel reaches.
+            the reach of time travel.
         safety_days: How long safety records are kept, in days (docs/safety.md).
         feedback_days: How long session feedback is kept, in days.
-        alerts: Figures of ``get_metrics`` to thresholds other than the built-in ones
-            (docs/metrics.md).
-        session_idle_minutes: So long after its last entry a session counts as left, in minutes.
+        alerts: Thresholds other than the built-in ones for ``get_metrics`` (docs/metrics.md).
+        session_idle_minutes: A session counts as abandoned so long after its last entry, in
+            minutes.
         session_hot_entries: Entries of one session that stay in memory.
-        session_hot_entries_per_user: Entries of all sessions of a user that do.
-        session_hot_minutes: How long they do without being used, in minutes.
-        session_eviction: What gives way there: ``lru``, ``fifo`` or ``ttl`` (docs/sessions.md).
-        session_hot_sessions: Sessions of all users of which any entry stays in memory.
-        session_extraction: ``background`` looks for what is worth remembering soon after it was
-            said, in a process that goes on; ``manual`` at checkpoints and at the end.
-        backup_dir: Directory for backups of the whole store; with it a long-lived process takes
-            them of itself. None: only when asked to, into a directory beside the store.
-        backup_every_minutes: From one backup to the next, in minutes.
+        session_hot_entries_per_user: The same for all sessions of a user.
+        session_hot_minutes: How long they stay without being used, in minutes.
+        session_eviction: Eviction there: ``lru``, ``fifo`` or ``ttl`` (docs/sessions.md).
+        session_hot_sessions: Sessions of all users with entries in memory.
+        session_extraction: ``background`` extracts memories soon after each turn, in a long-lived
+            process; ``manual`` at checkpoints and at the end.
+        backup_dir: Directory for backups of the whole store; a long-lived process then takes them
+            regularly. None: only on request, into a directory next to the store.
+        backup_every_minutes: Interval of backups, in minutes.
         backup_keep: How many of the newest are kept.
         keys: The key ring itself, one key a line; for the environment (docs/keys.md).
         keys_file: File that holds the key ring, readable by its user alone.
         keys_command: Program and arguments that print the key ring; run once, without a shell.
         keys_timeout_seconds: Longest wait for that program, in seconds.
-        anchor: File that notes how far owners have come, where the store is not; None for none.
-        encrypt: Whether everything is kept encrypted; a store that is not is refused
+        anchor: File, away from the store, that records each owner's position; None for none.
+        encrypt: Whether everything is encrypted; a store in plain is then refused
             (docs/encryption.md).
-        key_vault: File of the owners' keys, by which that is done, or ``postgresql://…`` of a
-            database of their own; None for a file beside the store's. Naming it is as good as
-            ``encrypt``.
-        working_observations: Tasks: most observations in front of a model.
-        working_observation_chars: Tasks: longest of one there, in characters.
+        key_vault: File of the owners' encryption keys, or ``postgresql://…`` of a separate
+            database; None for a file next to the store's. Setting it implies ``encrypt``.
+        working_observations: Tasks: most observations in a prompt.
+        working_observation_chars: Tasks: longest observation there, in characters.
         working_constraints: Tasks: most constraints there.
         working_scratchpad_chars: Tasks: longest scratchpad, in characters.
-        conversation_tokens: Tasks: what the talk may cost before its older half is summarised.
+        conversation_tokens: Tasks: tokens of conversation before the older half is summarised.
         conversation_warn_at: Tasks: share of that from which there is a warning.
-        task_kept_chars: Tasks: longest text that is kept of one observation or note, in characters.
-        task_days: Tasks with a session of their own: how long one that stopped is waited for, in
-            days.
-        tokenizer: A ``tokenizer.json`` by which tokens are counted; None for an estimate
+        task_kept_chars: Tasks: longest stored text of one observation or note, in characters.
+        task_days: Tasks with a session of their own: how long a stopped one is kept, in days.
+        tokenizer: A ``tokenizer.json`` to count tokens; None for an estimate
             (docs/working-memory.md).
-        knowledge: Folders of documents that everybody may read (KN-1); in the environment,
-            separated by commas.
+        knowledge: Folders of documents that all users may read; in the environment, separated by
+            commas.
         knowledge_timeout_seconds: How long a read waits for its sources of documents, in seconds.
-        second_look: ``model`` has the language model, where there is one, look again at what seems
-            to be planted, before it is stored (HY-2); ``none`` leaves it to the first look.
-        index_budget_mb: Memory for warm owner indexes, in MiB.
+        second_look: ``model`` has the language model check suspicious texts again before they are
+            stored; ``none`` relies on the first detector.
+        index_budget_mb: Memory for cached owner indexes, in MiB.
         fusion: How recall ranks: ``conversational``, ``rrf``, ``weighted`` or ``hybrid``.
         hybrid_weight: For ``hybrid``: 0 keyword only … 1 vector only.
         rrf_k: For ``rrf``: the damping.
-        model_provider: Whose language model takes part: ``openai``, ``anthropic``, ``gemini``, or
+        model_provider: Provider of the language model: ``openai``, ``anthropic``, ``gemini``, or
             ``none`` whatever keys are set. None: the first in this order that has a key.
-        model_at_once: Questions to it at a time, of this process.
-        model_failures: Questions in a row without an answer after which none is asked for a while.
-        model_rest_seconds: That while, in seconds.
-        model_input_price: What a million tokens of questions cost, in any currency; with it and the
-            next one ``status`` says what this process has spent.
-        model_output_price: What a million tokens of answers cost.
-        openai_api_key: Key of the OpenAI-compatible endpoint; with it a model takes part.
+        model_at_once: Concurrent questions of this process.
+        model_failures: Questions in a row without an answer after which it is paused.
+        model_rest_seconds: Length of that pause, in seconds.
+        model_input_price: Price of a million tokens of questions, in any currency; with the next
+            one, ``status`` reports the cost of this process.
+        model_output_price: Price of a million tokens of answers.
+        openai_api_key: Key of the OpenAI-compatible endpoint; setting it enables the model.
         openai_base_url: Address of the endpoint, None for OpenAI's own.
         openai_model: Name of the model.
-        openai_timeout_seconds: Longest wait for one answer, in seconds (LM-1).
-        anthropic_api_key: Key of Anthropic's API; like the ones of the other two.
+        openai_timeout_seconds: Longest wait for one answer, in seconds.
+        anthropic_api_key: Key of Anthropic's API; setting it enables the model.
         anthropic_base_url: Its address without ``/v1``, None for Anthropic's own.
         anthropic_model: Name of the model.
         anthropic_timeout_seconds: Longest wait for one answer, in seconds.
-        gemini_api_key: Key of the Gemini API.
+        gemini_api_key: Key of the Gemini API; setting it enables the model.
         gemini_base_url: Address of its OpenAI-compatible endpoint, None for Google's own.
         gemini_model: Name of the model.
         gemini_timeout_seconds: Longest wait for one answer, in seconds.
@@ -244,16 +238,16 @@ class Settings(BaseSettings):
 
     @field_validator("knowledge", mode="before")
     @classmethod
-    def _listed(cls, value: object) -> object:
-        """Take a text as a list of paths with commas between them."""
+    def _split_at_commas(cls, value: object) -> object:
+        """Split a text into paths at commas."""
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
     @field_validator("key_vault", "remote_key_vault", mode="before")
     @classmethod
-    def _named(cls, value: object) -> object:
-        """An empty variable names nothing; what has a NUL can be no file."""
+    def _nonempty(cls, value: object) -> object:
+        """Treat an empty variable as unset; reject NUL, which no file name can have."""
         if isinstance(value, str) and "\0" in value:
             raise ValueError("must be the path of a file, or a URL, without NUL")
         return value or None
@@ -262,7 +256,7 @@ class Settings(BaseSettings):
         """Build the settings.
 
         Raises:
-            ConfigurationError: Naming the setting that is wrong, with the nearest right name for
+            ConfigurationError: With the name of the wrong setting, and the nearest right name for
                 an unknown one.
         """
         try:
@@ -289,7 +283,7 @@ class Settings(BaseSettings):
 
 
 def default_store() -> Path:
-    """Return the file in the user's data directory that serves where none is named."""
+    """Return the default store: a file in the user's data directory."""
     if sys.platform == "darwin":
         base = Path.home() / "Library" / "Application Support"
     elif os.name == "nt":

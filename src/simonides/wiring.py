@@ -14,22 +14,22 @@ from simonides.adapters.caches import DroppingAlarm, forget_cached
 from simonides.adapters.classifying import ModelClassifier
 from simonides.adapters.sqlite_schema import IN_MEMORY
 from simonides.adapters.system import (
-    PatientAlarm,
     SystemAlarm,
     SystemClock,
     SystemIds,
-    on_a_thread,
-    on_its_own,
-    on_the_spot,
+    ThreadedAlarm,
+    run_in_thread,
+    run_inline,
+    start_in_thread,
 )
 from simonides.choosing import (
     ChosenModels,
     add_folders,
-    beside_store,
+    check_encryption,
     choose_models,
     choose_tokens,
-    closing_if_it_fails,
-    hold_to_store,
+    closing_on_error,
+    sidecar_path,
 )
 from simonides.domain.collecting import GcRules
 from simonides.domain.errors import ConfigurationError
@@ -181,8 +181,8 @@ def assemble(
     store = open_store(named, chosen, inline=inline, filling=filling, keys=keys)
     how: dict[str, Any] = {"inline": inline, "clock": clock, "ids": ids, "key_ring": key_ring}
     opens = partial(assemble, mode="local", embedder=models.embedder, **how)
-    with closing_if_it_fails(store):
-        hold_to_store(policies, store)
+    with closing_on_error(store):
+        check_encryption(policies, store)
         replica = _replica(mode, remote, store, chosen, opens, _patient_beside(clock, alarm))
         records = open_records(target, chosen, store, keys=keys)
     aside, beside = _asides(store, models, inline=inline)
@@ -225,11 +225,11 @@ def _asides(store: MemoryStore, models: ChosenModels, *, inline: bool) -> tuple[
     and with records and documents, which are asked by calls that block.
     """
     shares_a_loop = Capability.INLINE not in store.capabilities
-    beside = on_the_spot if inline and not shares_a_loop else on_a_thread
+    beside = run_inline if inline and not shares_a_loop else run_in_thread
     # A caller without a loop of his own waits himself. Over a server's store all of them share
     # one, which a model that takes its time must not stop.
     waits_himself = inline and not (models.are_slow and shares_a_loop)
-    return on_the_spot if waits_himself else on_a_thread, beside
+    return run_inline if waits_himself else run_in_thread, beside
 
 
 def _at_work(services: Services) -> Services:
@@ -314,7 +314,7 @@ def _library(
         policies,
         clock,
         aside,
-        on_its_own,
+        start_in_thread,
         location=location,
         timeout_s=settings.knowledge_timeout_seconds,
         is_hidden=hidden,
@@ -383,12 +383,12 @@ def _session_rules(settings: Settings) -> SessionRules:
 
 def _patient_beside(clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
     """Return the alarm that was handed in, else the machine's, or none beside another clock."""
-    return alarm or (PatientAlarm() if clock is None else None)
+    return alarm or (ThreadedAlarm() if clock is None else None)
 
 
 def _patient_without(clock: Clock | None, alarm: Alarm | None) -> Alarm | None:
     """Return the machine's alarm, unless time is somebody else's."""
-    return PatientAlarm() if clock is None and alarm is None else None
+    return ThreadedAlarm() if clock is None and alarm is None else None
 
 
 def _sweeping(
@@ -396,7 +396,7 @@ def _sweeping(
 ) -> Alarm | None:
     """Return what wakes the daily collecting, or None where there is to be none."""
     given = clock is not None or alarm is not None
-    return None if hidden or given or settings.gc == "manual" else PatientAlarm()
+    return None if hidden or given or settings.gc == "manual" else ThreadedAlarm()
 
 
 def _backups(
@@ -416,7 +416,7 @@ def _backups(
         changed |= dict.fromkeys(("anchor", "keys", "keys_file", "keys_command", "key_vault"))
         changed["encrypt"] = False
     elif Capability.SEALED in store.capabilities:
-        changed["key_vault"] = settings.key_vault or beside_store(Path(store.location), "vault")
+        changed["key_vault"] = settings.key_vault or sidecar_path(Path(store.location), "vault")
     of_copies = settings.model_copy(update=changed)
     # Looking through a copy takes a while: on a server's shared loop, on threads beside it.
     steps_in = inline and Capability.INLINE in store.capabilities

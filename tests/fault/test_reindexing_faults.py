@@ -230,7 +230,7 @@ async def until(is_so) -> None:
 
 
 def test_the_machines_own_alarm_gives_each_call_a_thread():
-    from simonides.adapters.system import PatientAlarm
+    from simonides.adapters.system import ThreadedAlarm
 
     where, called = [], threading.Event()
 
@@ -238,7 +238,7 @@ def test_the_machines_own_alarm_gives_each_call_a_thread():
         where.append(threading.current_thread().name)
         called.set()
 
-    PatientAlarm().after(0, call)
+    ThreadedAlarm().after(0, call)
 
     assert called.wait(30)
     assert where == ["simonides-reindexing"]

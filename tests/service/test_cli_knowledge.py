@@ -58,7 +58,7 @@ def test_what_is_no_folder_is_refused(cli: Run, tmp_path: Path) -> None:
     done = cli("knowledge", "list", "--folder", str(tmp_path / "nowhere"))
 
     assert done.returncode == 2
-    assert "no folder of documents is there" in done.stderr
+    assert "no folder of documents found there" in done.stderr
 
 
 def test_documents_are_somebodys_to_read(cli: Run, docs: Path) -> None:

@@ -109,9 +109,9 @@ def test_pages_of_several_kinds_are_read(kind: str, body: str, text: str) -> Non
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (said("application/octet-stream", b"x"), "of a kind that is not read"),
-        (said("image/png", b"\x89PNG"), "of a kind that is not read"),
-        (Answer(200, {}, b"x"), "of a kind that is not read"),
+        (said("application/octet-stream", b"x"), "unsupported content type"),
+        (said("image/png", b"\x89PNG"), "unsupported content type"),
+        (Answer(200, {}, b"x"), "unsupported content type"),
         (said("application/json", b"{"), "no JSON"),
         (said("application/json", b"[" * 100_000), "no JSON"),
         (said("application/json", b"\xff\xfe\xfd"), "no JSON"),

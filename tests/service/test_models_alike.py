@@ -19,7 +19,7 @@ from simonides.adapters.model_anthropic import KEYWORDS as ANTHROPIC_KEYWORDS
 from simonides.adapters.model_anthropic import AnthropicModel
 from simonides.adapters.model_gemini import KEYWORDS as GEMINI_KEYWORDS
 from simonides.adapters.model_gemini import GeminiModel
-from simonides.adapters.model_ladder import LadderModel
+from simonides.adapters.model_ladder import StructuredModel
 from simonides.adapters.model_openai import OpenAIModel
 from simonides.adapters.model_sdk import MAX_BODY_BYTES
 from simonides.agent.answer import ANSWER_SCHEMA
@@ -59,7 +59,7 @@ SCHEMA = {
 TEAL = {"colour": "teal"}
 NOTHING = b"{}"
 
-Make: TypeAlias = Callable[..., LadderModel]
+Make: TypeAlias = Callable[..., StructuredModel]
 
 
 class Waits:
@@ -72,27 +72,27 @@ class Waits:
         self.seconds.append(seconds)
 
 
-def openai_of(server: ModelServer, **options: Any) -> LadderModel:
+def openai_of(server: ModelServer, **options: Any) -> StructuredModel:
     return OpenAIModel(model="m", api_key=KEY, base_url=server.base_url, **options)
 
 
-def gemini_of(server: ModelServer, **options: Any) -> LadderModel:
+def gemini_of(server: ModelServer, **options: Any) -> StructuredModel:
     return GeminiModel(model="m", api_key=KEY, base_url=server.gemini_url, **options)
 
 
-def anthropic_of(server: ModelServer, **options: Any) -> LadderModel:
+def anthropic_of(server: ModelServer, **options: Any) -> StructuredModel:
     return AnthropicModel(model="m", api_key=KEY, base_url=server.root_url, **options)
 
 
 @pytest.fixture(params=[openai_of, gemini_of, anthropic_of], ids=lambda make: make.__name__)
 def make(request: pytest.FixtureRequest) -> Make:
-    def patient(server: ModelServer, **options: Any) -> LadderModel:
+    def patient(server: ModelServer, **options: Any) -> StructuredModel:
         return request.param(server, **({"jitter": lambda: 1.0, "sleep": Waits()} | options))
 
     return patient
 
 
-def ask(model: LadderModel, *, schema: Any = SCHEMA, deadline_s: float = 10.0) -> ModelAnswer:
+def ask(model: StructuredModel, *, schema: Any = SCHEMA, deadline_s: float = 10.0) -> ModelAnswer:
     async def once() -> ModelAnswer:
         try:
             return await model.complete_json(
@@ -108,7 +108,7 @@ def ask(model: LadderModel, *, schema: Any = SCHEMA, deadline_s: float = 10.0) -
     return asyncio.run(once())
 
 
-def failure_of(model: LadderModel, *, deadline_s: float = 10.0) -> ModelError:
+def failure_of(model: StructuredModel, *, deadline_s: float = 10.0) -> ModelError:
     with pytest.raises(ModelError) as caught:
         ask(model, deadline_s=deadline_s)
     return caught.value

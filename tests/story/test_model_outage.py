@@ -89,7 +89,7 @@ def test_an_outage_leaves_capture_durable_and_recall_working_and_ends(
     assert found == "english"
     assert during["language_model"]["circuit"] == "open"
     assert during["language_model"]["asked_again_in_s"] == 30.0
-    assert during["problems"] == [f"model: {provider} does not answer; the rules work"]
+    assert during["problems"] == [f"model: {provider} does not answer; rules are used"]
     assert "boat_name" in {outcome.memory.key for outcome in after.stored if outcome.memory}
     assert healed["language_model"]["circuit"] == "closed"
     assert healed["problems"] == []
@@ -124,7 +124,7 @@ def test_a_model_that_was_handed_in_is_guarded_too_unless_it_answers_at_once() -
         bare = strata.manager(user="ana").status()["language_model"]
 
     assert (told["provider"], told["circuit"]) == ("given", "closed")
-    assert told["left_out"] == {"openai": "another model was handed in"}
+    assert told["left_out"] == {"openai": "the caller passed another model"}
     assert bare == {"provider": "given", "model": "scripted", "left_out": {}}
 
 
@@ -242,7 +242,7 @@ def test_where_none_is_installed_the_rules_work_and_status_says_how_to_change_it
         problems = memory.status()["problems"]
 
     assert len(problems) == 1
-    assert "ANTHROPIC_API_KEY is set and no model takes part" in problems[0]
+    assert "ANTHROPIC_API_KEY is set but no model is used" in problems[0]
     assert "pip install 'anthropic>=" in problems[0]
 
 
@@ -260,7 +260,7 @@ def test_incognito_asks_no_model_and_says_so() -> None:
         told = strata.manager(user="ana").status()["language_model"]
 
     assert told["provider"] is None
-    assert set(told["left_out"].values()) == {"incognito asks no model"}
+    assert set(told["left_out"].values()) == {"incognito uses no model"}
 
 
 def test_no_key_shows_in_status_or_settings() -> None:

@@ -283,7 +283,7 @@ def test_names_of_what_cannot_be_read_are_bounded(
     found = look(settled(tmp_path))
 
     assert len(found.skipped) == 6
-    assert found.skipped[-1].advice == "3 more are not named"
+    assert found.skipped[-1].advice == "and 3 more"
 
 
 def test_what_is_no_folder_is_refused_at_once_and_one_that_goes_later_when_it_is_asked(

@@ -108,7 +108,7 @@ def test_what_fails_at_once_carries_no_cost_and_what_was_spent_is_summed() -> No
     for _ in range(4):
         told(model)
 
-    with pytest.raises(ModelTimeout, match="asked again in 30 s") as caught:
+    with pytest.raises(ModelTimeout, match="next attempt in 30 s") as caught:
         asyncio.run(ask(model))
 
     assert caught.value.usage == Usage()

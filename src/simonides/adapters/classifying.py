@@ -1,4 +1,4 @@
-"""Second looks at suspicious texts: by a language model, or by any function (HY-2)."""
+"""Classifiers of suspicious texts: by a language model, or by any function."""
 
 from __future__ import annotations
 
@@ -46,12 +46,7 @@ SCHEMA: Mapping[str, Any] = MappingProxyType(
 
 
 class ModelClassifier:
-    """A language model as :class:`~simonides.ports.Classifier`; it closes no model.
-
-    Attributes:
-        classifier_id: Of the model, and of the question.
-        capabilities: The model's.
-    """
+    """A language model as :class:`~simonides.ports.Classifier`; the caller closes the model."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
@@ -59,7 +54,7 @@ class ModelClassifier:
         self.capabilities = model.capabilities
 
     async def classify(self, text: str, *, deadline_s: float) -> Classified:
-        """See the port. The answer can be one of three words, or it is none (LM-3)."""
+        """See the port. Only one of the three verdicts is accepted."""
         answer = await self._model.complete_json(
             system=SYSTEM,
             user=canonical_json({"text": text}).decode(),
@@ -67,21 +62,17 @@ class ModelClassifier:
             name="second_look",
             deadline_s=deadline_s,
         )
-        said = answer.value.get("verdict") if isinstance(answer.value, Mapping) else None
-        if not isinstance(said, str) or said not in _VERDICTS or len(answer.value) != 1:
-            raise ModelGarbled("invalid_schema", "no verdict on a text", usage=answer.usage)
-        return Classified(_VERDICTS[said], answer.usage)
+        verdict = answer.value.get("verdict") if isinstance(answer.value, Mapping) else None
+        if not isinstance(verdict, str) or verdict not in _VERDICTS or len(answer.value) != 1:
+            problem = f"the verdict is none of {', '.join(_VERDICTS)}"
+            raise ModelGarbled("invalid_schema", problem, usage=answer.usage)
+        return Classified(_VERDICTS[verdict], answer.usage)
 
 
 class FunctionClassifier:
-    """A function from a text to the odds of a command, as :class:`~simonides.ports.Classifier`.
-
-    For a classifier on this machine: a pipeline of another library, or a local endpoint's client.
-    It runs on a thread beside the event loop, on several at once maybe.
-
-    Attributes:
-        classifier_id: As it was given.
-        capabilities: None.
+    """A function from a text to the probability of a command, as
+    :class:`~simonides.ports.Classifier`. For a classifier on this machine: a pipeline of another
+    library, or a local endpoint's client. The function runs on threads, on several at once maybe.
     """
 
     capabilities: frozenset[Capability] = frozenset()
@@ -94,13 +85,13 @@ class FunctionClassifier:
         confirms_from: float = 0.9,
         clears_to: float = 0.1,
     ) -> None:
-        """Take a function.
+        """Configure the thresholds; both defaults are chosen.
 
         Args:
-            probability: From 0 to 1; where it raises there is no opinion.
+            probability: From 0 to 1; if it raises there is no opinion.
             classifier_id: Another one for another model.
-            confirms_from: From which probability on it is a command; chosen, as the next.
-            clears_to: Up to which it is none; in between nobody is sure.
+            confirms_from: Probability from which a text is a command.
+            clears_to: Probability up to which it is harmless; in between it is unsure.
 
         Raises:
             ValueError: If not ``0 <= clears_to < confirms_from <= 1``.
@@ -114,20 +105,20 @@ class FunctionClassifier:
 
     async def classify(self, text: str, *, deadline_s: float) -> Classified:
         """See the port."""
-        asked = asyncio.ensure_future(asyncio.to_thread(self._probability, text))
-        await asyncio.wait({asked}, timeout=deadline_s)
-        if not asked.done():
-            asked.cancel()
+        future = asyncio.ensure_future(asyncio.to_thread(self._probability, text))
+        await asyncio.wait({future}, timeout=deadline_s)
+        if not future.done():
+            future.cancel()
             raise ModelTimeout(f"{self.classifier_id}: no opinion within {deadline_s} s")
-        error = asked.exception()
+        error = future.exception()
         if error is not None:
-            # Its text may hold what was asked.
+            # The error's text may quote the classified text.
             raise ModelUnavailable(f"{self.classifier_id}: {type(error).__name__}")
-        said: object = asked.result()
-        if not isinstance(said, (int, float)) or isinstance(said, bool) or not math.isfinite(said):
+        odds: object = future.result()
+        if not isinstance(odds, (int, float)) or isinstance(odds, bool) or not math.isfinite(odds):
             raise ModelGarbled("invalid_schema", f"{self.classifier_id}: no probability")
-        if not 0 <= said <= 1:
-            raise ModelGarbled("invalid_schema", f"{self.classifier_id}: {said} is no probability")
-        if said >= self._confirms_from:
+        if not 0 <= odds <= 1:
+            raise ModelGarbled("invalid_schema", f"{self.classifier_id}: {odds} is no probability")
+        if odds >= self._confirms_from:
             return Classified(Opinion.CONFIRMED)
-        return Classified(Opinion.CLEARED if said <= self._clears_to else Opinion.UNSURE)
+        return Classified(Opinion.CLEARED if odds <= self._clears_to else Opinion.UNSURE)

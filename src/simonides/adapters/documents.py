@@ -1,6 +1,5 @@
-"""Files and answers of others as documents: text, Markdown, HTML and PDF (KN-1).
-
-Whatever they hold, reading them is bounded in size, and what cannot be read is told by a reason.
+"""Readers of text, Markdown, HTML and PDF documents. Every reader has a size limit and gives a
+reason for a document that it cannot read.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ from simonides.external.blocks import Block, Document, markdown, plain
 MAX_TEXT_BYTES = 2 * 1024 * 1024
 """Largest text file; chosen: a book of a thousand pages. Cutting the worst one takes 5 s."""
 MAX_PDF_BYTES = 32 * 1024 * 1024
-"""Largest PDF file; chosen, with pictures in it."""
+"""Largest PDF file, pictures included; chosen."""
 MAX_PAGES = 2_000
-"""Most pages that are read of a PDF; chosen."""
+"""Most pages read of a PDF; chosen."""
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -33,8 +32,8 @@ _BYTE_ORDER_MARKS = (
 _CHARSETS = (
     "utf-8", "utf-16", "ascii", "iso8859", "cp125", "koi8", "gb", "big5", "euc", "shift_jis",
 )  # fmt: skip
-"""How the names of encodings begin that pages are written in. Python knows others, of which some
-take long for what they are given, or are programs more than encodings."""
+"""Prefixes of the accepted encodings. Python's others may be slow for their input, or are programs
+rather than encodings."""
 
 
 class Unreadable(Exception):
@@ -55,11 +54,11 @@ Reader = Callable[[bytes], Document]
 
 
 def text_of(raw: bytes, charset: str | None = None) -> str:
-    """Return bytes as text: UTF-8, or what they or somebody says that they are.
+    """Decode bytes: by their byte order mark, else by ``charset``, else as UTF-8.
 
     Raises:
-        Unreadable: ``binary``, or ``encoding`` where they are no text in it. Nothing is guessed: a
-            wrong guess would be found by no word, or by a wrong one.
+        Unreadable: ``binary`` or ``encoding``. The encoding is never guessed: text decoded wrongly
+            would be found by no word, or by a wrong one.
     """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if raw.startswith(mark):
@@ -81,7 +80,7 @@ def read_text(raw: bytes) -> Document:
     """Read a plain text.
 
     Raises:
-        Unreadable: If it is none.
+        Unreadable: As :func:`text_of`.
     """
     return plain(text_of(raw))
 
@@ -90,7 +89,7 @@ def read_markdown(raw: bytes) -> Document:
     """Read a Markdown text.
 
     Raises:
-        Unreadable: If it is none.
+        Unreadable: As :func:`text_of`.
     """
     return markdown(text_of(raw))
 
@@ -99,7 +98,7 @@ def read_html(raw: bytes, charset: str | None = None) -> Document:
     """Read a page of HTML.
 
     Raises:
-        Unreadable: If it is none, nested too deeply, or the extra is not installed.
+        Unreadable: As :func:`text_of`; also if nested too deeply, or the extra is not installed.
     """
     _require("HTML", "selectolax")
     text = text_of(raw, charset)
@@ -109,7 +108,7 @@ def read_html(raw: bytes, charset: str | None = None) -> Document:
 
 
 def read_pdf(raw: bytes) -> Document:
-    """Read the text of a PDF, page by page; what is a picture of text has none.
+    """Read the text of a PDF, page by page; scanned pages have none.
 
     Raises:
         Unreadable: If it is broken, encrypted, or has no text; or the extra is not installed.
@@ -141,8 +140,7 @@ _OF_BROKEN_FILES = (
     TypeError,
     ValueError,
 )
-"""What the reader of PDF lets escape, beside its own errors, of files that are not as they should
-be: it follows what they say."""
+"""Errors beside its own that the PDF library raises for malformed files."""
 
 READERS: Mapping[str, tuple[Reader, int]] = MappingProxyType(
     {
@@ -152,19 +150,17 @@ READERS: Mapping[str, tuple[Reader, int]] = MappingProxyType(
         ".pdf": (read_pdf, MAX_PDF_BYTES),
     }
 )
-"""By the end of a file's name, what reads it, and the most bytes; 0 stands for those of a text."""
+"""Reader and most bytes by file suffix; 0 stands for :data:`MAX_TEXT_BYTES`."""
 
 
 def reader_of(name: str) -> tuple[Reader, int] | None:
-    """Return what reads a file of this name and the most bytes that it may have; None for kinds
-    that nothing here reads.
-    """
+    """Return the reader of a file and the most bytes it may have; None for an unknown suffix."""
     found = READERS.get(PurePath(name).suffix.lower())
     return None if found is None else (found[0], found[1] or MAX_TEXT_BYTES)
 
 
 def blocks_of(text: str) -> Document:
-    """Return a text that an API gave as a document of plain paragraphs."""
+    """Split an API's text into a document of plain paragraphs."""
     return Document("", tuple(Block(block.text) for block in plain(text).blocks))
 
 

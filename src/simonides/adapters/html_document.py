@@ -1,7 +1,5 @@
-"""A page of HTML as headings and paragraphs of what a person would see of it.
-
-Scripts, styles, comments, templates and what the page itself hides are left out: what nobody sees
-must not be what a model reads.
+"""Extracts the visible headings and paragraphs of an HTML page. Scripts, styles, comments,
+templates and hidden elements are left out: a model must not read what a person would not see.
 """
 
 from __future__ import annotations
@@ -15,10 +13,10 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 MAX_NESTED = 1_000
-"""Elements within elements; chosen: hand-written pages have dozens. HTML's own rules have a parser
-look through all that are open, at each that opens: 64,000 of them took 5 s."""
+"""Deepest nesting of elements; chosen: hand-written pages have dozens. By HTML's rules a parser
+looks through all open elements whenever one opens: 64,000 of them took 5 s."""
 
-_UNSEEN = frozenset(
+_INVISIBLE = frozenset(
     "script style noscript template head iframe object svg math canvas audio video select"
     " datalist dialog".split()
 )
@@ -33,13 +31,13 @@ _CLOSED_BY_OTHERS = frozenset(
     "p li dt dd td th tr thead tbody tfoot colgroup option optgroup rp rt br hr img input meta link"
     " col source area base wbr embed track param".split()
 )
-"""Elements that need not be closed, and so do not nest for want of it."""
+"""Elements without a required end tag; they do not count as nesting."""
 _LONGEST_NAME = 12
 
 
 def too_deep(text: str) -> bool:
-    """Whether elements may be nested deeper than is read; counted without parsing, in time linear
-    in the text, and rather too many than too few.
+    """Whether elements may be nested deeper than :data:`MAX_NESTED`. Counted without parsing, in
+    time linear in the text; overestimates rather than underestimates.
     """
     open_now = 0
     for piece in text.split("<")[1:]:
@@ -58,7 +56,7 @@ def _name_at(piece: str) -> str:
 
 
 def webpage(text: str) -> Document:
-    """Return a page's title and what is to be seen of it."""
+    """Return a page's title and visible text."""
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(text)
@@ -72,17 +70,17 @@ def webpage(text: str) -> Document:
     return Document(title or page.first_heading, tuple(page.blocks))
 
 
-_OPENS, _CLOSES, _SAYS = range(3)
+_OPENS, _CLOSES, _TEXT = range(3)
 
 
 def _walk(top: LexborNode) -> Iterator[tuple[int, LexborNode]]:
-    """Yield elements as they open and close, and texts, of all that is to be seen."""
+    """Yield visible elements as they open and close, and their texts."""
     node: LexborNode | None = top
     while node is not None:
         below = None
         if node.tag == "-text":
-            yield _SAYS, node
-        elif _is_seen(node):
+            yield _TEXT, node
+        elif _is_visible(node):
             yield _OPENS, node
             below = node.first_child
             if below is None:
@@ -99,14 +97,14 @@ def _walk(top: LexborNode) -> Iterator[tuple[int, LexborNode]]:
         node = node.next
 
 
-def _is_seen(node: LexborNode) -> bool:
-    if node.tag is None or node.tag.startswith(("-", "!")) or node.tag in _UNSEEN:
+def _is_visible(node: LexborNode) -> bool:
+    if node.tag is None or node.tag.startswith(("-", "!")) or node.tag in _INVISIBLE:
         return False
-    told = node.attributes
-    if not told:
+    attributes = node.attributes
+    if not attributes:
         return True
-    style = "".join((told.get("style") or "").lower().split()) + ";"
-    is_hidden = "hidden" in told or told.get("aria-hidden") == "true"
+    style = "".join((attributes.get("style") or "").lower().split()) + ";"
+    is_hidden = "hidden" in attributes or attributes.get("aria-hidden") == "true"
     return not is_hidden and not any(sign in style for sign in _HIDING)
 
 
@@ -114,36 +112,34 @@ _HIDING = ("display:none", "visibility:hidden", "font-size:0;", "font-size:0px;"
 
 
 class _Page:
-    """Collects paragraphs under headings while elements open and close."""
-
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.first_heading = ""
         self._outline = Outline()
-        self._said: list[str] = []
+        self._text: list[str] = []
         self._verbatim = 0
-        self._bare: tuple[str, tuple[str, ...]] | None = None
+        self._empty_heading: tuple[str, tuple[str, ...]] | None = None
 
     def take(self, step: int, node: LexborNode) -> None:
-        """Take the next step of the walk."""
-        if step == _SAYS:
-            self._said.append(node.text_content or "")
+        """Process one step of the walk."""
+        if step == _TEXT:
+            self._text.append(node.text_content or "")
         elif node.tag in _HEADINGS:
             self._head(step, _HEADINGS[node.tag])
         elif node.tag == "br":
-            self._said.append("\n" if self._verbatim else " ")
+            self._text.append("\n" if self._verbatim else " ")
         elif node.tag in _PARTS:
             self._part(step, node.tag)
 
     def end(self) -> None:
-        """Finish what was begun."""
+        """Flush the last paragraph and heading."""
         self._flush()
-        self._keep_bare()
+        self._keep_empty_heading()
 
     def _part(self, step: int, tag: str) -> None:
         if tag in ("td", "th", "dt", "dd"):
-            # Cells of a row stay together: one without the others says nothing.
-            self._said.append(" | " if tag in ("td", "th") and step == _CLOSES else " ")
+            # Cells of a row stay in one paragraph: alone they mean nothing.
+            self._text.append(" | " if tag in ("td", "th") and step == _CLOSES else " ")
             return
         self._flush()
         if tag == "pre":
@@ -153,27 +149,27 @@ class _Page:
         if step == _OPENS:
             self._flush()
             return
-        title = " ".join("".join(self._said).split())
-        self._said = []
+        title = " ".join("".join(self._text).split())
+        self._text = []
         before = len(self._outline.path)
         self._outline.open(level, title)
         if len(self._outline.path) <= before:
-            self._keep_bare()
+            self._keep_empty_heading()
         outer = self._outline.path[: -1 if title else None]
         self.first_heading = self.first_heading or title
-        self._bare = (title, outer)
+        self._empty_heading = (title, outer)
 
     def _flush(self) -> None:
-        text = "".join(self._said)
-        self._said = []
+        text = "".join(self._text)
+        self._text = []
         if not self._verbatim:
             text = " ".join(text.split()).strip("| ")
         if text.strip():
-            self._bare = None
+            self._empty_heading = None
             self.blocks.append(Block(text.strip("\n"), self._outline.path))
 
-    def _keep_bare(self) -> None:
-        """Keep a heading with nothing below it as a paragraph of its own."""
-        if self._bare is not None and self._bare[0]:
-            self.blocks.append(Block(*self._bare))
-        self._bare = None
+    def _keep_empty_heading(self) -> None:
+        """Keep a heading without text below it as a paragraph of its own."""
+        if self._empty_heading is not None and self._empty_heading[0]:
+            self.blocks.append(Block(*self._empty_heading))
+        self._empty_heading = None

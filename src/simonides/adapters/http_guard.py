@@ -1,8 +1,8 @@
-"""Which addresses on a network may be asked on somebody's behalf, and which never (KN-1).
+"""Guards HTTP requests against server-side request forgery (SSRF).
 
-Whoever writes a document, a redirect or a DNS record must not make this process ask what only this
-machine can reach. So a name is resolved here, every address of it is looked at, and the connection
-goes to an address that was: a second answer of the DNS changes nothing.
+A document, a redirect or a DNS record must not make this process contact an internal address. So a
+host name is resolved here, all its addresses are checked, and the connection goes to a checked
+address. A different DNS answer later changes nothing.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 PORTS = {"http": 80, "https": 443}
 MAX_URL_CHARS = 4_096
 
-# The whole world can route it, and it serves credentials to the machines of a cloud.
+# Azure's metadata service: a public address that serves credentials to virtual machines.
 _METADATA = frozenset({ipaddress.ip_address("168.63.129.16")})
-# Of IANA's special-purpose registries what some versions of the standard library do not know.
+# IANA special-purpose networks that some versions of the standard library miss.
 _SPECIAL = tuple(
     map(
         ipaddress.ip_network,
@@ -40,21 +40,21 @@ _SPECIAL = tuple(
         ),
     )
 )
-# RFC 6052: an IPv4 address in the last 32 bits, which a gateway may lead anywhere.
+# RFC 6052: a gateway translates the last 32 bits to any IPv4 address.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class Forbidden(Exception):
-    """An address or a URL is none that may be asked; the message names no more than its host."""
+    """The URL or address is not allowed; the message names no more than its host."""
 
 
 class Target(NamedTuple):
-    """A URL that may be asked.
+    """A URL that may be requested.
 
     Attributes:
         parts: Of the URL.
-        host: In lower case, as it goes over the wire.
-        port: That is connected to.
+        host: In lower case, as sent over the network.
+        port: To connect to.
     """
 
     parts: SplitResult
@@ -63,60 +63,60 @@ class Target(NamedTuple):
 
 
 class AllowedHosts:
-    """The hosts that may be asked: by name, by what their names end with, or with a port."""
+    """The allowed hosts: by name, by domain suffix, or with a port."""
 
     def __init__(self, hosts: Sequence[str], *, allow_loopback: bool = False) -> None:
-        """Take a list of hosts.
+        """Parse a list of hosts.
 
         Args:
-            hosts: ``docs.example.org`` for one, ``.example.org`` for all below it (and not itself);
+            hosts: ``docs.example.org`` for one host, ``.example.org`` for its subdomains only,
                 ``docs.example.org:8443`` for another port than that of the scheme.
-            allow_loopback: Whether addresses of this very machine may be asked, for tests.
+            allow_loopback: Whether loopback addresses are allowed, for tests.
 
         Raises:
-            ConfigurationError: If there is none, or one is no host.
+            ConfigurationError: If the list is empty, or an entry is not a host.
         """
         if not hosts or isinstance(hosts, str):
-            raise ConfigurationError("hosts: name the hosts that may be asked, one at least")
+            raise ConfigurationError("hosts: list at least one allowed host")
         self._hosts = [self._parsed(host) for host in hosts]
         self._allow_loopback = allow_loopback
 
     def target(self, url: str) -> Target:
-        """Return a URL in its parts if it may be asked, as far as its words tell.
+        """Parse a URL and check its scheme, host and port; resolves nothing.
 
         Raises:
-            Forbidden: Saying why not.
+            Forbidden: If it is not allowed, with the reason.
         """
         if len(url) > MAX_URL_CHARS or any(char <= " " or char == "\x7f" for char in url):
-            raise Forbidden("the URL is too long, or holds blanks or control characters")
+            raise Forbidden("the URL is too long, or has blanks or control characters")
         try:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
         except ValueError:
             raise Forbidden("the URL is malformed") from None
         if parts.scheme not in PORTS:
-            raise Forbidden("only http and https are asked")
+            raise Forbidden("only http and https are allowed")
         if parts.username is not None or parts.password is not None:
-            raise Forbidden("a URL with credentials is not asked")
+            raise Forbidden("a URL with credentials is not allowed")
         name, usual = _name(host), PORTS[parts.scheme]
         port = usual if port is None else port
         if not any(_fits(name, port, usual, *each) for each in self._hosts):
-            raise Forbidden(f"{name[:100]!r} is not among the hosts that may be asked")
+            raise Forbidden(f"{name[:100]!r} is not an allowed host")
         return Target(parts, name, port)
 
     def address(self, target: Target, resolve: Resolve) -> str:
-        """Return an address of a target to connect to, after looking at all that it has.
+        """Resolve a target, check all its addresses, and return one to connect to.
 
         Raises:
-            Forbidden: If one of them is none that may be asked.
+            Forbidden: If any of them is not allowed.
             OSError: If the name cannot be resolved.
         """
         found = [ipaddress.ip_address(each) for each in resolve(target.host, target.port)]
         if not found:
-            raise Forbidden(f"{target.host!r} has no address")
+            raise Forbidden(f"{target.host!r} resolves to no address")
         for each in found:
             if not (is_public(each) or (self._allow_loopback and each.is_loopback)):
-                raise Forbidden(f"{target.host!r} leads to an address that is not public")
+                raise Forbidden(f"{target.host!r} resolves to an address that is not public")
         return str(found[0])
 
     def _parsed(self, host: str) -> tuple[str, int | None]:
@@ -126,13 +126,13 @@ class AllowedHosts:
         except (ValueError, Forbidden):
             name, port = "", None
         if not name or set(host) & set("/?#@* "):
-            raise ConfigurationError(f"hosts: {host!r} is no host, nor '.domain', nor 'host:port'")
+            raise ConfigurationError(f"hosts: {host!r} is not a host, '.domain' or 'host:port'")
         return ("." if host.startswith(".") else "") + name, port
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one of the world's: not private, of this machine or link, shared,
-    reserved, multicast, nor one that only leads to such an address.
+    """Whether an address is public: not private, loopback, link-local, shared, reserved or
+    multicast, nor a tunnel or translation to such an address.
     """
     if address in _METADATA or address.is_multicast or not address.is_global:
         return False
@@ -144,7 +144,7 @@ def is_public(address: Address) -> bool:
 
 
 def _within(address: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
-    """Return the IPv4 addresses that an IPv6 address stands for."""
+    """Return the IPv4 addresses embedded in an IPv6 address."""
     found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
     if address in _NAT64:
         found.append(ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF))
@@ -152,18 +152,18 @@ def _within(address: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
 
 
 def system_addresses(host: str, port: int) -> Sequence[str]:
-    """Return the addresses that this machine knows of a host.
+    """Resolve a host by the system.
 
     Raises:
-        OSError: If it knows none.
+        OSError: If that fails.
     """
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    # Of an IPv6 address the scope behind the sign is a name of this machine's.
+    # An IPv6 scope after "%" is an interface name of this machine.
     return [str(address[0]).partition("%")[0] for *_, address in found]
 
 
 def _name(host: str) -> str:
-    """Return a host's name as it goes over the wire."""
+    """Return a host's name as sent over the network."""
     name = host.rstrip(".").lower()
     if name.isascii():
         return name

@@ -1,6 +1,5 @@
-"""One question in JSON, one answer in JSON, over HTTP: bounded in time, size and attempts.
-
-Nothing of an endpoint's own words reaches an error: they may hold a key.
+"""Posts JSON over HTTP and reads a JSON answer, within limits of time, size and attempts. Errors
+never quote the endpoint: its answer may hold a key.
 """
 
 from __future__ import annotations
@@ -26,36 +25,36 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
-"""Largest answer that is read; 128 vectors of 4,096 components in text are about as much."""
+"""Largest answer; 128 vectors of 4,096 components in text are about as much."""
 MAX_ERROR_BYTES = 64 * 1024
-"""How much of a refusal is looked at."""
+"""How much of an error answer is read."""
 MAX_KEPT_CONNECTIONS = 4
 REST_S = 30.0
-"""How long an endpoint is left alone that did not answer, retries included; chosen. Each read would
-otherwise wait for it as long as it may (LM-1)."""
+"""Pause after an endpoint failed, retries included; chosen. Without it each read would wait for the
+full time-out."""
 
 
 class Refused(ModelUnavailable):
-    """The endpoint does not take the request as it is.
+    """The endpoint refused the request.
 
     Attributes:
         status: HTTP status.
-        said: What it said, in lower case, to look for words in; never to be shown.
+        text: The answer in lower case, to search for words; never to be shown.
     """
 
-    def __init__(self, problem: str, status: int, said: str) -> None:
+    def __init__(self, problem: str, status: int, text: str) -> None:
         self.status = status
-        self.said = said
+        self.text = text
         super().__init__(problem)
 
 
 class JsonEndpoint:
-    """A base URL that JSON is posted to; waits on the thread that calls.
+    """A base URL for JSON posts; calls block the calling thread.
 
     It may be used from several threads at once. Connections are kept between calls.
 
     Attributes:
-        host: Of the base URL; what errors and reports name.
+        host: Of the base URL; named in errors and reports.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class JsonEndpoint:
 
         Raises:
             MissingExtra: If the extra ``openai`` is not installed.
-            ConfigurationError: If the base URL is none of HTTP.
+            ConfigurationError: If the base URL is not HTTP.
         """
         require("openai", purpose, "httpx2")
         parts = urlsplit(base_url)
@@ -99,39 +98,39 @@ class JsonEndpoint:
         self._monotonic = monotonic
         self._sleep = sleep
         self._jitter = jitter
-        self._making = threading.Lock()
+        self._client_lock = threading.Lock()
         self._client: httpx2.Client | None = None
-        self._rests_until: float | None = None
+        self._paused_until: float | None = None
 
     def __repr__(self) -> str:
         return f"JsonEndpoint(purpose={self._purpose!r}, host={self.host!r})"
 
     def ask(self, path: str, question: Mapping[str, Any]) -> Any:
-        """Post a question and return the JSON of the answer; nothing of it is believed.
+        """Post a question and return the JSON of the answer, unchecked.
 
         Args:
             path: Below the base URL, with its slash.
             question: JSON-ready; lone surrogates in it are replaced.
 
         Raises:
-            ModelTimeout: Time-out, connection failure, 408, 409, 429 or 5xx after the attempts,
-                and at once for :data:`REST_S` seconds after that.
+            ModelTimeout: Time-out, connection failure, 408, 409, 429 or 5xx after the attempts, and
+                at once for :data:`REST_S` seconds after that.
             Refused: Any other status but 200.
-            ModelGarbled: If the answer is no JSON or too long.
+            ModelGarbled: If the answer is not JSON or too long.
         """
         body = json.dumps(question, ensure_ascii=False).encode("utf-8", "replace")
         began = self._monotonic()
-        if self._rests_until is not None and began < self._rests_until:
+        if self._paused_until is not None and began < self._paused_until:
             raise ModelTimeout(
-                f"{self!r} did not answer lately; it is asked again in"
-                f" {self._rests_until - began:.0f} s"
+                f"{self!r} did not answer recently; next attempt in"
+                f" {self._paused_until - began:.0f} s"
             )
         try:
             answer = self._attempts(path, body, began + self._timeout_s)
         except ModelTimeout:
-            self._rests_until = self._monotonic() + REST_S
+            self._paused_until = self._monotonic() + REST_S
             raise
-        self._rests_until = None
+        self._paused_until = None
         return answer
 
     def _attempts(self, path: str, body: bytes, ends_at: float) -> Any:
@@ -151,7 +150,7 @@ class JsonEndpoint:
 
     def close(self) -> None:
         """Release the connections; twice does no harm."""
-        with self._making:
+        with self._client_lock:
             client, self._client = self._client, None
         if client is not None:
             client.close()
@@ -168,7 +167,7 @@ class JsonEndpoint:
             ) as response:
                 status, headers = response.status_code, response.headers
                 most = MAX_BODY_BYTES if status == 200 else MAX_ERROR_BYTES
-                said = self._read(response, most, ends_at)
+                body = self._read(response, most, ends_at)
         except httpx2.TimeoutException:
             raise _Transient(f"no answer within {left_s:.1f} s") from None
         except (httpx2.TransportError, httpx2.StreamError):
@@ -176,12 +175,12 @@ class JsonEndpoint:
         if is_transient(status):
             raise _Transient(f"status {status}", retry_after_s(headers))
         if status != 200:
-            words = said[:MAX_ERROR_BYTES].decode("utf-8", "replace").lower()
+            words = body[:MAX_ERROR_BYTES].decode("utf-8", "replace").lower()
             raise Refused(f"{why_refused(status)} ({status}) by {self!r}", status, words)
-        return self._parsed(said)
+        return self._parsed(body)
 
     def _read(self, response: httpx2.Response, most: int, ends_at: float) -> bytes:
-        """Read a body up to a length; the vendor's time-out is for each part of it only."""
+        """Read a body up to a length; the library's own time-out covers only each part of it."""
         chunks: list[bytes] = []
         size = 0
         for chunk in response.iter_bytes():
@@ -190,21 +189,21 @@ class JsonEndpoint:
             if size > most:
                 break
             if self._monotonic() > ends_at:
-                raise _Transient("the answer did not come to an end in time")
+                raise _Transient("the answer did not end in time")
         return b"".join(chunks)
 
-    def _parsed(self, said: bytes) -> Any:
-        if len(said) > MAX_BODY_BYTES:
+    def _parsed(self, body: bytes) -> Any:
+        if len(body) > MAX_BODY_BYTES:
             raise ModelGarbled("invalid_schema", f"{self!r} sent over {MAX_BODY_BYTES:,} bytes")
-        if not said:
+        if not body:
             raise ModelGarbled("empty", f"{self!r} answered nothing")
         try:
-            return json.loads(said)
+            return json.loads(body)
         except (ValueError, RecursionError):
-            raise ModelGarbled("invalid_json", f"the reply of {self!r} is no JSON") from None
+            raise ModelGarbled("invalid_json", f"the reply of {self!r} is not JSON") from None
 
     def _ready(self) -> httpx2.Client:
-        with self._making:
+        with self._client_lock:
             if self._client is None:
                 import httpx2
 
@@ -217,7 +216,7 @@ class JsonEndpoint:
 
 
 class _Transient(Exception):
-    """A failure that may pass; ``after_s`` is what the server asked to wait."""
+    """A failure that may pass; ``after_s`` is the wait that the server requests."""
 
     def __init__(self, what: str, after_s: float | None = None) -> None:
         super().__init__(what)

@@ -1,4 +1,4 @@
-"""When an endpoint of a model is asked again, after how long, and what a refusal means (LM-1)."""
+"""Retry rules for model endpoints: which statuses are transient, and how long to wait."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
 BACKOFF_BASE_S = 0.5
 BACKOFF_CAP_S = 8.0
-"""Upper end of the wait before retry n is ``min(cap, base · 2ⁿ)``, the wait itself uniform below
-it ("full jitter", Brooker 2015); base and cap as the vendor's SDK has them."""
+"""The wait before retry n is uniform below ``min(cap, base · 2ⁿ)`` ("full jitter", Brooker 2015);
+base and cap as in the vendor's SDK."""
 
 _TRANSIENT = frozenset({408, 409, 429})
 _REFUSALS = {401: "credentials refused", 403: "access refused", 404: "unknown model or path"}
 
 
 def is_transient(status: int) -> bool:
-    """Whether an HTTP status says that the same request may be answered later."""
+    """Whether the same request may succeed later."""
     return status in _TRANSIENT or status >= 500
 
 
 def why_refused(status: int) -> str:
-    """Return in words what a status that is not transient means."""
+    """Return in words what a non-transient status means."""
     return _REFUSALS.get(status, "request refused")
 
 
@@ -33,14 +33,14 @@ def longest_wait_s(attempt: int) -> float:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return how long a server asks to wait, in seconds or as an HTTP date; None if it does not."""
-    said = headers.get("retry-after", "").strip()
+    """Return the wait that a server requests, in seconds or as an HTTP date; None without one."""
+    value = headers.get("retry-after", "").strip()
     try:
-        return max(0.0, float(said)) if said and float(said) < float("inf") else None
+        return max(0.0, float(value)) if value and float(value) < float("inf") else None
     except ValueError:
         pass
     try:
-        until = parsedate_to_datetime(said)
+        until = parsedate_to_datetime(value)
     except ValueError:
         return None
     aware = until if until.tzinfo else until.replace(tzinfo=UTC)

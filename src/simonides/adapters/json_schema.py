@@ -1,7 +1,6 @@
-"""Check JSON against the part of JSON Schema that simonides asks models for.
-
-Not ``pydantic``: it makes schemas from classes, and the schemas here are data of a few lines. An
-unknown keyword is an error of the schema's author. Ignoring it would leave a value unchecked.
+"""Checks JSON against the part of JSON Schema that simonides asks models for. Not ``pydantic``: it
+makes schemas from classes, and the schemas here are data of a few lines. An unknown keyword is an
+error of the schema's author: ignoring it would leave a value unchecked.
 """
 
 from __future__ import annotations
@@ -40,30 +39,25 @@ _KEYWORDS = _BOUNDS.keys() | _ANNOTATIONS | {
 def problem(value: Any, schema: Mapping[str, Any]) -> str | None:
     """Return the first way in which ``value`` does not follow ``schema``, or None if it does.
 
-    Understood: ``type`` (one or several), ``enum``, ``const``, ``properties``, ``required``,
+    Supported: ``type`` (one or several), ``enum``, ``const``, ``properties``, ``required``,
     ``additionalProperties`` (boolean), ``items`` (one schema), ``minItems``, ``maxItems``,
-    ``minLength``, ``maxLength``, ``minimum``, ``maximum``, and annotations. Constraints of one
-    type do not concern values of another. Recursion follows the schema, so the depth of a value
-    does no harm.
-
-    Args:
-        value: Parsed JSON.
-        schema: What it should be.
+    ``minLength``, ``maxLength``, ``minimum``, ``maximum``, and annotations. A constraint of one
+    type ignores values of another. Recursion follows the schema, so a deeply nested value is
+    harmless.
 
     Returns:
         A sentence that names the place, such as ``$.items[2].key: must be string``; it never
-        repeats the value.
+            repeats the value.
 
     Raises:
-        ValueError: If the schema has a keyword or a type that is not understood.
+        ValueError: If the schema has an unsupported keyword or type.
     """
     return next(_problems(value, schema, "$"), None)
 
 
 def is_strict(schema: Any) -> bool:
-    """Whether every object in a schema names all its properties, requires them and closes.
-
-    Providers guarantee such schemas only; others are a hint to them.
+    """Whether every object in a schema lists, requires and closes its properties. Providers enforce
+    only such schemas; others are a hint to them.
     """
     if not isinstance(schema, Mapping):
         return False
@@ -79,11 +73,9 @@ def is_strict(schema: Any) -> bool:
 
 
 def reduced(schema: Any, keywords: frozenset[str]) -> dict[str, Any] | None:
-    """Return a schema with only those keywords that an endpoint knows, or None if it cannot be
-    said so: each value needs one type or a list of what it may be.
-
-    A ``const`` that is not known becomes a list of one. What is left out is not asked for; who
-    asks checks the answer against the whole schema.
+    """Return a schema with only the keywords that an endpoint supports, or None if impossible. Each
+    value needs one type or a list of allowed values. An unsupported ``const`` becomes a list of
+    one. The caller checks the answer against the whole schema.
     """
     if not isinstance(schema, Mapping):
         return None

@@ -1,8 +1,8 @@
 """Master keys from the environment, a file or a command: read once, held in memory, never shown.
 
-Wherever it comes from, a ring is text: one key a line, ``name = 32 bytes in base64``. The first is
-the one by which is written; the others are there for what was written before. Blank lines and
-those that begin with ``#`` say nothing.
+From any source, a ring is text with one key a line: ``name = 32 bytes in base64``. The first key is
+used for new writes; the others only for older data. Blank lines and lines that begin with ``#`` are
+ignored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simonides.domain.errors import KeyUnavailable
 from simonides.ports import KEY_BYTES
 
 MAX_RING_BYTES = 64 * 1024
-"""Longest text that is taken for a ring; chosen, more than a thousand keys."""
+"""Longest text of a ring; chosen, more than a thousand keys."""
 
 _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _MAX_NAME = 64
@@ -40,7 +40,7 @@ class HeldKeys:
 
         Args:
             keys: By name.
-            where: What errors call the ring.
+            where: The ring's name in errors.
 
         Raises:
             KeyUnavailable: If there is none, or one has a wrong name or length.
@@ -55,30 +55,30 @@ class HeldKeys:
 
     @classmethod
     def of_text(cls, text: str, *, where: str = "the key ring") -> HeldKeys:
-        """Read a ring from text.
+        """Parse a ring.
 
         Raises:
-            KeyUnavailable: Naming the line that cannot be read, and nothing of what it says.
+            KeyUnavailable: With the number of the invalid line, and none of its text.
         """
         keys: dict[str, bytes] = {}
         for number, line in enumerate(text.splitlines(), start=1):
-            said = line.strip()
-            if not said or said.startswith("#"):
+            entry = line.strip()
+            if not entry or entry.startswith("#"):
                 continue
-            name, separator, value = said.partition("=")
+            name, separator, value = entry.partition("=")
             place = f"{where}, line {number}"
-            # A key by itself ends with the sign that would separate it: it is no name.
+            # A bare base64 key ends with "=", the separator: do not take it for a name.
             if not separator or not value.strip(" ="):
                 raise KeyUnavailable(f"{place}: must be `name = key in base64`")
             if name.strip() in keys:
-                raise KeyUnavailable(f"{place}: names a key that stands there already")
+                raise KeyUnavailable(f"{place}: names a key for the second time")
             keys[name.strip()] = _decoded(value.strip(), place)
             _check(name.strip(), keys[name.strip()], place)
         return cls(keys, where=where)
 
     @classmethod
     def of_file(cls, path: str | os.PathLike[str]) -> HeldKeys:
-        """Read a ring from a file that nobody but its user, this one, may read or write.
+        """Read a ring from a file that only this process's user may read or write.
 
         Raises:
             KeyUnavailable: If it cannot be read, is open to others, or is no ring.
@@ -95,9 +95,9 @@ class HeldKeys:
 
     @classmethod
     def of_command(cls, argv: Sequence[str], *, timeout_s: float) -> HeldKeys:
-        """Read a ring from what a command prints; it is run once, without a shell.
+        """Read a ring from the output of a command, run once, without a shell.
 
-        What it writes to its error stream goes where this process's does, and is not read.
+        Its error stream goes to this process's and is not read.
 
         Args:
             argv: Program and arguments.
@@ -121,7 +121,7 @@ class HeldKeys:
         except OSError as error:
             raise KeyUnavailable(f"{where}: cannot be run: {error.strerror}") from error
         except subprocess.TimeoutExpired:
-            # Raised below: this error holds what was printed until then, and would go with ours.
+            # Raised below, outside: this error holds the printed keys and would be chained.
             done = None
         if done is None:
             raise KeyUnavailable(f"{where}: gave no answer within {timeout_s:g} s")
@@ -134,22 +134,22 @@ class HeldKeys:
         found = self._keys.get(id)
         if found is None:
             raise KeyUnavailable(
-                f"{self._where}: has no key {id!r}, under which something was written; put it back,"
-                " behind the first line",
+                f"{self._where}: has no key {id!r}, which older data needs; add it again below the"
+                " first line",
                 id,
             )
         return found
 
     def __repr__(self) -> str:
-        """Say which keys, not what they are."""
+        """Show the keys' names only."""
         return f"HeldKeys({', '.join(self._keys)})"
 
 
 def new_key(name: str) -> str:
-    """Return a new line of a ring.
+    """Return a ring line with a new random key.
 
     Raises:
-        KeyUnavailable: If the name cannot be one.
+        KeyUnavailable: If the name is invalid.
     """
     key = secrets.token_bytes(KEY_BYTES)
     _check(name, key, "a new key")
@@ -175,14 +175,14 @@ def _decoded(value: str, where: str) -> bytes:
 
 def _text(raw: bytes, where: str) -> str:
     if len(raw) > MAX_RING_BYTES:
-        raise KeyUnavailable(f"{where}: is longer than {MAX_RING_BYTES} bytes; it is no key ring")
-    # An error of decoding would hold what was read.
+        raise KeyUnavailable(f"{where}: is over {MAX_RING_BYTES} bytes, so it is not a key ring")
+    # A decoding error would hold the keys.
     return raw.decode("utf-8", "replace")
 
 
 def _check_private(status: os.stat_result, where: str) -> None:
     if os.name == "nt":
-        # Rights are no bits there; the file is as private as its user's profile.
+        # Windows has no mode bits; the file is as private as its user's profile.
         return
     if not stat.S_ISREG(status.st_mode):
         raise KeyUnavailable(f"{where}: is not a file")

@@ -1,7 +1,6 @@
-"""A folder of documents as a source of knowledge (KN-1): read once, then only what has changed.
-
-Nothing is written, no link is followed, and nothing outside the folder is read. What cannot be read
-is told by its path and a reason, and the rest is there all the same.
+"""A folder of documents as a source of knowledge; only changed files are read again. It writes
+nothing, follows no link, and reads nothing outside the folder. Unreadable files are reported by
+path and reason; the others are used.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from simonides.external.cutting import passages
 from simonides.ports import Capability
 
 MAX_FILES = 20_000
-"""Most files of a folder; chosen: whoever has more wants a search engine. The rest is reported."""
+"""Most files of a folder; chosen: more call for a search engine. The rest is reported."""
 MAX_PASSAGES = 200_000
 """Most passages of a folder; chosen: some 500 MB of index."""
 MAX_FOLDERS_DEEP = 40
 """Folders within folders; chosen."""
 FRESH_S = 1.0
-"""How long the folder counts as it was seen; chosen: an answer asks several times."""
+"""How long a scan of the folder is reused; chosen: one answer queries several times."""
 
 MAX_SKIPPED = 1_000
-"""Most documents that could not be read that are told by name; of others their number is."""
+"""Most unreadable documents that are named; the others are counted."""
 SETTLED_NS = 2_000_000_000
-"""Age from which a file has come to rest; the coarsest clock of a file system counts 2 s."""
+"""Age from which a file counts as settled; the coarsest clock of a file system counts 2 s."""
 
 Stamp: TypeAlias = tuple[int, int, int, int]
 
@@ -44,16 +43,16 @@ _US = 1_000
 _LATEST_US = 4_102_444_800_000_000  # the year 2100
 
 
-class _Seen(NamedTuple):
-    """A file as it was when it was read.
+class _CachedFile(NamedTuple):
+    """A cached file.
 
     Attributes:
-        stamp: Times of change in ns, size and number of the file: while they are the same it is not
-            read again.
-        is_settled: Whether it had come to rest when it was read: what changes twice within a tick
-            of the file system's clock, and keeps its size, has the same stamp.
-        digest: Of its bytes: while it is the same they are not cut again.
-        passages: That it holds.
+        stamp: Modification and change time in ns, size and inode; the file is read again only when
+            one differs.
+        is_settled: Whether it was old enough when read. Two changes within a tick of the file
+            system's clock that keep the size leave the same stamp.
+        digest: Of its bytes; it is cut again only when this differs.
+        passages: Of the file.
         problem: Why it has none, or None.
     """
 
@@ -71,16 +70,14 @@ class _File(NamedTuple):
 
 
 class FolderSource:
-    """The documents of a folder and of those in it, as :class:`~simonides.ports.KnowledgeSource`.
+    """The documents of a folder and its subfolders, as :class:`~simonides.ports.KnowledgeSource`.
 
-    Text, Markdown, HTML and PDF, told by the ends of their names; HTML and PDF take the extra
-    ``documents``. Names that begin with a dot are left out.
+    Text, Markdown, HTML and PDF, by suffix; HTML and PDF take the extra ``documents``. Names that
+    begin with a dot are left out.
 
     Attributes:
-        name: By which it is cited.
         folder: Absolute path.
-        capabilities: ``catalogue``.
-        read: How many files were read so far: of a folder that does not change no more are.
+        read: Number of files read so far; it does not grow while the folder is unchanged.
     """
 
     capabilities = frozenset({Capability.CATALOGUE})
@@ -96,23 +93,23 @@ class FolderSource:
         monotonic: Callable[[], float] = time.monotonic,
         wall_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """Name a folder; it is read when it is first asked.
+        """Name a folder; the first query reads it.
 
         Args:
             folder: Its path.
-            name: By which it is cited; None takes the folder's own.
-            fresh_s: How long it counts as it was seen, in seconds.
+            name: Used to cite it; None takes the folder's own.
+            fresh_s: How long a scan is reused, in seconds.
             max_files: Most files.
             max_passages: Most passages.
-            monotonic: Clock of that, seconds.
-            wall_ns: The clock that files are stamped by, in ns since 1970.
+            monotonic: Clock of that reuse, seconds.
+            wall_ns: The clock of file times, in ns since 1970.
 
         Raises:
-            ConfigurationError: If it is no folder.
+            ConfigurationError: If it is not a folder.
         """
         self.folder = _path(folder).expanduser().absolute()
         if not self.folder.is_dir():
-            raise ConfigurationError(f"{self.folder}: no folder of documents is there")
+            raise ConfigurationError(f"{self.folder}: no folder of documents found there")
         self.folder = self.folder.resolve()
         self.name = name or source_name(self.folder.name)
         self.read = 0
@@ -122,66 +119,68 @@ class FolderSource:
         self._monotonic = monotonic
         self._wall_ns = wall_ns
         self._lock = threading.Lock()
-        self._seen: Mapping[str, _Seen] = {}
+        self._cache: Mapping[str, _CachedFile] = {}
         self._found: Found | None = None
-        self._looked_at = 0.0
+        self._scanned_at = 0.0
 
     def __repr__(self) -> str:
         return f"FolderSource({str(self.folder)!r}, name={self.name!r})"
 
     def look(self, query: str, *, within_s: float) -> Found:
-        """See :class:`~simonides.ports.KnowledgeSource`; the query does not count."""
+        """See the port; the query does not matter."""
         del query, within_s
         with self._lock:
             now = self._monotonic()
-            if self._found is None or not 0 <= now - self._looked_at < self._fresh_s:
-                self._found = self._looked()
-                self._looked_at = now
+            if self._found is None or not 0 <= now - self._scanned_at < self._fresh_s:
+                self._found = self._scan()
+                self._scanned_at = now
             return self._found
 
     def close(self) -> None:
-        """Let go of what was read; asked again, it is read again."""
+        """Drop the cached files; a later query reads them again."""
         with self._lock:
-            self._seen, self._found = {}, None
+            self._cache, self._found = {}, None
 
-    def _looked(self) -> Found:
-        seen, skipped = dict[str, _Seen](), list[Skipped]()
+    def _scan(self) -> Found:
+        cached, skipped = dict[str, _CachedFile](), list[Skipped]()
         room = self._max_passages
         for each in self._files(skipped):
-            if len(seen) >= self._max_files or room <= 0:
-                skipped.append(Skipped(each.location, "too_many", "nor is any file behind it read"))
+            if len(cached) >= self._max_files or room <= 0:
+                skipped.append(
+                    Skipped(each.location, "too_many", "this file and later ones are not read")
+                )
                 break
-            known = self._seen.get(each.location)
+            known = self._cache.get(each.location)
             is_same = known is not None and known.is_settled and known.stamp == each.stamp
             current = known if known and is_same else self._reread(each, known)
-            seen[each.location] = current
+            cached[each.location] = current
             room -= len(current.passages)
-        self._seen = seen
-        return self._told(seen, skipped)
+        self._cache = cached
+        return self._summary(cached, skipped)
 
-    def _told(self, seen: Mapping[str, _Seen], skipped: list[Skipped]) -> Found:
-        named = sorted(seen)
-        skipped += [one.problem for one in map(seen.__getitem__, named) if one.problem is not None]
+    def _summary(self, cached: Mapping[str, _CachedFile], skipped: list[Skipped]) -> Found:
+        named = sorted(cached)
+        skipped += [one.problem for one in map(cached.__getitem__, named) if one.problem]
         digest = hashlib.sha256()
         for name in named:
-            one = seen[name]
+            one = cached[name]
             changed = one.passages[0].changed_at if one.passages else None
             digest.update(repr((name, one.digest, changed, one.problem)).encode())
         every = sorted(skipped, key=lambda each: (each.location, each.reason))
         digest.update(repr(every).encode())
-        found = tuple(passage for name in named for passage in seen[name].passages)
+        found = tuple(passage for name in named for passage in cached[name].passages)
         if len(every) > MAX_SKIPPED:
             more = len(every) - MAX_SKIPPED
-            every = [*every[:MAX_SKIPPED], Skipped("…", "too_many", f"{more:,} more are not named")]
+            every = [*every[:MAX_SKIPPED], Skipped("…", "too_many", f"and {more:,} more")]
         return Found(found, tuple(every), digest.hexdigest())
 
     def _files(self, skipped: list[Skipped]) -> Iterator[_File]:
-        """Yield the files that something here reads, by location; note what is none of them."""
+        """Yield the readable files by location; add the others to ``skipped``."""
         try:
             yield from self._below(self.folder, 0, skipped)
         except OSError as error:
             raise SourceUnavailable(
-                self.name, f"the folder cannot be read: {_why(error)}"
+                self.name, f"the folder cannot be read: {_reason_of(error)}"
             ) from None
 
     def _below(self, folder: Path, depth: int, skipped: list[Skipped]) -> Iterator[_File]:
@@ -195,9 +194,9 @@ class FolderSource:
             try:
                 about = path.lstat()
             except OSError as error:
-                skipped.append(Skipped(location, "unreadable", _why(error)))
+                skipped.append(Skipped(location, "unreadable", _reason_of(error)))
                 continue
-            reason = _against(about, entry.name, depth)
+            reason = _skip_reason(about, entry.name, depth)
             if reason is not None:
                 skipped.append(Skipped(location, reason))
             elif stat.S_ISDIR(about.st_mode):
@@ -209,16 +208,16 @@ class FolderSource:
         self, folder: Path, depth: int, location: str, skipped: list[Skipped]
     ) -> Iterator[_File]:
         try:
-            # What became a link since it was listed leads elsewhere.
+            # The folder may have been replaced by a link after it was listed.
             if folder.resolve() != folder:
                 skipped.append(Skipped(location, "link"))
                 return
             yield from self._below(folder, depth, skipped)
         except OSError as error:
-            skipped.append(Skipped(location, "unreadable", _why(error)))
+            skipped.append(Skipped(location, "unreadable", _reason_of(error)))
 
-    def _reread(self, file: _File, known: _Seen | None) -> _Seen:
-        """Read a file that may have changed; cut it if it has."""
+    def _reread(self, file: _File, known: _CachedFile | None) -> _CachedFile:
+        """Read a file whose stamp changed; cut it if its digest did."""
         read, most = reader_of(file.location) or (None, 0)
         digest = b""
         is_settled = self._wall_ns() - max(file.stamp[:2]) > SETTLED_NS
@@ -231,32 +230,32 @@ class FolderSource:
                 return known._replace(stamp=file.stamp, is_settled=is_settled)
             found = _cut(file, read, raw)
         except Unreadable as problem:
-            told = Skipped(file.location, problem.reason, problem.advice)
-            return _Seen(file.stamp, is_settled, digest, (), told)
-        return _Seen(file.stamp, is_settled, digest, found, None)
+            skip = Skipped(file.location, problem.reason, problem.advice)
+            return _CachedFile(file.stamp, is_settled, digest, (), skip)
+        return _CachedFile(file.stamp, is_settled, digest, found, None)
 
     def _bytes(self, file: _File, most: int) -> bytes:
-        """Return what a file holds, if it is still the one that was listed.
+        """Return a file's bytes, if it is still the file that was listed.
 
         Raises:
             Unreadable: If it is not, or too large, or cannot be read.
         """
         size = file.stamp[2]
         if size > most:
-            raise Unreadable("too_large", f"has {size:,} bytes; at most {most:,} are read")
+            raise Unreadable("too_large", f"has {size:,} bytes; the limit is {most:,}")
         try:
             number = os.open(file.path, os.O_RDONLY | _NO_LINK)
         except OSError as error:
-            raise Unreadable("unreadable", _why(error)) from error
+            raise Unreadable("unreadable", _reason_of(error)) from error
         try:
             with os.fdopen(number, "rb") as opened:
                 about = os.fstat(number)
                 if not stat.S_ISREG(about.st_mode) or _stamp(about) != file.stamp:
-                    raise Unreadable("changing", "it is looked at again with the next question")
+                    raise Unreadable("changing", "the next query reads it again")
                 self.read += 1
                 return opened.read(most + 1)[:most]
         except OSError as error:
-            raise Unreadable("unreadable", _why(error)) from error
+            raise Unreadable("unreadable", _reason_of(error)) from error
 
 
 def _cut(file: _File, read: Reader, raw: bytes) -> tuple[Passage, ...]:
@@ -272,8 +271,8 @@ def _cut(file: _File, read: Reader, raw: bytes) -> tuple[Passage, ...]:
     return found
 
 
-def _against(about: os.stat_result, name: str, depth: int) -> str | None:
-    """Return why nothing is read there, or None."""
+def _skip_reason(about: os.stat_result, name: str, depth: int) -> str | None:
+    """Return why an entry is skipped, or None."""
     mode = about.st_mode
     if stat.S_ISLNK(mode):
         return "link"
@@ -289,21 +288,21 @@ def _stamp(about: os.stat_result) -> Stamp:
 
 
 def _changed_at(stamp: Stamp) -> datetime:
-    # A file may claim any time at all; years that no calendar here has are cut.
+    # A file may have any time; one outside the range of datetime is clamped.
     return from_us(min(max(stamp[0] // _US, 0), _LATEST_US))
 
 
 def _location(path: Path) -> str:
-    # Names of files may be no text; as they are they could be neither shown nor hashed.
+    # File names need not be valid text, and invalid text cannot be shown or hashed.
     return path.as_posix().encode("utf-8", "replace").decode("utf-8")
 
 
-def _why(error: OSError) -> str:
+def _reason_of(error: OSError) -> str:
     return error.strerror or type(error).__name__
 
 
 def _path(named: object) -> Path:
-    # An empty name would be the directory that the process happens to be in.
+    # An empty path would mean the current directory.
     if not isinstance(named, (str, os.PathLike)) or not os.fspath(named):
-        raise ConfigurationError("a folder of documents is named by its path")
+        raise ConfigurationError("a folder of documents must be a path")
     return Path(named)

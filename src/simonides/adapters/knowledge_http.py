@@ -1,8 +1,8 @@
-"""A search over HTTP as a source of knowledge (KN-1): one question, one bounded answer.
+"""A search over HTTP as a source of knowledge: one question, one bounded answer.
 
-The answer is data of strangers: a list in JSON or a page, cut into passages and quoted. Which hosts
-are asked is on a list, where they lead is looked at (:mod:`simonides.adapters.http_guard`),
-redirects included; nothing is kept between two questions.
+The answer is untrusted: a list in JSON or a page, cut into passages and quoted. Only listed hosts
+are contacted, and :mod:`simonides.adapters.http_guard` checks their addresses, redirects included.
+Nothing is cached.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
     import httpx2
 
-PLACE = "{query}"
+PLACEHOLDER = "{query}"
 MAX_BYTES = 1024 * 1024
 """Largest answer that is read; chosen: a long page."""
 MAX_QUERY_CHARS = 500
-"""Beginning of a query that is told; chosen: what search services read."""
+"""Characters of a query that are sent; chosen: what search services read."""
 MAX_RESULTS = 50
-"""Results of one answer that are read; chosen."""
+"""Results used of one answer; chosen."""
 MAX_RESULT_CHARS = 20_000
-"""Beginning of one result's text that is read; chosen."""
+"""Characters used of one result's text; chosen."""
 MAX_PASSAGES = 200
-"""Passages of one answer; chosen: each is embedded while somebody waits."""
+"""Passages of one answer; chosen: each is embedded while the caller waits."""
 MAX_REDIRECTS = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _ACCEPT = "application/json, text/html;q=0.9, text/markdown;q=0.8, text/plain;q=0.7"
@@ -57,12 +57,8 @@ class HttpSource:
     """A search service or a page, as :class:`~simonides.ports.KnowledgeSource`.
 
     It answers a GET with JSON (a list of ``{"title": …, "url": …, "text": …}``, or an object with
-    such a list under ``results`` or ``items``) or with a page of HTML, Markdown or plain text. It
-    is told what is asked, its first 500 characters: name no service that must not know.
-
-    Attributes:
-        name: By which it is cited.
-        capabilities: ``remote``.
+    such a list under ``results`` or ``items``) or with a page of HTML, Markdown or plain text. The
+    first 500 characters of each query are sent to it: use only a service that may know them.
     """
 
     capabilities = frozenset({Capability.REMOTE})
@@ -84,31 +80,32 @@ class HttpSource:
         """Configure the source; opens no connection and reads no environment.
 
         Args:
-            url: ``https://…/search?q={query}``; without ``{query}`` it is a page that does not
-                depend on it.
-            hosts: Those that may be asked, the URL's own and what it redirects to; see
+            url: ``https://…/search?q={query}``; without ``{query}`` a page that does not depend on
+                it.
+            hosts: Allowed hosts, the URL's own and those of redirects; see
                 :class:`~simonides.adapters.http_guard.AllowedHosts`.
-            name: By which it is cited; None takes the host's.
-            headers: Sent along, a key for one; to the URL's own host, scheme and port alone.
+            name: Used to cite it; None takes the host's.
+            headers: Sent along, such as a key; to the URL's own host, scheme and port alone.
             timeout_s: Longest time for one answer, redirects included, in seconds.
             max_bytes: Largest answer.
-            allow_loopback: Whether addresses of this very machine may be asked, for tests.
-            resolve: What knows the addresses of hosts.
-            verify: By which authorities servers prove who they are; False asks for no proof.
-            monotonic: Clock of the time, seconds.
+            allow_loopback: Whether loopback addresses are allowed, for tests.
+            resolve: Resolves host names.
+            verify: TLS authorities; False disables the check of certificates.
+            monotonic: Clock of the deadline, seconds.
 
         Raises:
             MissingExtra: If the extra ``documents`` is not installed.
-            ConfigurationError: If the URL or a host is none, or the URL's host is not on the list.
+            ConfigurationError: If the URL or a host is invalid, or the URL's host is not on the
+                list.
         """
         require("documents", "a source over HTTP", "httpx2")
         self._hosts = AllowedHosts(hosts, allow_loopback=allow_loopback)
         try:
-            host = self._hosts.target(url.replace(PLACE, "")).host
+            host = self._hosts.target(url.replace(PLACEHOLDER, "")).host
         except Forbidden as problem:
             raise ConfigurationError(f"url: {problem}") from None
-        if PLACE in url.partition("://")[2].partition("/")[0]:
-            raise ConfigurationError("url: what is asked cannot be the host")
+        if PLACEHOLDER in url.partition("://")[2].partition("/")[0]:
+            raise ConfigurationError("url: the query cannot be part of the host")
         self.name = name or source_name(host)
         self._url = url
         self._headers = dict(headers or {})
@@ -122,15 +119,15 @@ class HttpSource:
         return f"HttpSource(name={self.name!r})"
 
     def look(self, query: str, *, within_s: float) -> Found:
-        """See :class:`~simonides.ports.KnowledgeSource`."""
+        """See the port."""
         import httpx2
 
         ends_at = self._monotonic() + min(within_s, self._timeout_s)
-        told = storable(query[:MAX_QUERY_CHARS])
+        sent = storable(query[:MAX_QUERY_CHARS])
         try:
             with self._client() as client:
                 answer = self._answer(
-                    client, self._url.replace(PLACE, quote(told, safe="")), ends_at
+                    client, self._url.replace(PLACEHOLDER, quote(sent, safe="")), ends_at
                 )
             return self._found(answer)
         except Forbidden as problem:
@@ -138,17 +135,17 @@ class HttpSource:
         except Unreadable as problem:
             raise SourceUnavailable(self.name, f"the answer is {problem.reason}") from None
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, OSError) as error:
-            # The name of the error only: its text may hold what was asked, and with which key.
+            # Only the error's name: its text may hold the query and the key.
             raise SourceUnavailable(self.name, type(error).__name__) from None
 
     def close(self) -> None:
-        """See the port: nothing is held between questions."""
+        """See the port; nothing is held between queries."""
 
     def _client(self) -> httpx2.Client:
         import httpx2
 
-        # No proxy of the environment's: it would connect elsewhere than to what was looked at. No
-        # connection is kept: one to an address must not serve another host that shares it.
+        # No proxy from the environment: it would connect to an unchecked address. No connection is
+        # kept: one to an address must not serve another host that shares it.
         return httpx2.Client(
             trust_env=False,
             follow_redirects=False,
@@ -160,7 +157,7 @@ class HttpSource:
         origin = self._hosts.target(url)
         target = origin
         for _ in range(MAX_REDIRECTS + 1):
-            with self._asked(client, target, origin, ends_at) as response:
+            with self._request(client, target, origin, ends_at) as response:
                 if response.status_code not in _REDIRECTS:
                     return self._read(response, url, ends_at)
                 url = urljoin(url, response.headers.get("location", ""))
@@ -170,8 +167,10 @@ class HttpSource:
                 raise Forbidden("a redirect leads from https to http")
         raise Forbidden(f"more than {MAX_REDIRECTS} redirects")
 
-    def _asked(self, client: httpx2.Client, target: Target, origin: Target, ends_at: float) -> Any:
-        """Begin to ask a target, at an address that was looked at."""
+    def _request(
+        self, client: httpx2.Client, target: Target, origin: Target, ends_at: float
+    ) -> Any:
+        """Open a request to a checked address of a target."""
         address = self._hosts.address(target, self._resolve)
         left_s = self._left(ends_at)
         parts, at = target.parts, f"[{address}]" if ":" in address else address
@@ -197,10 +196,8 @@ class HttpSource:
         if response.status_code != 200:
             raise SourceUnavailable(self.name, f"status {response.status_code}")
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            # A small answer could be a large one in disguise.
-            raise SourceUnavailable(
-                self.name, "the answer is compressed, though none was asked for"
-            )
+            # A small compressed answer could expand beyond the limit.
+            raise SourceUnavailable(self.name, "the answer is compressed, which was not requested")
         chunks, size = list[bytes](), 0
         for chunk in response.iter_raw():
             chunks.append(chunk)
@@ -208,15 +205,17 @@ class HttpSource:
             if size > self._max_bytes:
                 raise SourceUnavailable(self.name, f"sent over {self._max_bytes:,} bytes")
             self._left(ends_at)
-        said = Message()
-        # What says nothing of itself is of no kind that is read.
-        said["content-type"] = response.headers.get("content-type", "application/octet-stream")
-        return _Answer(url, said.get_content_type(), said.get_content_charset(), b"".join(chunks))
+        headers = Message()
+        # Without a content type the answer is not read.
+        headers["content-type"] = response.headers.get("content-type", "application/octet-stream")
+        return _Answer(
+            url, headers.get_content_type(), headers.get_content_charset(), b"".join(chunks)
+        )
 
     def _left(self, ends_at: float) -> float:
         left_s = ends_at - self._monotonic()
         if left_s <= 0:
-            raise SourceUnavailable(self.name, "the answer did not come to an end in time")
+            raise SourceUnavailable(self.name, "the answer did not end in time")
         return left_s
 
     def _found(self, answer: _Answer) -> Found:
@@ -231,31 +230,31 @@ class HttpSource:
         if answer.kind in ("text/markdown", "text/plain"):
             text = text_of(answer.body, answer.charset)
             return markdown(text) if answer.kind == "text/markdown" else plain(text)
-        raise SourceUnavailable(self.name, "the answer is of a kind that is not read")
+        raise SourceUnavailable(self.name, "the answer has an unsupported content type")
 
     def _listed(self, answer: _Answer) -> Found:
         try:
-            said = json.loads(answer.body)
+            value = json.loads(answer.body)
         except (ValueError, RecursionError):
-            raise SourceUnavailable(self.name, "the answer is no JSON") from None
-        if isinstance(said, dict):
-            said = next((said[name] for name in _LISTS if name in said), None)
-        if not isinstance(said, list):
+            raise SourceUnavailable(self.name, "the answer is not JSON") from None
+        if isinstance(value, dict):
+            value = next((value[name] for name in _LISTS if name in value), None)
+        if not isinstance(value, list):
             raise SourceUnavailable(self.name, "the answer has no list of results")
         found, skipped = list[Passage](), list[Skipped]()
-        for number, each in enumerate(said[:MAX_RESULTS], start=1):
-            made = list(_result(each))
-            found += made
-            if not made:
+        for number, each in enumerate(value[:MAX_RESULTS], start=1):
+            cut = list(_result(each))
+            found += cut
+            if not cut:
                 skipped.append(Skipped(f"result {number}", "broken"))
         return Found(tuple(found[:MAX_PASSAGES]), tuple(skipped))
 
 
-def _result(said: Any) -> Iterator[Passage]:
-    """Yield the passages of one result; none of one that is no result."""
-    if not isinstance(said, dict):
+def _result(value: Any) -> Iterator[Passage]:
+    """Yield the passages of one result; none if it is malformed."""
+    if not isinstance(value, dict):
         return
-    named = [said.get(name, "") for name in ("title", "url", "text")]
+    named = [value.get(name, "") for name in ("title", "url", "text")]
     if not all(isinstance(each, str) for each in named):
         return
     title, url, text = named

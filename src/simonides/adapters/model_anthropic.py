@@ -1,8 +1,6 @@
-"""Claude through the Messages API and the ``anthropic`` SDK (LM-1).
-
-Structure is asked for by ``output_config`` (structured outputs, where the schema is one that the
-API guarantees), then by a tool that must be called, then in words;
-:mod:`simonides.adapters.model_ladder` has the rest.
+"""Claude through the Messages API and the ``anthropic`` SDK. Structure is requested by
+``output_config`` (structured outputs, where the API supports the schema), then by a forced tool
+call, then in words. See :mod:`simonides.adapters.model_ladder`.
 """
 
 from __future__ import annotations
@@ -12,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Unpack
 
 from simonides.adapters.json_schema import is_strict, reduced
-from simonides.adapters.model_ladder import LadderModel, Limits
-from simonides.adapters.model_question import Question, Rung
+from simonides.adapters.model_ladder import Limits, StructuredModel
+from simonides.adapters.model_question import OutputMode, Question
 from simonides.adapters.model_reply import Reply, parse_body, tokens_in
 from simonides.adapters.model_sdk import SdkEndpoint
 from simonides.domain.decision import Usage
@@ -22,14 +20,14 @@ from simonides.domain.errors import ModelGarbled
 ANTHROPIC_BASE_URL = "https://api.anthropic.com"
 
 MAX_ANSWER_TOKENS = 4_096
-"""The API wants a limit; chosen: several times the longest answer that is asked for."""
+"""The API requires a limit; chosen: several times the longest expected answer."""
 
 KEYWORDS = frozenset(
     {"type", "enum", "const", "properties", "required", "additionalProperties", "items"}
     | {"description", "title"}
 )
-"""What a guaranteed schema may hold; bounds of length and number may not be in it. What is left out
-is checked when the answer is here."""
+"""Keywords of a structured-output schema; bounds of length and number are not allowed. The answer
+is checked against the whole schema."""
 
 _COUNTED = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
@@ -38,38 +36,38 @@ class Messages(SdkEndpoint):
     """The ``/v1/messages`` of some base URL."""
 
     sdk = "anthropic"
-    about: ClassVar = {
-        Rung.SCHEMA: ("output_config", "output_format", "json_schema", "structured output"),
-        Rung.TOOL: ("tool",),
+    refusal_words: ClassVar = {
+        OutputMode.SCHEMA: ("output_config", "output_format", "json_schema", "structured output"),
+        OutputMode.TOOL: ("tool",),
     }
 
     def __init__(self, *, label: str, model: str, api_key: str, base_url: str) -> None:
         super().__init__(label=label, model=model, base_url=base_url)
         self._api_key = api_key
 
-    def rungs(self, question: Question) -> tuple[Rung, ...]:
+    def output_modes(self, question: Question) -> tuple[OutputMode, ...]:
         """Return structured output where the schema allows it, a tool for objects, the prompt."""
         guaranteed = is_strict(question.schema) and reduced(question.schema, KEYWORDS) is not None
         is_object = question.schema.get("type") == "object"
         return (
-            *((Rung.SCHEMA,) if guaranteed else ()),
-            *((Rung.TOOL,) if is_object else ()),
-            Rung.PROMPT,
+            *((OutputMode.SCHEMA,) if guaranteed else ()),
+            *((OutputMode.TOOL,) if is_object else ()),
+            OutputMode.PROMPT,
         )
 
     def read(self, body: bytes) -> tuple[Usage, Callable[[], Reply]]:
-        """Return the cost and the words of a message; a tool's input is its words."""
+        """Return the cost and the text of a message; a tool's input is its text."""
         message = parse_body(body)
-        said = message.get("usage") if isinstance(message, dict) else None
+        reported = message.get("usage") if isinstance(message, dict) else None
         usage = Usage()
-        if isinstance(said, dict):
-            spent = sum(tokens_in(said, name) for name in _COUNTED)
-            usage = Usage(input_tokens=spent, output_tokens=tokens_in(said, "output_tokens"))
+        if isinstance(reported, dict):
+            spent = sum(tokens_in(reported, name) for name in _COUNTED)
+            usage = Usage(input_tokens=spent, output_tokens=tokens_in(reported, "output_tokens"))
         return usage, lambda: _reply_in(message)
 
     def _new_client(self, sdk: Any, http_client: Any) -> Any:
         return sdk.AsyncAnthropic(
-            # Without a key the SDK would look into the environment and the user's profile.
+            # Without a key the SDK would read the environment and the user's profile.
             api_key=self._api_key or "none",
             base_url=self._base_url,
             max_retries=0,
@@ -82,53 +80,55 @@ class Messages(SdkEndpoint):
         call: Callable[..., Any] = client.messages.with_streaming_response.create
         return call
 
-    def _asked(self, question: Question, rung: Rung, *, fixed_temperature: bool) -> dict[str, Any]:
-        asked: dict[str, Any] = {
+    def _arguments(
+        self, question: Question, mode: OutputMode, *, fixed_temperature: bool
+    ) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
             "model": self._model,
             "max_tokens": MAX_ANSWER_TOKENS,
-            "system": question.instructions(rung),
+            "system": question.instructions(mode),
             "messages": question.turns(),
         }
-        if rung is Rung.SCHEMA:
+        if mode is OutputMode.SCHEMA:
             schema = reduced(question.schema, KEYWORDS)
-            asked["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
-        elif rung is Rung.TOOL:
+            arguments["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        elif mode is OutputMode.TOOL:
             tool = {
                 "name": question.name,
                 "description": "Gives the answer.",
                 "input_schema": question.schema,
             }
-            asked["tools"] = [tool]
-            asked["tool_choice"] = {"type": "tool", "name": question.name}
+            arguments["tools"] = [tool]
+            arguments["tool_choice"] = {"type": "tool", "name": question.name}
         if fixed_temperature:
-            # The SDK has no name for it any more: newer models refuse it, older ones take it.
-            asked["extra_body"] = {"temperature": 0}
-        return asked
+            # The SDK has no parameter for it: newer models refuse it, older ones accept it.
+            arguments["extra_body"] = {"temperature": 0}
+        return arguments
 
 
 def _reply_in(message: Any) -> Reply:
-    """Return what a message says.
+    """Return a message's text and model.
 
     Raises:
         ModelGarbled: If it is no message.
     """
     blocks = message.get("content") if isinstance(message, dict) else None
     if not isinstance(blocks, list):
-        raise ModelGarbled("invalid_json", "the endpoint's reply is no message")
-    named = message.get("model")
-    return Reply(_words(blocks), named if isinstance(named, str) else "")
+        raise ModelGarbled("invalid_json", "the endpoint's reply is not a message")
+    model = message.get("model")
+    return Reply(_text_in(blocks), model if isinstance(model, str) else "")
 
 
-def _words(blocks: list[Any]) -> str:
-    told = [block for block in blocks if isinstance(block, dict)]
-    for block in told:
+def _text_in(blocks: list[Any]) -> str:
+    known = [block for block in blocks if isinstance(block, dict)]
+    for block in known:
         if block.get("type") == "tool_use":
             return json.dumps(block.get("input"), ensure_ascii=False)
-    texts = [block.get("text") for block in told if block.get("type") == "text"]
+    texts = [block.get("text") for block in known if block.get("type") == "text"]
     return "".join(text for text in texts if isinstance(text, str))
 
 
-class AnthropicModel(LadderModel):
+class AnthropicModel(StructuredModel):
     """A Claude model."""
 
     def __init__(
@@ -145,7 +145,7 @@ class AnthropicModel(LadderModel):
             model: Name that the endpoint knows.
             api_key: Credentials.
             base_url: Root of the API, without ``/v1``; None is Anthropic's.
-            limits: How long it is waited for, see :class:`LadderModel`.
+            limits: Time-outs and retries, see :class:`StructuredModel`.
 
         Raises:
             MissingExtra: If the ``anthropic`` package is not installed.

@@ -1,8 +1,8 @@
-"""Gemini through its OpenAI-compatible endpoint (LM-1).
+"""Gemini through its OpenAI-compatible endpoint.
 
-It speaks ``/chat/completions``, and differs where schemas and errors are concerned: it knows a part
-of JSON Schema and answers 400 for a keyword outside it, wants a type for every value, writes errors
-as a list, refuses a wrong key with 400, and says how long to wait in the body instead of a header.
+It speaks ``/chat/completions``, with its own schemas and errors. It supports a part of JSON Schema,
+answers 400 for other keywords, and requires a type for every value. It writes errors as a list,
+refuses a wrong key with 400, and puts the retry delay in the body, not in a header.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Unpack
 
 from simonides.adapters.json_schema import reduced
-from simonides.adapters.model_ladder import LadderModel, Limits
+from simonides.adapters.model_ladder import Limits, StructuredModel
 from simonides.adapters.model_openai import ABOUT_FORMAT, ChatCompletions
-from simonides.adapters.model_question import Question, Rung
+from simonides.adapters.model_question import OutputMode, Question
 
 GEMINI_BASE_URL = "https://generativelanguage.googleapis.com/v1beta/openai/"
 
@@ -23,8 +23,8 @@ KEYWORDS = frozenset(
         *("minItems", "maxItems", "minimum", "maximum"),
     }
 )
-"""What its schemas may hold. Others, ``additionalProperties`` and ``const`` among them, it answers
-with "Unknown name"; what is left out is checked when the answer is here."""
+"""Keywords that its schemas may hold. It answers others, ``additionalProperties`` and ``const``
+among them, with "Unknown name". The answer is checked against the whole schema."""
 
 _ABOUT_SCHEMA = (
     *ABOUT_FORMAT,
@@ -40,30 +40,30 @@ _ABOUT_SCHEMA = (
 class GeminiCompletions(ChatCompletions):
     """The OpenAI-compatible ``/chat/completions`` of the Gemini API."""
 
-    about: ClassVar = {Rung.SCHEMA: _ABOUT_SCHEMA, Rung.OBJECT: _ABOUT_SCHEMA}
+    refusal_words: ClassVar = {OutputMode.SCHEMA: _ABOUT_SCHEMA, OutputMode.OBJECT: _ABOUT_SCHEMA}
 
-    def rungs(self, question: Question) -> tuple[Rung, ...]:
-        """Return ``json_schema`` where the schema can be said, ``json_object`` and the prompt."""
+    def output_modes(self, question: Question) -> tuple[OutputMode, ...]:
+        """Return ``json_schema`` where the schema can be reduced, ``json_object``, the prompt."""
         can = reduced(question.schema, KEYWORDS) is not None
-        return (*((Rung.SCHEMA,) if can else ()), Rung.OBJECT, Rung.PROMPT)
+        return (*((OutputMode.SCHEMA,) if can else ()), OutputMode.OBJECT, OutputMode.PROMPT)
 
-    def _format(self, question: Question, rung: Rung) -> dict[str, Any]:
-        if rung is Rung.OBJECT:
+    def _format(self, question: Question, mode: OutputMode) -> dict[str, Any]:
+        if mode is OutputMode.OBJECT:
             return {"type": "json_object"}
         schema = reduced(question.schema, KEYWORDS)
         return {"type": "json_schema", "json_schema": {"name": question.name, "schema": schema}}
 
-    def _said(self, error: Any) -> str:
-        # The SDK looks for the message in a mapping only.
-        return f"{super()._said(error)} {_error_in(error.body).get('message')}"
+    def _refusal_text(self, error: Any) -> str:
+        # The SDK finds a message only in a mapping, and this API sends a list.
+        return f"{super()._refusal_text(error)} {_error_in(error.body).get('message')}"
 
     def _after_s(self, error: Any) -> float | None:
-        said = super()._after_s(error)
-        return _retry_delay_s(error.body) if said is None else said
+        after_s = super()._after_s(error)
+        return _retry_delay_s(error.body) if after_s is None else after_s
 
 
 def _error_in(body: Any) -> Mapping[str, Any]:
-    """Return the error that a body tells of, which may be the first of a list."""
+    """Return a body's error, which may be the first of a list."""
     first = body[0] if isinstance(body, list) and body else body
     error = first.get("error", first) if isinstance(first, Mapping) else None
     return error if isinstance(error, Mapping) else {}
@@ -72,10 +72,10 @@ def _error_in(body: Any) -> Mapping[str, Any]:
 def _retry_delay_s(body: Any) -> float | None:
     """Return the ``retryDelay`` of an error's details, such as ``"34s"``, in seconds."""
     details = _error_in(body).get("details")
-    told = (
+    known = (
         [each for each in details if isinstance(each, Mapping)] if isinstance(details, list) else []
     )
-    delay = next((each["retryDelay"] for each in told if "retryDelay" in each), None)
+    delay = next((each["retryDelay"] for each in known if "retryDelay" in each), None)
     try:
         seconds = float(str(delay).removesuffix("s"))
     except ValueError:
@@ -83,7 +83,7 @@ def _retry_delay_s(body: Any) -> float | None:
     return seconds if 0 <= seconds < float("inf") else None
 
 
-class GeminiModel(LadderModel):
+class GeminiModel(StructuredModel):
     """A Gemini model."""
 
     def __init__(
@@ -100,7 +100,7 @@ class GeminiModel(LadderModel):
             model: Name that the endpoint knows.
             api_key: Credentials.
             base_url: Root of the compatible API, ``…/v1beta/openai/``; None is Google's.
-            limits: How long it is waited for, see :class:`LadderModel`.
+            limits: Time-outs and retries, see :class:`StructuredModel`.
 
         Raises:
             MissingExtra: If the ``openai`` package is not installed.

@@ -1,11 +1,9 @@
-"""A language model that is not asked more than it can bear: a limit of questions at a time, and a
-circuit that opens while the provider is out (LM-1).
+"""A language model behind a concurrency limit and a circuit breaker.
 
-A provider that is down is asked by every capture and every agent, each of which waits until its
-deadline has passed. So after some questions in a row that got no answer the circuit *opens*:
-questions fail at once, and memory works by its rules. When a while has passed one question is let
-through (*half open*); with its answer the circuit *closes*. A refusal or an answer that cannot be
-used comes from a provider that is there: it closes the circuit as well.
+Without the breaker, every capture and every agent would wait for its full deadline while a provider
+is down. After some questions in a row without an answer the circuit *opens*: questions fail at
+once, and memory works by its rules. After a pause one question is let through (*half open*); its
+answer *closes* the circuit. A refusal or an unusable answer closes it too: the provider works.
 
 Safe to share between threads, tasks and event loops.
 """
@@ -27,16 +25,16 @@ from simonides.ports import Capability, LanguageModel, ModelAnswer
 
 FAILURES = 5
 """Questions in a row without an answer that open the circuit; chosen: each has had three retries,
-so that this is an outage and no bad moment."""
+so this is an outage."""
 REST_S = 30.0
-"""How long it stays open; chosen, as for the other endpoints of models."""
+"""How long the circuit stays open; chosen, as for the other model endpoints."""
 AT_ONCE = 8
-"""Questions at a time; chosen: under the lowest limits that providers are known to set."""
+"""Concurrent questions; chosen: under the lowest known limits of providers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """Questions pass; so many in a row got no answer."""
+    """Questions pass; ``failures`` in a row got no answer."""
 
     failures: int = 0
 
@@ -50,16 +48,15 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class HalfOpen:
-    """One question is under way that will tell."""
+    """One probing question is under way."""
 
 
 Circuit: TypeAlias = Closed | Open | HalfOpen
 
 
 class Breaker:
-    """The circuit; each question asks it first and tells it afterwards.
-
-    Results of questions that began before the circuit last opened or closed tell nothing new.
+    """The circuit breaker; each question enters it and then reports its result. A result of a
+    question that began before the last change of state is ignored.
     """
 
     def __init__(self, *, failures: int, rest_s: float, monotonic: Callable[[], float]) -> None:
@@ -75,51 +72,51 @@ class Breaker:
         self._monotonic = monotonic
         self._lock = threading.Lock()
         self._circuit: Circuit = Closed()
-        self._turn = 0
+        self._generation = 0
 
     @property
     def circuit(self) -> Circuit:
-        """As it is now; open until the next question, though its time may have passed."""
+        """The current state; open until the next question, even if its time has passed."""
         return self._circuit
 
     def left_s(self) -> float:
-        """Return for how long no question will pass, in seconds."""
+        """Return the seconds until a question may pass."""
         circuit = self._circuit
         return max(0.0, circuit.until - self._monotonic()) if isinstance(circuit, Open) else 0.0
 
     def passes(self) -> bool:
-        """Whether a question would pass now; it need not wait for a slot in vain."""
+        """Whether a question would pass now, so that it need not wait for a slot in vain."""
         circuit = self._circuit
         return isinstance(circuit, Closed) or (isinstance(circuit, Open) and not self.left_s())
 
     def enter(self) -> int | None:
-        """Let a question pass, and return what it tells its result with; None if it may not."""
+        """Let a question pass and return its generation, to report with; None if it may not."""
         with self._lock:
             match self._circuit:
                 case Closed():
-                    return self._turn
+                    return self._generation
                 case Open(until) if self._monotonic() >= until:
                     self._become(HalfOpen())
-                    return self._turn
+                    return self._generation
                 case Open() | HalfOpen():
                     return None
                 case never:
                     assert_never(never)
 
-    def answered(self, turn: int) -> None:
-        """Take note that the provider is there."""
+    def answered(self, generation: int) -> None:
+        """Report that the provider answered."""
         with self._lock:
-            if turn == self._turn and self._circuit != Closed():
+            if generation == self._generation and self._circuit != Closed():
                 self._become(Closed())
 
-    def failed(self, turn: int) -> None:
-        """Take note that a question got no answer."""
+    def failed(self, generation: int) -> None:
+        """Report that a question got no answer."""
         with self._lock:
-            if turn != self._turn:
+            if generation != self._generation:
                 return
             match self._circuit:
                 case Closed(failures) if failures + 1 < self._failures:
-                    # The same stretch of time goes on: others under way count in it.
+                    # The generation stays: questions under way count too.
                     self._circuit = Closed(failures + 1)
                 case Closed() | HalfOpen():
                     self._become(Open(self._monotonic() + self._rest_s))
@@ -128,19 +125,19 @@ class Breaker:
                 case never:
                     assert_never(never)
 
-    def withdrawn(self, turn: int) -> None:
-        """Take note that a question was given up by who asked: it told nothing."""
+    def cancelled(self, generation: int) -> None:
+        """Report that the caller cancelled a question, which tells nothing of the provider."""
         with self._lock:
-            if turn == self._turn and isinstance(self._circuit, HalfOpen):
+            if generation == self._generation and isinstance(self._circuit, HalfOpen):
                 self._become(Open(self._monotonic()))
 
     def _become(self, circuit: Circuit) -> None:
         self._circuit = circuit
-        self._turn += 1
+        self._generation += 1
 
 
 class Slots:
-    """So many at a time, over threads and event loops; who waits is served first come first."""
+    """A fair semaphore over threads and event loops: first come, first served."""
 
     def __init__(self, count: int) -> None:
         self._free = count
@@ -149,7 +146,7 @@ class Slots:
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[None]:
-        """Hold one of them, waiting until it is free."""
+        """Hold one slot, waiting until it is free."""
         await self._take()
         try:
             yield
@@ -162,46 +159,45 @@ class Slots:
                 self._free -= 1
                 return
             loop = asyncio.get_running_loop()
-            turn: asyncio.Future[None] = loop.create_future()
-            self._waiting.append((loop, turn))
+            waiter: asyncio.Future[None] = loop.create_future()
+            self._waiting.append((loop, waiter))
         try:
-            await turn
+            await waiter
         except asyncio.CancelledError:
             with self._lock:
-                was_waiting = (loop, turn) in self._waiting
+                was_waiting = (loop, waiter) in self._waiting
                 if was_waiting:
-                    self._waiting.remove((loop, turn))
+                    self._waiting.remove((loop, waiter))
             if not was_waiting:
-                # It was given a slot, or is being given one, and has no use for it.
+                # The slot was granted, or is being granted, to this cancelled waiter.
                 self._give()
             raise
 
     def _give(self) -> None:
-        """Give a slot to who has waited longest, else put it back."""
+        """Give a slot to the longest waiter, or put it back."""
         while True:
             with self._lock:
                 if not self._waiting:
                     self._free += 1
                     return
-                loop, turn = self._waiting.popleft()
+                loop, waiter = self._waiting.popleft()
             try:
-                loop.call_soon_threadsafe(_grant, turn)
+                loop.call_soon_threadsafe(_grant, waiter)
             except RuntimeError:
-                continue  # That loop is closed, and who waited in it is gone.
+                continue  # The waiter's loop is closed.
             return
 
 
-def _grant(turn: asyncio.Future[None]) -> None:
-    if not turn.done():
-        turn.set_result(None)
+def _grant(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 class GuardedModel:
-    """A language model behind a breaker and a limit; as a port it is the model itself.
+    """A language model behind a breaker and a limit; satisfies the same port.
 
     Attributes:
-        model_id: Of the model.
-        capabilities: Of the model, without :data:`Capability.INLINE`: who waits suspends.
+        capabilities: Of the model, without :data:`Capability.INLINE`: waiting suspends.
     """
 
     def __init__(
@@ -213,13 +209,13 @@ class GuardedModel:
         at_once: int = AT_ONCE,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Guard a model, which is closed with its guard.
+        """Guard a model; closing the guard closes it.
 
         Args:
-            model: Whom to ask.
-            failures: Questions in a row without an answer after which none is asked for a while.
-            rest_s: That while, in seconds.
-            at_once: Questions at a time; others wait, within their own deadlines.
+            model: The model.
+            failures: Questions in a row without an answer that open the circuit.
+            rest_s: How long it stays open, in seconds.
+            at_once: Concurrent questions; others wait, within their own deadlines.
             monotonic: Clock of the circuit, in seconds.
         """
         self.model_id = model.model_id
@@ -235,17 +231,17 @@ class GuardedModel:
 
     @property
     def circuit(self) -> Circuit:
-        """How the circuit is."""
+        """State of the breaker."""
         return self._breaker.circuit
 
     @property
     def spent(self) -> Usage:
-        """What all questions together have cost, answered or not."""
+        """Usage of all questions, answered or not."""
         return self._spent
 
     @property
     def left_s(self) -> float:
-        """For how long no question will pass, in seconds; 0 where one will."""
+        """Seconds until a question may pass; 0 if one may now."""
         return self._breaker.left_s()
 
     async def complete_json(
@@ -257,7 +253,7 @@ class GuardedModel:
         name: str,
         deadline_s: float,
     ) -> ModelAnswer:
-        """Ask as :meth:`simonides.ports.LanguageModel.complete_json` says.
+        """See the port.
 
         Raises:
             ModelTimeout: At once while the circuit is open; also if no slot came free in time.
@@ -269,42 +265,42 @@ class GuardedModel:
             async with asyncio.timeout(deadline_s) as waiting, self._slots.one():
                 waiting.reschedule(None)
                 left_s = deadline_s - (time.monotonic() - began)
-                return await self._asked(
+                return await self._ask(
                     system=system, user=user, schema=schema, name=name, deadline_s=left_s
                 )
         except TimeoutError:
             raise ModelTimeout(
-                f"{self._model!r} is asked too much at once: no slot within {deadline_s:.1f} s",
+                f"{self._model!r} has too many questions: no slot free within {deadline_s:.1f} s",
                 usage=NO_USAGE,
             ) from None
 
-    async def _asked(self, **question: Any) -> ModelAnswer:
-        """Ask, and tell the breaker how it went."""
-        turn = self._breaker.enter()
-        if turn is None:
+    async def _ask(self, **question: Any) -> ModelAnswer:
+        """Ask, and report the result to the breaker."""
+        generation = self._breaker.enter()
+        if generation is None:
             raise self._resting()
-        told: Callable[[int], None] = self._breaker.withdrawn
+        report: Callable[[int], None] = self._breaker.cancelled
         try:
             answer = await self._model.complete_json(**question)
-            told = self._breaker.answered
+            report = self._breaker.answered
         except ModelError as error:
-            # What was not even sent, for want of time, says nothing of the provider.
+            # An unsent question tells nothing of the provider.
             was_sent = error.usage is None or error.usage.model_calls > 0
             if not isinstance(error, ModelTimeout):
-                told = self._breaker.answered
+                report = self._breaker.answered
             elif was_sent:
-                told = self._breaker.failed
+                report = self._breaker.failed
             self._count(error.usage)
             raise
         finally:
-            told(turn)
+            report(generation)
         self._count(answer.usage)
         return answer
 
     def _resting(self) -> ModelTimeout:
-        when = f"in {self.left_s:.0f} s" if self.left_s else "by one question first"
+        when = f"in {self.left_s:.0f} s" if self.left_s else "after one probing question"
         return ModelTimeout(
-            f"{self._model!r} did not answer lately; it is asked again {when}", usage=NO_USAGE
+            f"{self._model!r} did not answer recently; next attempt {when}", usage=NO_USAGE
         )
 
     def _count(self, usage: Usage | None) -> None:

@@ -1,9 +1,9 @@
-"""One question to a language model, whatever its endpoint: attempts, rungs, one repair (LM-1).
+"""Asks a language model for structured output: retries, output modes, one repair.
 
-Three loops, each bounded and all under one deadline: *attempts* (transient failures, with backoff
-and jitter), *rungs* (the ways of asking for structure that an endpoint knows, most binding first;
-one that it refuses is not tried again) and one *repair* (the answer goes back once with what is
-wrong with it). Nothing of the endpoint's own words reaches an error: they may hold a key.
+Three loops, each bounded and all under one deadline. *Attempts* retry transient failures, with
+backoff and jitter. *Output modes* are tried from the strictest that the endpoint supports; a
+refused one is not tried again. One *repair* sends a wrong answer back once with its error. Errors
+never quote the endpoint: its answer may hold a key.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypedDict
 
 from simonides.adapters.http_retry import longest_wait_s
-from simonides.adapters.model_question import Call, Question, Rung
+from simonides.adapters.model_question import Call, OutputMode, Question
 from simonides.adapters.model_reply import Reply, checked_json
 from simonides.domain.decision import Usage
 from simonides.domain.errors import ModelError, ModelGarbled, ModelTimeout, ModelUnavailable
@@ -24,7 +24,7 @@ from simonides.ports import Capability, ModelAnswer
 
 
 class Transient(Exception):
-    """A failure that may pass; ``after_s`` is what the server asked to wait."""
+    """A failure that may pass; ``after_s`` is the wait that the server requests."""
 
     def __init__(self, what: str, after_s: float | None = None) -> None:
         super().__init__(what)
@@ -32,43 +32,41 @@ class Transient(Exception):
         self.after_s = after_s
 
 
-class RungRefused(Exception):
-    """The endpoint does not know this way of asking for structure."""
+class OutputModeRefused(Exception):
+    """The endpoint does not support this output mode."""
 
 
 class TemperatureRefused(Exception):
-    """The model does not take a temperature."""
+    """The model does not accept a temperature."""
 
 
 class Endpoint(Protocol):
-    """What one vendor's API is to the ladder; its ``repr`` is what errors name it by."""
+    """One vendor's API; its ``repr`` names it in errors."""
 
-    def rungs(self, question: Question) -> tuple[Rung, ...]:
-        """Return the ways in which the question can be asked, most binding first, the last one
-        :data:`Rung.PROMPT`.
-        """
+    def output_modes(self, question: Question) -> tuple[OutputMode, ...]:
+        """Return the modes for a question, strictest first, :data:`OutputMode.PROMPT` last."""
 
     async def ready(self) -> None:
-        """Load what is needed to send; returns at once from the second time on."""
+        """Load what sending needs; returns at once from the second time on."""
 
     async def send(
-        self, question: Question, rung: Rung, *, limit_s: float, fixed_temperature: bool
+        self, question: Question, mode: OutputMode, *, limit_s: float, fixed_temperature: bool
     ) -> bytes:
         """Send one request and return the body of its answer.
 
         Raises:
-            Transient: If it may be answered later.
-            RungRefused: If the rung is refused; never for the last one.
+            Transient: If a retry may succeed.
+            OutputModeRefused: If the output mode is refused; never for the last one.
             TemperatureRefused: If the temperature is.
             ModelUnavailable: If it is refused otherwise.
             ModelGarbled: If the answer is too long.
         """
 
     def read(self, body: bytes) -> tuple[Usage, Callable[[], Reply]]:
-        """Return what an answer says it cost, and what gives its words.
+        """Return an answer's cost, and a function that returns its text.
 
         Raises:
-            ModelGarbled: If the body is not JSON; what gives the words if it is no answer.
+            ModelGarbled: If the body is not JSON; the function raises it if it is no answer.
         """
 
     async def close(self) -> None:
@@ -76,7 +74,7 @@ class Endpoint(Protocol):
 
 
 class Limits(TypedDict, total=False):
-    """How long a model is waited for; see :class:`LadderModel`."""
+    """Time-outs and retries; see :class:`StructuredModel`."""
 
     timeout_s: float
     max_retries: int
@@ -85,14 +83,10 @@ class Limits(TypedDict, total=False):
     jitter: Callable[[], float]
 
 
-class LadderModel:
-    """A language model behind an endpoint; satisfies :class:`simonides.ports.LanguageModel`.
-
-    It must be driven by an event loop and may be used from several, one after the other.
-    Instances may be shared between tasks.
-
-    Attributes:
-        model_id: Name of the model.
+class StructuredModel:
+    """A language model behind an endpoint; satisfies :class:`simonides.ports.LanguageModel`. It
+    needs an event loop and may be used from several, one after the other. Instances may be shared
+    between tasks.
     """
 
     capabilities: frozenset[Capability] = frozenset()
@@ -111,7 +105,7 @@ class LadderModel:
         """Configure the model.
 
         Args:
-            endpoint: Whom to ask; closed with the model.
+            endpoint: The vendor's API; closed with the model.
             model: Its name.
             timeout_s: Longest wait for one request.
             max_retries: Attempts beyond the first after a transient failure.
@@ -126,7 +120,7 @@ class LadderModel:
         self._monotonic = monotonic
         self._sleep = sleep
         self._jitter = jitter
-        self._refused: frozenset[Rung] = frozenset()
+        self._refused: frozenset[OutputMode] = frozenset()
         self._fixed_temperature = True
 
     def __repr__(self) -> str:
@@ -141,10 +135,8 @@ class LadderModel:
         name: str,
         deadline_s: float,
     ) -> ModelAnswer:
-        """Ask for JSON that follows a schema; see :meth:`simonides.ports.LanguageModel`.
-
-        Retries, rungs and repair share ``deadline_s``. Usage counts every request that was sent,
-        and an error carries it too.
+        """See the port. Retries, output modes and repair share ``deadline_s``. Usage counts every
+        request that was sent, and an error carries it too.
         """
         question = Question(system, user, plain(schema), name)
         call = Call(self._monotonic() + deadline_s)
@@ -157,7 +149,7 @@ class LadderModel:
     async def _answered(
         self, question: Question, call: Call, schema: Mapping[str, Any]
     ) -> ModelAnswer:
-        """Ask, and once more with what is wrong with the answer."""
+        """Ask, and repair a wrong answer once."""
         reply = await self._ask(question, call)
         try:
             value = checked_json(reply.text, schema)
@@ -172,26 +164,26 @@ class LadderModel:
         await self._endpoint.close()
 
     async def _ask(self, question: Question, call: Call) -> Reply:
-        """Ask on the first rung that was not refused yet, stepping down where one is."""
+        """Ask in the strictest output mode that was not refused yet."""
         while True:
-            rungs = self._endpoint.rungs(question)
-            rung = next((each for each in rungs if each not in self._refused), rungs[-1])
+            modes = self._endpoint.output_modes(question)
+            mode = next((each for each in modes if each not in self._refused), modes[-1])
             fixed = self._fixed_temperature
             try:
-                return await self._attempt(question, rung, call)
-            except RungRefused:
-                self._refused |= {rung}
+                return await self._attempt(question, mode, call)
+            except OutputModeRefused:
+                self._refused |= {mode}
             except TemperatureRefused:
                 if not fixed:
                     raise ModelUnavailable("the endpoint refuses the request (400)") from None
                 self._fixed_temperature = False
 
-    async def _attempt(self, question: Question, rung: Rung, call: Call) -> Reply:
-        """Ask until an answer comes, waiting between transient failures."""
+    async def _attempt(self, question: Question, mode: OutputMode, call: Call) -> Reply:
+        """Ask, retrying transient failures."""
         attempt = 0
         while True:
             try:
-                return await self._request(question, rung, call)
+                return await self._request(question, mode, call)
             except Transient as failure:
                 wait_s = failure.after_s
                 if wait_s is None:
@@ -204,7 +196,7 @@ class LadderModel:
             attempt += 1
             await self._sleep(wait_s)
 
-    async def _request(self, question: Question, rung: Rung, call: Call) -> Reply:
+    async def _request(self, question: Question, mode: OutputMode, call: Call) -> Reply:
         await self._ready(call)
         left_s = call.ends_at - self._monotonic()
         if left_s <= 0:
@@ -214,7 +206,7 @@ class LadderModel:
         try:
             async with asyncio.timeout(limit_s):
                 body = await self._endpoint.send(
-                    question, rung, limit_s=limit_s, fixed_temperature=self._fixed_temperature
+                    question, mode, limit_s=limit_s, fixed_temperature=self._fixed_temperature
                 )
         except TimeoutError:
             raise Transient(f"no answer within {limit_s:.1f} s") from None
@@ -223,9 +215,7 @@ class LadderModel:
         return words()
 
     async def _ready(self, call: Call) -> None:
-        """Wait until the endpoint is loaded, but not beyond the deadline; the next call finds it
-        done, or waits again.
-        """
+        """Wait until the endpoint is loaded, at most to the deadline."""
         try:
             async with asyncio.timeout(max(call.ends_at - self._monotonic(), 0)):
                 await self._endpoint.ready()

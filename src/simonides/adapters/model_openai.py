@@ -1,7 +1,6 @@
-"""Any OpenAI-compatible endpoint as a language model, through the ``openai`` SDK (LM-1).
-
-Structure is asked for by ``json_schema``, then ``json_object``, then in words;
-:mod:`simonides.adapters.model_ladder` has the rest.
+"""Any OpenAI-compatible endpoint as a language model, through the ``openai`` SDK. Structure is
+requested by ``json_schema``, then ``json_object``, then in words. See
+:mod:`simonides.adapters.model_ladder`.
 """
 
 from __future__ import annotations
@@ -11,46 +10,46 @@ from typing import Any, ClassVar, Unpack
 
 from simonides.adapters.http_retry import DEFAULT_BASE_URL
 from simonides.adapters.json_schema import is_strict
-from simonides.adapters.model_ladder import LadderModel, Limits
-from simonides.adapters.model_question import Question, Rung
+from simonides.adapters.model_ladder import Limits, StructuredModel
+from simonides.adapters.model_question import OutputMode, Question
 from simonides.adapters.model_reply import Reply, counted, parse_body, reply_in
 from simonides.adapters.model_sdk import SdkEndpoint
 from simonides.domain.decision import Usage
 
 ABOUT_FORMAT = ("response_format", "json_schema", "json_object", "structured output", "json mode")
-"""Words of refusals that are about ``response_format``, as endpoints are known to write them."""
+"""Words in refusals of ``response_format``, as known endpoints write them."""
 
 
 class ChatCompletions(SdkEndpoint):
     """The ``/chat/completions`` of some base URL."""
 
     sdk = "openai"
-    about: ClassVar = {Rung.SCHEMA: ABOUT_FORMAT, Rung.OBJECT: ABOUT_FORMAT}
+    refusal_words: ClassVar = {OutputMode.SCHEMA: ABOUT_FORMAT, OutputMode.OBJECT: ABOUT_FORMAT}
 
     def __init__(self, *, label: str, model: str, api_key: str, base_url: str) -> None:
         super().__init__(label=label, model=model, base_url=base_url)
         self._api_key = api_key
 
-    def rungs(self, question: Question) -> tuple[Rung, ...]:
+    def output_modes(self, question: Question) -> tuple[OutputMode, ...]:
         """Return ``json_schema``, ``json_object`` and the prompt."""
         del question
-        return (Rung.SCHEMA, Rung.OBJECT, Rung.PROMPT)
+        return (OutputMode.SCHEMA, OutputMode.OBJECT, OutputMode.PROMPT)
 
     def read(self, body: bytes) -> tuple[Usage, Callable[[], Reply]]:
-        """Return the cost and the words of a chat completion."""
+        """Return the cost and the text of a chat completion."""
         completion = parse_body(body)
         return counted(completion), lambda: reply_in(completion)
 
     def _new_client(self, sdk: Any, http_client: Any) -> Any:
         client = sdk.AsyncOpenAI(
-            # Without a key the SDK would look into the environment.
+            # Without a key the SDK would read the environment.
             api_key=self._api_key or "none",
             base_url=self._base_url,
             max_retries=0,
             default_headers={"Accept-Encoding": "identity"},
             http_client=http_client,
         )
-        # The SDK takes these from the environment when they are not given.
+        # The SDK reads these from the environment by default.
         client.organization = client.project = None
         return client
 
@@ -58,27 +57,29 @@ class ChatCompletions(SdkEndpoint):
         call: Callable[..., Any] = client.chat.completions.with_streaming_response.create
         return call
 
-    def _asked(self, question: Question, rung: Rung, *, fixed_temperature: bool) -> dict[str, Any]:
-        system = {"role": "system", "content": question.instructions(rung)}
-        asked: dict[str, Any] = {
+    def _arguments(
+        self, question: Question, mode: OutputMode, *, fixed_temperature: bool
+    ) -> dict[str, Any]:
+        system = {"role": "system", "content": question.instructions(mode)}
+        arguments: dict[str, Any] = {
             "model": self._model,
             "messages": [system, *question.turns()],
         }
-        if rung is not Rung.PROMPT:
-            asked["response_format"] = self._format(question, rung)
+        if mode is not OutputMode.PROMPT:
+            arguments["response_format"] = self._format(question, mode)
         if fixed_temperature:
-            asked["temperature"] = 0
-        return asked
+            arguments["temperature"] = 0
+        return arguments
 
-    def _format(self, question: Question, rung: Rung) -> dict[str, Any]:
-        if rung is Rung.OBJECT:
+    def _format(self, question: Question, mode: OutputMode) -> dict[str, Any]:
+        if mode is OutputMode.OBJECT:
             return {"type": "json_object"}
         schema = question.schema
-        wanted = {"name": question.name, "schema": schema, "strict": is_strict(schema)}
-        return {"type": "json_schema", "json_schema": wanted}
+        definition = {"name": question.name, "schema": schema, "strict": is_strict(schema)}
+        return {"type": "json_schema", "json_schema": definition}
 
 
-class OpenAIModel(LadderModel):
+class OpenAIModel(StructuredModel):
     """A chat model behind the ``/chat/completions`` of some base URL."""
 
     def __init__(
@@ -95,7 +96,7 @@ class OpenAIModel(LadderModel):
             model: Name that the endpoint knows.
             api_key: Credentials; local servers take any text.
             base_url: Root of the API, ``…/v1``; None is OpenAI's.
-            limits: How long it is waited for, see :class:`LadderModel`.
+            limits: Time-outs and retries, see :class:`StructuredModel`.
 
         Raises:
             MissingExtra: If the ``openai`` package is not installed.

@@ -1,4 +1,4 @@
-"""What a language model is asked, in the words that each way of asking for structure needs."""
+"""A question to a language model, phrased for each output mode."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from simonides.domain.decision import Usage
 
 MAX_REPAIR_CHARS = 8_000
-"""How much of a wrong answer is shown to the model again; chosen, about 2,000 tokens."""
+"""How much of a wrong answer is sent back; chosen, about 2,000 tokens."""
 
 
-class Rung(Enum):
-    """How structure is asked for, most binding first; no endpoint knows all of them."""
+class OutputMode(Enum):
+    """How structured output is requested, strictest first; no endpoint supports all of them."""
 
     SCHEMA = "json_schema"
     TOOL = "tool"
@@ -24,12 +24,7 @@ class Rung(Enum):
 
 @dataclass(slots=True)
 class Call:
-    """One question's budget and what it has cost so far.
-
-    Attributes:
-        ends_at: When the deadline passes, on the clock of who asks.
-        usage: Of every request that was sent.
-    """
+    """One question's deadline, on the caller's clock, and its usage so far."""
 
     ends_at: float
     usage: Usage = field(default_factory=Usage)
@@ -37,14 +32,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked.
+    """One question.
 
     Attributes:
         system: Instructions.
         user: The question and its material.
         schema: JSON Schema of the answer, as plain data.
         name: Of the schema.
-        exchange: A wrong answer and what is wrong with it, where there is one.
+        exchange: A wrong answer and its error, for a repair.
     """
 
     system: str
@@ -53,9 +48,9 @@ class Question:
     name: str
     exchange: tuple[dict[str, str], ...] = ()
 
-    def instructions(self, rung: Rung) -> str:
-        """Return the instructions, with the schema where the rung does not carry it elsewhere."""
-        if rung in (Rung.SCHEMA, Rung.TOOL):
+    def instructions(self, mode: OutputMode) -> str:
+        """Return the instructions, with the schema in words where the mode does not carry it."""
+        if mode in (OutputMode.SCHEMA, OutputMode.TOOL):
             return encodable(self.system)
         shown = json.dumps(self.schema, ensure_ascii=False, sort_keys=True)
         return encodable(
@@ -64,11 +59,11 @@ class Question:
         )
 
     def turns(self) -> list[dict[str, str]]:
-        """Return what is said after the instructions, beginning and ending with the user."""
+        """Return the messages after the instructions; first and last are the user's."""
         return [{"role": "user", "content": encodable(self.user)}, *self.exchange]
 
     def repaired(self, answer: str, wrong: str) -> Question:
-        """Return the question with the wrong answer and what is wrong with it behind it."""
+        """Return the question with a wrong answer and its error appended."""
         exchange = (
             {"role": "assistant", "content": encodable(answer[:MAX_REPAIR_CHARS]) or "(empty)"},
             {
@@ -80,5 +75,5 @@ class Question:
 
 
 def encodable(text: str) -> str:
-    """Return a text that can be sent: lone surrogates come in with broken text and escaped JSON."""
+    """Replace lone surrogates, which broken text and escaped JSON bring in."""
     return text.encode("utf-8", "replace").decode("utf-8")

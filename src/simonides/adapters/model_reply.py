@@ -1,4 +1,4 @@
-"""From the bytes of an endpoint's answer to checked JSON; nothing in them is believed (LM-3)."""
+"""Parses an endpoint's answer and checks its JSON; nothing in it is trusted."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from simonides.domain.errors import ModelGarbled
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an endpoint answered.
+    """An endpoint's answer.
 
     Attributes:
-        text: The model's words; empty where there were none.
+        text: The model's text; may be empty.
         model: Name of the model, empty where the endpoint names none.
     """
 
@@ -26,7 +26,7 @@ class Reply:
 
 
 def parse_body(body: bytes) -> Any:
-    """Return the JSON of an answer; nothing of it is believed.
+    """Return the JSON of an answer, unchecked.
 
     Raises:
         ModelGarbled: If the body is not JSON.
@@ -34,40 +34,42 @@ def parse_body(body: bytes) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise ModelGarbled("invalid_json", "the endpoint's reply is no JSON") from None
+        raise ModelGarbled("invalid_json", "the endpoint's reply is not JSON") from None
 
 
 def counted(completion: Any) -> Usage:
-    """Return the tokens that a completion says it took, whether or not it can be used."""
-    said = completion.get("usage") if isinstance(completion, dict) else None
-    if not isinstance(said, dict):
+    """Return the token usage that a completion reports, even if it is otherwise unusable."""
+    usage = completion.get("usage") if isinstance(completion, dict) else None
+    if not isinstance(usage, dict):
         return Usage()
     return Usage(
-        input_tokens=tokens_in(said, "prompt_tokens"),
-        output_tokens=tokens_in(said, "completion_tokens"),
+        input_tokens=tokens_in(usage, "prompt_tokens"),
+        output_tokens=tokens_in(usage, "completion_tokens"),
     )
 
 
 def reply_in(completion: Any) -> Reply:
-    """Return what a completion answers.
+    """Return a completion's text and model.
 
     Raises:
         ModelGarbled: If it is no chat completion.
     """
     try:
-        said = completion["choices"][0]["message"].get("content")
+        content = completion["choices"][0]["message"].get("content")
         model = completion.get("model")
     except (LookupError, TypeError, AttributeError):
         raise _no_completion() from None
-    return Reply(said if isinstance(said, str) else "", model if isinstance(model, str) else "")
+    return Reply(
+        content if isinstance(content, str) else "", model if isinstance(model, str) else ""
+    )
 
 
 def _no_completion() -> ModelGarbled:
-    return ModelGarbled("invalid_json", "the endpoint's reply is no chat completion")
+    return ModelGarbled("invalid_json", "the endpoint's reply is not a chat completion")
 
 
 def tokens_in(counted: Mapping[str, Any], name: str) -> int:
-    """Return a count of tokens; 0 where what an endpoint says is no count."""
+    """Return a reported token count; 0 if it is invalid."""
     count = counted.get(name)
     usable = isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**40
     return count if usable and isinstance(count, int) else 0
@@ -101,7 +103,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _unwrapped(text: str) -> str:
-    """Take off what models put around JSON: a thought, a fence, a sentence before and after."""
+    """Strip what models put around JSON: a thought, a fence, a sentence before and after."""
     bare = text.rpartition("</think>")[2].strip()
     opened = bare.find("```")
     if opened >= 0:

@@ -1,7 +1,6 @@
-"""One request through a vendor's SDK: bounded in time and size, its errors translated (LM-1).
-
-The SDKs of OpenAI and Anthropic are made by one generator and share names of errors and the way to
-read a body as it comes; what differs is in a subclass each.
+"""Sends one request through a vendor's SDK, bounded in time and size, and translates its errors.
+One generator makes the SDKs of OpenAI and Anthropic, so they share error names and the way to
+stream a body. Subclasses have the differences.
 """
 
 from __future__ import annotations
@@ -17,32 +16,32 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from simonides.adapters.http_retry import is_transient, retry_after_s, why_refused
-from simonides.adapters.model_ladder import RungRefused, TemperatureRefused, Transient
-from simonides.adapters.model_question import Question, Rung
+from simonides.adapters.model_ladder import OutputModeRefused, TemperatureRefused, Transient
+from simonides.adapters.model_question import OutputMode, Question
 from simonides.adapters.model_reply import Reply
 from simonides.domain.decision import Usage
 from simonides.domain.errors import MissingExtra, ModelGarbled, ModelUnavailable
 
 MAX_BODY_BYTES = 1024 * 1024
-"""Largest HTTP body that is read; chosen: far above any answer that we ask for."""
+"""Largest HTTP body; chosen: far above any expected answer."""
 
 
 class SdkEndpoint(ABC):
-    """A vendor's API through its SDK, which is imported with the first request.
+    """A vendor's API through its SDK, which the first request imports.
 
     Attributes:
         sdk: Name of the SDK's module, and of the extra that installs it.
-        about: For each rung, words by which a refusal is known to be about it.
+        refusal_words: For each output mode, words that a refusal of it contains.
     """
 
     sdk: ClassVar[str]
-    about: ClassVar[Mapping[Rung, tuple[str, ...]]]
+    refusal_words: ClassVar[Mapping[OutputMode, tuple[str, ...]]]
 
     def __init__(self, *, label: str, model: str, base_url: str) -> None:
         """Configure the endpoint; opens no connection.
 
         Args:
-            label: What it is called in errors.
+            label: Its name in errors.
             model: Name that the endpoint knows.
             base_url: Root of the API.
 
@@ -55,14 +54,14 @@ class SdkEndpoint(ABC):
         self._model = model
         self._base_url = base_url
         self._client: Any = None
-        self._making = threading.Lock()
+        self._client_lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"{self._label}(model={self._model!r}, host={urlsplit(self._base_url).hostname!r})"
 
     @abstractmethod
-    def rungs(self, question: Question) -> tuple[Rung, ...]:
-        """See :meth:`simonides.adapters.model_ladder.Endpoint.rungs`."""
+    def output_modes(self, question: Question) -> tuple[OutputMode, ...]:
+        """See :meth:`simonides.adapters.model_ladder.Endpoint.output_modes`."""
 
     @abstractmethod
     def read(self, body: bytes) -> tuple[Usage, Callable[[], Reply]]:
@@ -74,16 +73,16 @@ class SdkEndpoint(ABC):
 
     @abstractmethod
     def _call(self, client: Any) -> Callable[..., Any]:
-        """Return what sends a request and streams its response."""
+        """Return the SDK function that sends a request and streams its response."""
 
     @abstractmethod
-    def _asked(self, question: Question, rung: Rung, *, fixed_temperature: bool) -> dict[str, Any]:
+    def _arguments(
+        self, question: Question, mode: OutputMode, *, fixed_temperature: bool
+    ) -> dict[str, Any]:
         """Return the arguments of a request."""
 
     async def ready(self) -> None:
-        """Import the SDK and make the client, on a thread: on a busy machine it takes a second and
-        more.
-        """
+        """Import the SDK and make the client, on a thread: it can take over a second."""
         if self._client is None:
             await asyncio.to_thread(self._make_client)
 
@@ -94,26 +93,26 @@ class SdkEndpoint(ABC):
             await client.close()
 
     async def send(
-        self, question: Question, rung: Rung, *, limit_s: float, fixed_temperature: bool
+        self, question: Question, mode: OutputMode, *, limit_s: float, fixed_temperature: bool
     ) -> bytes:
-        """Send one request; see :meth:`simonides.adapters.model_ladder.Endpoint.send`."""
+        """See :meth:`simonides.adapters.model_ladder.Endpoint.send`."""
         sdk, client = importlib.import_module(self.sdk), self._make_client()
         httpx2 = importlib.import_module("httpx2")
-        asked = self._asked(question, rung, fixed_temperature=fixed_temperature)
+        arguments = self._arguments(question, mode, fixed_temperature=fixed_temperature)
         try:
-            return await self._body(client, asked, limit_s)
+            return await self._body(client, arguments, limit_s)
         except sdk.APIStatusError as error:
-            raise self._translated(error, rung, fixed_temperature=fixed_temperature) from None
+            raise self._translated(error, mode, fixed_temperature=fixed_temperature) from None
         except (sdk.APITimeoutError, httpx2.TimeoutException):
             raise Transient(f"no answer within {limit_s:.1f} s") from None
         except (sdk.APIConnectionError, httpx2.TransportError, httpx2.StreamError):
             raise Transient("the connection failed") from None
 
-    async def _body(self, client: Any, asked: dict[str, Any], limit_s: float) -> bytes:
-        """Read the body of a response, but never more of it than is allowed."""
+    async def _body(self, client: Any, arguments: dict[str, Any], limit_s: float) -> bytes:
+        """Read the body of a response up to the limit."""
         chunks: list[bytes] = []
         size = 0
-        async with self._call(client)(timeout=limit_s, **asked) as response:
+        async with self._call(client)(timeout=limit_s, **arguments) as response:
             async for chunk in response.iter_bytes():
                 size += len(chunk)
                 if size > MAX_BODY_BYTES:
@@ -122,38 +121,38 @@ class SdkEndpoint(ABC):
         return b"".join(chunks)
 
     def _make_client(self) -> Any:
-        with self._making:
+        with self._client_lock:
             if self._client is None:
                 sdk = importlib.import_module(self.sdk)
                 self._client = self._new_client(sdk, _http_client(sdk))
             return self._client
 
-    def _translated(self, error: Any, rung: Rung, *, fixed_temperature: bool) -> Exception:
+    def _translated(self, error: Any, mode: OutputMode, *, fixed_temperature: bool) -> Exception:
         status = error.status_code
         if is_transient(status):
             return Transient(f"status {status}", self._after_s(error))
-        said = self._said(error).lower()
+        refusal = self._refusal_text(error).lower()
         if status in (400, 422):
-            if any(word in said for word in self.about.get(rung, ())):
-                return RungRefused()
-            if fixed_temperature and "temperature" in said:
+            if any(word in refusal for word in self.refusal_words.get(mode, ())):
+                return OutputModeRefused()
+            if fixed_temperature and "temperature" in refusal:
                 return TemperatureRefused()
-        why = "credentials refused" if "api key not valid" in said else why_refused(status)
+        why = "credentials refused" if "api key not valid" in refusal else why_refused(status)
         return ModelUnavailable(f"{why} ({status}) by {self!r}")
 
-    def _said(self, error: Any) -> str:
-        """Return what a refusal says, to look for words in; never to be shown."""
+    def _refusal_text(self, error: Any) -> str:
+        """Return a refusal's text, to search for words; never to be shown."""
         return f"{getattr(error, 'param', None) or ''} {error.message}"
 
     def _after_s(self, error: Any) -> float | None:
-        """Return how long the endpoint asks to wait, in seconds; None where it does not say."""
+        """Return the wait that the endpoint requests, in seconds; None without one."""
         return retry_after_s(error.response.headers)
 
 
 def _http_client(sdk: ModuleType) -> Any:
-    """Return the SDK's own kind of HTTP client, with bodies that break off and no connection that
-    outlives its call, so that none is left to a loop that has ended. An answer takes seconds; a
-    handshake does not matter beside it.
+    """Return the SDK's kind of HTTP client, with capped bodies and no kept connections. A kept
+    connection would belong to an event loop that may have ended. An answer takes seconds, so a
+    handshake costs little.
     """
     import httpx2
 
@@ -162,7 +161,7 @@ def _http_client(sdk: ModuleType) -> Any:
 
 
 def _capped_transport(limits: Any) -> Any:
-    """Return a transport whose bodies break off: the SDK reads the bodies of errors whole."""
+    """Return a transport that cuts long bodies: the SDK reads error bodies whole."""
     import httpx2
 
     class _Capped(httpx2.AsyncByteStream):
@@ -173,7 +172,7 @@ def _capped_transport(limits: Any) -> Any:
             size = 0
             async for chunk in self._stream:
                 size += len(chunk)
-                # Twice the limit: the reader of a good answer meets its own limit first.
+                # Twice the limit: a good answer's reader must reach its own limit first.
                 if size > 2 * MAX_BODY_BYTES:
                     raise httpx2.ReadError("body too long")
                 yield chunk

@@ -1,7 +1,5 @@
-"""Microsoft's Presidio as a source of findings, for who has it installed (HY-1).
-
-Nothing of it is imported here: whoever has an ``AnalyzerEngine`` hands it in, with the recognizers,
-languages and models that it was given.
+"""Microsoft's Presidio as a source of findings. Nothing of it is imported here: the caller passes
+an ``AnalyzerEngine`` with its recognizers, languages and models.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from typing import Any, Protocol
 from simonides.domain.errors import ModelUnavailable
 from simonides.domain.findings import Concern, Finding, Severity
 
-# Entities of Presidio whose rules have names here, so that a policy may name an action for them.
+# Presidio's entities with a built-in rule name, so that one policy action covers both.
 _RULES: Mapping[str, str] = MappingProxyType(
     {
         "EMAIL_ADDRESS": "email",
@@ -26,24 +24,24 @@ _RULES: Mapping[str, str] = MappingProxyType(
     }
 )
 GRAVE = frozenset({"CREDIT_CARD", "US_SSN", "UK_NHS", "CRYPTO", "MEDICAL_LICENSE"})
-"""Entities that count as of high severity, as cards and national ids do here (SPEC HY-1)."""
+"""Entities of high severity, as cards and national ids are in the built-in detectors."""
 
 EVERYDAY = frozenset({"PERSON", "LOCATION", "DATE_TIME", "NRP", "URL", "ORGANIZATION"})
-"""Entities that are left out unless asked for: nearly every memory worth having names somebody."""
+"""Entities that are left out by default: nearly every useful memory has one."""
 
 LEAST_SCORE = 0.5
-"""Score from which a result counts; chosen: a format with its context or its check sum."""
+"""Lowest score that counts; chosen: a format with its context or its check sum."""
 
 
 _OF_ENGINES = (ArithmeticError, LookupError, OSError, RuntimeError, TypeError, ValueError)
-"""What an engine raises that cannot look: its recognizers and models are others' still."""
+"""Errors that an engine may raise; its recognizers and models are third-party code."""
 
 
 class Analyzer(Protocol):
-    """What is used of ``presidio_analyzer.AnalyzerEngine``."""
+    """The part of ``presidio_analyzer.AnalyzerEngine`` that is used."""
 
     def get_supported_entities(self, language: str | None = None) -> list[str]:
-        """Return the names of what it knows."""
+        """Return the names of the entities that it knows."""
 
     def analyze(
         self,
@@ -57,11 +55,7 @@ class Analyzer(Protocol):
 
 
 class PresidioFinder:
-    """An analyzer of Presidio as :class:`~simonides.ports.Finder`.
-
-    Attributes:
-        finder_id: ``presidio``.
-    """
+    """An analyzer of Presidio as :class:`~simonides.ports.Finder`."""
 
     finder_id = "presidio"
 
@@ -77,9 +71,9 @@ class PresidioFinder:
 
         Args:
             engine: An ``AnalyzerEngine``.
-            language: That it is asked in.
-            entities: Only these; None means all that it knows but for :data:`EVERYDAY`.
-            least_score: From which a result counts, 0 to 1.
+            language: Of the texts.
+            entities: Only these; None means all that it knows except :data:`EVERYDAY`.
+            least_score: Lowest score that counts, 0 to 1.
         """
         known = engine.get_supported_entities(language) if entities is None else entities
         left_out = EVERYDAY if entities is None else frozenset[str]()
@@ -89,7 +83,7 @@ class PresidioFinder:
         self._least_score = least_score
 
     def find(self, text: str) -> tuple[Finding, ...]:
-        """See the port; of results that overlap the likeliest stands, then the longest."""
+        """See the port; of overlapping results the likeliest counts, then the longest."""
         try:
             results = self._engine.analyze(
                 text=text,
@@ -98,7 +92,7 @@ class PresidioFinder:
                 score_threshold=self._least_score,
             )
         except _OF_ENGINES as error:
-            # Its text may hold what was looked at.
+            # The error's text may quote the text searched.
             raise ModelUnavailable(f"presidio: {type(error).__name__}") from None
         kept: list[Finding] = []
         for each in sorted(results, key=lambda r: (-r.score, r.start - r.end, r.start)):

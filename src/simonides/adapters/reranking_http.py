@@ -1,9 +1,9 @@
-"""Any ``POST /rerank`` as a reranker: vLLM, llama.cpp's server, Jina, Cohere and what is like them.
+"""Any ``POST /rerank`` as a reranker: vLLM, llama.cpp's server, Jina, Cohere and compatible ones.
 
 They agree on the question (``model``, ``query``, ``documents``, ``top_n``) and on the answer
 (``results`` of ``index`` and ``relevance_score``). Text Embeddings Inference refuses that, wants
-``texts`` instead and answers with a bare list of ``index`` and ``score``: it is asked again so.
-What is ranked leaves the machine.
+``texts`` instead and answers with a bare list of ``index`` and ``score``: it gets a second request.
+Queries and texts leave the machine.
 """
 
 from __future__ import annotations
@@ -24,12 +24,7 @@ MAX_CHARS = 4_000
 
 
 class HttpReranker:
-    """Scores by an endpoint; satisfies :class:`simonides.ports.Reranker`.
-
-    Attributes:
-        model_id: Model and endpoint.
-        capabilities: None: it is a network call.
-    """
+    """Scores by an endpoint; satisfies :class:`simonides.ports.Reranker`."""
 
     capabilities: frozenset[Capability] = frozenset()
 
@@ -46,14 +41,14 @@ class HttpReranker:
 
         Args:
             model: Name that the endpoint knows.
-            base_url: What ``/rerank`` is appended to, ``https://api.jina.ai/v1`` for one.
+            base_url: What ``/rerank`` is appended to, for example ``https://api.jina.ai/v1``.
             api_key: Credentials; empty for local servers.
             timeout_s: Longest time for one query, attempts included, in seconds.
             http: Retries and time, as :class:`~simonides.adapters.http_json.JsonEndpoint` has them.
 
         Raises:
             MissingExtra: If the extra ``openai`` is not installed.
-            ConfigurationError: If the base URL is none of HTTP.
+            ConfigurationError: If the base URL is not HTTP.
         """
         self._model = model
         self._http = JsonEndpoint(
@@ -66,7 +61,7 @@ class HttpReranker:
         return f"HttpReranker(model_id={self.model_id!r})"
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return one finite number for each text, higher for what serves the query better.
+        """See the port.
 
         Args:
             query: The first :data:`MAX_QUERY_CHARS` characters are sent.
@@ -75,23 +70,23 @@ class HttpReranker:
         Raises:
             ModelTimeout: Time-out, connection failure, 429 or 5xx after the attempts.
             ModelUnavailable: Credentials, model or request refused.
-            ModelGarbled: If not every text has just one finite score.
+            ModelGarbled: If not every text has exactly one finite score.
         """
         if not texts:
             return ()
         question = {
             "model": self._model,
-            "query": _sayable(query, MAX_QUERY_CHARS),
-            "documents": [_sayable(text, MAX_CHARS) for text in texts],
+            "query": _cleaned(query, MAX_QUERY_CHARS),
+            "documents": [_cleaned(text, MAX_CHARS) for text in texts],
             "top_n": len(texts),
         }
         try:
             answer = self._http.ask("/rerank", question)
         except Refused as error:
-            if "texts" not in error.said:
+            if "texts" not in error.text:
                 raise
-            asked = {"query": question["query"], "texts": question["documents"]}
-            answer = self._http.ask("/rerank", asked)
+            alternative = {"query": question["query"], "texts": question["documents"]}
+            answer = self._http.ask("/rerank", alternative)
         return scores_in(answer, len(texts))
 
     def close(self) -> None:
@@ -103,7 +98,7 @@ def scores_in(answer: Any, count: int) -> tuple[float, ...]:
     """Return the scores of an answer in the order of the texts.
 
     Raises:
-        ModelGarbled: If not every text has just one finite score.
+        ModelGarbled: If not every text has exactly one finite score.
     """
     results = answer.get("results") if isinstance(answer, dict) else answer
     if not isinstance(results, list) or len(results) != count:
@@ -119,7 +114,7 @@ def scores_in(answer: Any, count: int) -> tuple[float, ...]:
 
 def _result(result: Any) -> tuple[int, float]:
     if not isinstance(result, dict):
-        raise _garbled("a result is no object")
+        raise _garbled("a result is not an object")
     place: Any = result.get("index")
     score: Any = result.get("relevance_score", result.get("score"))
     try:
@@ -131,8 +126,8 @@ def _result(result: Any) -> tuple[int, float]:
     return place, value
 
 
-def _sayable(text: str, most: int) -> str:
-    # Servers refuse empty texts; a blank serves nothing either.
+def _cleaned(text: str, most: int) -> str:
+    # Servers refuse empty texts; a blank matches no query either.
     return text[:most].replace("\0", " ") or " "
 
 

@@ -1,4 +1,4 @@
-"""The real clock and the real ids."""
+"""The real clock, ids, threads and timers."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ T = TypeVar("T")
 _STEPS_PER_MS = 4096
 
 
-async def on_the_spot(work: Callable[[], T]) -> T:
-    """Do work here, as :class:`~simonides.ports.Aside`: for callers who have no event loop."""
+async def run_inline(work: Callable[[], T]) -> T:
+    """Run work inline, as :class:`~simonides.ports.Aside`: for callers without an event loop."""
     return work()
 
 
-async def on_a_thread(work: Callable[[], T]) -> T:
-    """Do work on another thread, as :class:`~simonides.ports.Aside`, awaited under asyncio."""
+async def run_in_thread(work: Callable[[], T]) -> T:
+    """Run work on another thread, as :class:`~simonides.ports.Aside`, awaited under asyncio."""
     return await asyncio.to_thread(work)
 
 
-def on_its_own(work: Callable[[], T]) -> Future[T]:
-    """Begin work on a thread of its own, as :class:`~simonides.ports.Beside`."""
-    made: Future[T] = Future()
+def start_in_thread(work: Callable[[], T]) -> Future[T]:
+    """Start work on a thread of its own, as :class:`~simonides.ports.Beside`."""
+    future: Future[T] = Future()
 
     def run() -> None:
-        with _Told(made):
-            made.set_result(work())
+        with _FutureErrors(future):
+            future.set_result(work())
 
-    threading.Thread(target=run, name="simonides-beside", daemon=True).start()
-    return made
+    threading.Thread(target=run, name="simonides-background", daemon=True).start()
+    return future
 
 
-class _Told(Generic[T]):
-    """Hands what a piece of work raises, whatever it is, to who asked for it."""
+class _FutureErrors(Generic[T]):
+    """Passes any exception of a piece of work to its future."""
 
     def __init__(self, future: Future[T]) -> None:
         self._future = future
@@ -76,10 +76,9 @@ class SystemClock:
 
 
 class SystemIds:
-    """UUIDv7 for any given moment, as :class:`~simonides.ports.Ids`.
-
-    Ids rise within the process even where the moment does not: the libraries that make UUIDv7
-    read the machine's clock, and time is an input here.
+    """UUIDv7 for any given moment, as :class:`~simonides.ports.Ids`. Ids rise within the process
+    even where the moment does not. Libraries for UUIDv7 read the machine's clock, and time is an
+    input here.
     """
 
     def __init__(self) -> None:
@@ -91,8 +90,8 @@ class SystemIds:
         milliseconds, rest = divmod(at_us, 1000)
         with self._lock:
             step = milliseconds * _STEPS_PER_MS + rest * _STEPS_PER_MS // 1000
-            # A clock that stands still or goes back borrows from the future, at most by the
-            # number of ids made: 4,096 a millisecond.
+            # Under a clock that stops or goes back, ids run ahead of it by at most one step each:
+            # 4,096 a millisecond.
             self._last = step = max(step, self._last + 1) if self._near(step) else step
         text = f"{step // _STEPS_PER_MS:012x}7{step % _STEPS_PER_MS:03x}"
         low = f"{0b10 << 62 | int.from_bytes(os.urandom(8)) >> 2:016x}"
@@ -108,19 +107,18 @@ class SystemIds:
 
 
 class SystemAlarm:
-    """Real time that comes round, as :class:`~simonides.ports.Alarm`.
-
-    All alarms of a process share one thread, which sleeps until the next is due and starts with the
-    first. Who is called should not take long: others wait behind it.
+    """A timer, as :class:`~simonides.ports.Alarm`. All timers of a process share one thread, which
+    sleeps until the next is due and starts with the first. A call should be short: others wait for
+    it.
     """
 
     def after(self, seconds: float, call: Callable[[], None]) -> None:
-        """See the port; costs the caller about a microsecond once the thread is there."""
-        _bell().ring(time.monotonic() + seconds, call)
+        """See the port; costs the caller about a microsecond once the thread is running."""
+        _timer_thread().schedule(time.monotonic() + seconds, call)
 
 
-class PatientAlarm(SystemAlarm):
-    """An alarm for who takes long: each call has a thread of its own; nobody waits behind it."""
+class ThreadedAlarm(SystemAlarm):
+    """A timer for long calls: each has a thread of its own."""
 
     def after(self, seconds: float, call: Callable[[], None]) -> None:
         """See the port."""
@@ -131,18 +129,18 @@ class PatientAlarm(SystemAlarm):
         super().after(seconds, start)
 
 
-class _Bell:
-    """The thread of the alarms of one process."""
+class _TimerThread:
+    """The timer thread of a process."""
 
     def __init__(self) -> None:
         self.pid = os.getpid()
-        self._wanted: queue.SimpleQueue[tuple[float, Callable[[], None]]] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[tuple[float, Callable[[], None]]] = queue.SimpleQueue()
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._start()
 
-    def ring(self, at: float, call: Callable[[], None]) -> None:
-        self._wanted.put((at, call))
+    def schedule(self, at: float, call: Callable[[], None]) -> None:
+        self._requests.put((at, call))
 
     def _start(self) -> None:
         threading.Thread(target=self._serve, name="simonides-alarm", daemon=True).start()
@@ -150,15 +148,15 @@ class _Bell:
     def _serve(self) -> None:
         try:
             while True:
-                self._ring_next()
+                self._run_next()
         finally:
-            # What a call raises ends this thread, as loudly as threads do; the others still wait.
+            # An exception ends this thread visibly; a new one serves the other timers.
             self._start()
 
-    def _ring_next(self) -> None:
+    def _run_next(self) -> None:
         left = max(0.0, self._due[0][0] - time.monotonic()) if self._due else None
         try:
-            at, call = self._wanted.get(timeout=left)
+            at, call = self._requests.get(timeout=left)
         except queue.Empty:
             heapq.heappop(self._due)[2]()
         else:
@@ -166,13 +164,13 @@ class _Bell:
 
 
 _lock = threading.Lock()
-_bells: list[_Bell] = []
+_timers: list[_TimerThread] = []
 
 
-def _bell() -> _Bell:
-    # A forked child has the list and not the thread.
-    if not _bells or _bells[0].pid != os.getpid():
+def _timer_thread() -> _TimerThread:
+    # A forked child inherits the list but not the thread.
+    if not _timers or _timers[0].pid != os.getpid():
         with _lock:
-            if not _bells or _bells[0].pid != os.getpid():
-                _bells[:] = [_Bell()]
-    return _bells[0]
+            if not _timers or _timers[0].pid != os.getpid():
+                _timers[:] = [_TimerThread()]
+    return _timers[0]

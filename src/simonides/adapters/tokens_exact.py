@@ -1,6 +1,5 @@
-"""Exact token counts: by a ``tokenizer.json`` on this machine, or by any function (WM-7).
-
-Nothing is downloaded: the file is the one that a model's publisher ships beside its weights.
+"""Exact token counts: by a ``tokenizer.json`` on this machine, or by any function. Nothing is
+downloaded: a model's publisher ships the file with its weights.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 from simonides.domain.errors import ConfigurationError, MissingExtra
 
 _KEPT_COUNTS = 256
-"""Counts that are remembered: a digest counts the same lines again and again as it fills."""
+"""Cached counts: a digest counts the same lines repeatedly as it fills."""
 
 
 class TokenizerFile:
@@ -36,21 +35,21 @@ class TokenizerFile:
         except ImportError as error:
             raise MissingExtra("tokens", "counting tokens by a tokenizer.json") from error
         try:
-            read = Path(path).read_bytes()
+            raw = Path(path).read_bytes()
         except OSError as error:
             raise ConfigurationError(f"tokenizer {path}: cannot be read: {error}") from error
         try:
-            made = Tokenizer.from_str(read.decode("utf-8"))
-        # The library raises bare exceptions for whatever it cannot read.
+            tokenizer = Tokenizer.from_str(raw.decode("utf-8"))
+        # The library raises bare exceptions for unreadable files.
         except Exception as error:
-            raise ConfigurationError(f"tokenizer {path}: is no tokenizer.json: {error}") from error
-        # A file may say how texts are cut and filled up for its model; what is counted is neither.
-        made.no_truncation()
-        made.no_padding()
-        self.counter_id = f"tokenizer {hashlib.sha256(read).hexdigest()[:12]}"
+            raise ConfigurationError(f"tokenizer {path}: not a tokenizer.json: {error}") from error
+        # A file may configure truncation and padding, which would change the counts.
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self.counter_id = f"tokenizer {hashlib.sha256(raw).hexdigest()[:12]}"
 
         def counted(text: str) -> int:
-            return len(made.encode(text, add_special_tokens=False).ids)
+            return len(tokenizer.encode(text, add_special_tokens=False).ids)
 
         self._counted = lru_cache(maxsize=_KEPT_COUNTS)(counted)
 
@@ -60,18 +59,15 @@ class TokenizerFile:
 
 
 class CountedBy:
-    """Counts by a function, as :class:`~simonides.ports.TokenCounter`.
-
-    Attributes:
-        counter_id: As it was given, or the function's name.
-    """
+    """Counts by a function, as :class:`~simonides.ports.TokenCounter`."""
 
     def __init__(self, count: Callable[[str], int], counter_id: str | None = None) -> None:
-        """Build it.
+        """Take a function.
 
         Args:
             count: Tokens of a text; the same for the same text, and 0 for the empty one.
-            counter_id: Changes whenever a count would; receipts name it.
+            counter_id: Changes whenever a count would; receipts name it. None takes the function's
+                name.
         """
         name = getattr(count, "__qualname__", type(count).__qualname__)
         self.counter_id = counter_id or f"function {getattr(count, '__module__', '')}.{name}"

@@ -1,4 +1,4 @@
-"""Weights of models that come in packages of others: found, and checked before they run."""
+"""Model weights in third-party packages: found, and checked before use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simonides.domain.extras import install_command
 
 
 def require(extra: str, purpose: str, *modules: str) -> None:
-    """Make sure that modules can be imported, without importing them.
+    """Check that modules can be imported, without importing them.
 
     Raises:
         MissingExtra: If one is not installed, with the command that installs it.
@@ -25,7 +25,7 @@ def folder_of(module: str) -> Path:
     """Return the folder of an installed package without running any of its code."""
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
-        raise ConfigurationError(f"{module} is installed and is no package; install it anew")
+        raise ConfigurationError(f"{module} is installed but is not a package; reinstall it")
     return Path(spec.submodule_search_locations[0])
 
 
@@ -33,7 +33,7 @@ def checked(path: Path, sha256: str, extra: str) -> Path:
     """Return a file of weights after comparing its digest.
 
     Raises:
-        ConfigurationError: If the file is missing or is another than the one that was measured.
+        ConfigurationError: If the file is missing or has another digest.
     """
     advice = f"run: {install_command(extra, '--force-reinstall')}"
     try:
@@ -42,5 +42,5 @@ def checked(path: Path, sha256: str, extra: str) -> Path:
     except OSError as error:
         raise ConfigurationError(f"{path}: the model cannot be read ({error}); {advice}") from error
     if found != sha256:
-        raise ConfigurationError(f"{path}: not the model this version knows; {advice}")
+        raise ConfigurationError(f"{path}: is not the model that this version expects; {advice}")
     return path

@@ -1,10 +1,10 @@
-"""What a token is to the embedded embedder: BERT's uncased WordPiece, in pure Python.
+"""The embedded embedder's tokenizer: BERT's uncased WordPiece, in pure Python.
 
-Three steps, the same as in the tokenizer the model was trained with: `normalise` rewrites each
-character on its own (drop controls and accents, lower case, spaces around punctuation and CJK
-ideographs), blanks then separate the words, and each word is cut greedily into the longest pieces
-the vocabulary has. Markers such as "[MASK]" inside a text are plain text here, never special
-tokens: a text cannot smuggle one in.
+Three steps, as in the tokenizer that the model was trained with. `normalise` rewrites each
+character on its own: drop controls and accents, lower case, spaces around punctuation and CJK
+ideographs. Blanks then separate the words. Each word is cut greedily into the longest pieces of the
+vocabulary. Markers such as "[MASK]" inside a text are plain text here, never special tokens: a text
+cannot smuggle one in.
 """
 
 import unicodedata
@@ -14,12 +14,12 @@ from functools import lru_cache
 # As in the reference implementation of BERT: a longer word is unknown as a whole.
 MAX_WORD_CHARS = 100
 
-# Words kept with their token ids, per tokenizer. Chosen: the active vocabulary of a busy process
+# Cached words, per tokenizer. Chosen: the active vocabulary of a busy process
 # fits, and at about 200 bytes a word the cache stays near 6 MB.
 CACHED_WORDS = 32_768
 
-# Characters whose rewriting is remembered, out of 1.1 million: all scripts in living use fit, and a
-# text that lists every code point cannot grow the table without end.
+# Cached characters, out of 1.1 million: all scripts in living use fit, and a text with every code
+# point cannot grow the table without limit.
 CACHED_CHARACTERS = 65_536
 
 CONTINUATION = "##"
@@ -39,17 +39,14 @@ CJK_RANGES = (
 
 
 class WordPiece:
-    """Text to token ids over a fixed vocabulary.
-
-    Safe to share between threads. The same text gives the same ids whatever was encoded before.
-    """
+    """Text to token ids over a fixed vocabulary; safe to share between threads."""
 
     def __init__(self, vocabulary: Sequence[str], *, unknown: str = "[UNK]") -> None:
         """Index the vocabulary.
 
         Args:
             vocabulary: Tokens by id; pieces that continue a word begin with "##".
-            unknown: The token that stands for a word without pieces; must be in the vocabulary.
+            unknown: The token for a word without pieces; must be in the vocabulary.
 
         Raises:
             ValueError: If `unknown` is not in the vocabulary.
@@ -68,18 +65,17 @@ class WordPiece:
         self._chunks = lru_cache(maxsize=CACHED_WORDS)(self._words)
 
     def encode(self, text: str) -> list[int]:
-        """Give the token ids of a text, in order, without any begin or end marker.
-
-        Any string is accepted: NUL, other controls and lone surrogates are dropped. Time is linear
-        in the length of the text; nothing is truncated, so callers bound what they pass.
+        """Return the token ids of a text, in order, without any begin or end marker. Any string is
+        accepted: NUL, other controls and lone surrogates are dropped. Time is linear in the length
+        of the text; nothing is truncated, so callers limit the length.
         """
         if not (text.isascii() and text.isprintable()):
             return self._words(text)
-        # Nothing but a blank is a blank here, so that what lies between two can be cut by itself.
+        # In printable ASCII only the space separates words, so each chunk can be cached.
         chunks = self._chunks
         tokens: list[int] = []
         for chunk in text.split():
-            # Overlong ones are cut each time so that they never fill the cache.
+            # Overlong chunks are not cached: they would fill the cache.
             tokens += chunks(chunk) if len(chunk) <= MAX_WORD_CHARS else self._words(chunk)
         return tokens
 
@@ -93,7 +89,7 @@ class WordPiece:
         ]
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        """Cut one word into the longest known pieces from the left, or call it unknown."""
+        """Cut one word into the longest known pieces from the left, or return the unknown token."""
         ids: list[int] = []
         start, vocabulary = 0, self._first
         while start < len(word):
@@ -110,16 +106,14 @@ class WordPiece:
 
 
 def normalise(text: str) -> str:
-    """Rewrite a text so that splitting it at blanks gives BERT's uncased words.
-
-    Each character is rewritten alone (see `_rewrite`), so a final Greek sigma is lowered like any
-    other, as in the reference.
+    """Rewrite a text so that splitting it at blanks gives BERT's uncased words. Each character is
+    rewritten alone, so a final Greek sigma is lowered like any other, as in the reference.
     """
     return text.translate(_REWRITES)
 
 
 def _rewrite(char: str) -> str:
-    """Give what stands for one character: nothing, itself lowered and bare, or a spaced token."""
+    """Return a character's replacement: nothing, its bare lower case, or a spaced token."""
     category = unicodedata.category(char)
     if char in "\t\n\r" or category[0] == "Z":
         return " "
@@ -147,7 +141,7 @@ def _is_cjk(char: str) -> bool:
 
 
 class _Rewrites(dict[int, str]):
-    """Memo of `_rewrite` by code point, in the form `str.translate` reads; bounded."""
+    """Bounded cache of `_rewrite` by code point, in the form that `str.translate` reads."""
 
     def __missing__(self, code_point: int) -> str:
         rewritten = _rewrite(chr(code_point))

@@ -1,7 +1,6 @@
-"""What the outside must supply, as Protocols whose docstrings are the contract.
-
-An adapter implements one of these and imports nothing above it. An optional ability is declared
-in ``capabilities``, never found out by trying.
+"""The interfaces that adapters implement, as Protocols whose docstrings are the contract. An
+adapter implements one of these and imports nothing above it. An optional ability is declared in
+``capabilities``, never found out by trying.
 """
 
 from simonides.ports.backups import BackupStore, RevertibleStore

@@ -1,4 +1,4 @@
-"""Stores whose owners can be carried away in a file, and brought back from one (LT-10)."""
+"""Stores whose owners can be exported to a file and imported from one."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Portrait(Protocol):
     """All of one owner as of one moment, whatever is written meanwhile.
 
     Attributes:
-        digest: What the owner's audit chain is bound to.
-        facts: Where the owner stood.
-        memories: How many versions it had.
+        digest: The owner's audit chain is bound to it.
+        facts: Incarnation, epoch and revision of the owner at that moment.
+        memories: Number of versions.
     """
 
     digest: bytes
@@ -27,7 +27,7 @@ class Portrait(Protocol):
     memories: int
 
     async def next(self) -> Sequence[Carried]:
-        """Return what comes next, a page at a time; empty at the end.
+        """Return the next page; empty at the end.
 
         Order: that of :data:`~simonides.domain.carrying.TYPES`. Memories by id, each followed by
         its earlier states, the newest first; events by number; derivations, held, reviews and
@@ -35,33 +35,31 @@ class Portrait(Protocol):
         right and subject; consents by what they are about; the journal as it was written; sessions
         by start, then name, each followed by its turns. It does not depend on the store's keys.
 
-        Cells are as they were before anything was sealed. What an owner elsewhere is called stands
-        in its path; an edge to one that does not exist is left out.
+        Cells are in plain, before encryption. Rows name other owners by their paths; an edge to an
+        owner that does not exist is left out.
         """
 
 
 class PortableStore(MemoryStore, Protocol):
-    """A store that shows all of an owner at once, and takes one in. Errors as there."""
+    """A store that exports and imports whole owners; errors as :class:`MemoryStore`."""
 
     def portrait(self, owner: Scope) -> AbstractAsyncContextManager[Portrait | None]:
-        """Look at an owner as of the moment of entering; None for one never written, or erased.
-
-        Writers are not kept waiting. It is to be used soon, and closed: a store may have to keep
-        what was written since.
+        """Open an owner's snapshot as of entering; None if it was never written, or was erased.
+        Writers do not wait. Close it soon: a store may have to keep what is written meanwhile.
         """
 
     async def adopt(self, owner: Scope, standing: Standing, items: Iterable[Carried]) -> Head:
-        """Write an owner as it was carried, all of it or nothing, in one turn of its own.
+        """Import an owner, all of it or nothing, in one write turn.
 
-        ``items`` come as a portrait shows them, memories with what was ``made`` for the index. They
-        are gone through once, under the turn, and must not call the store. What they raise is
-        passed on and nothing is written. The owner stands where it stood, in a new incarnation; its
-        events are linked anew under its digest here, with the commitments that they had. Entries of
-        its journal come after those that are there already.
+        ``items`` come in the order of a portrait, memories with their index entries (``made``).
+        They are iterated once, under the turn, and must not call the store. An exception from them
+        is passed on and nothing is written. The owner keeps its epoch and revision and gets a new
+        incarnation. Its events are linked again under its digest in this store, with their
+        commitments unchanged. Its journal entries are appended to those already present.
 
         Raises:
             CarryRefused: ``exists``, if the owner was ever written here, erased or not, or has any
-                row beside its journal; nothing was written.
+                row besides its journal; nothing was written.
             ValueError: If the items do not fit together or the owner, or do not lead to
                 ``standing``; nothing was written.
         """

@@ -1,4 +1,4 @@
-"""Looks of others at texts: for more findings, and again at what is suspicious (HY-1, HY-2)."""
+"""Optional detectors: more findings in a text, and second opinions on suspicious texts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from simonides.ports.capability import Capability
 
 
 class Classified(NamedTuple):
-    """What a classifier says of one text.
+    """A classifier's answer on one text.
 
     Attributes:
         opinion: ``confirmed``, ``cleared`` or ``unsure``.
-        usage: What asking has cost.
+        usage: Cost of the call.
     """
 
     opinion: Opinion
@@ -23,13 +23,13 @@ class Classified(NamedTuple):
 
 
 class Classifier(Protocol):
-    """Says of a text from outside whether it was written to command whoever reads it.
+    """Judges whether an external text was written to command its reader.
 
-    It is asked before any owner's turn, about one text at a time: of several in one question, one
-    could answer for the others.
+    It is called before any owner's turn, with one text at a time: in a batch, one text could answer
+    for the others.
 
     Attributes:
-        classifier_id: Changes whenever the opinion on any text would; the trail names it.
+        classifier_id: Changes whenever the opinion on any text would; the audit trail names it.
         capabilities: :data:`Capability.INLINE` where it never waits.
     """
 
@@ -40,31 +40,31 @@ class Classifier(Protocol):
         """Return an opinion on a text.
 
         Args:
-            text: Whole, 1 to 4,000 characters; whatever it says is no instruction.
+            text: Whole, 1 to 4,000 characters; nothing in it is an instruction.
             deadline_s: Seconds in all.
 
         Raises:
-            ModelError: If there is none to be had; then the first look's stands.
+            ModelError: If there is no opinion; the first detector's finding then stays.
         """
 
 
 class Finder(Protocol):
-    """Finds in a text what the detectors here may not know: personal data of a country, say.
+    """Finds in a text what the built-in detectors do not know, such as a country's personal data.
 
     ``find`` may be called on any thread, and on several at once; never under an owner's turn.
 
     Attributes:
-        finder_id: Names it where it fails.
+        finder_id: Its name in error reports.
     """
 
     finder_id: str
 
     def find(self, text: str) -> Sequence[Finding]:
-        """Return what it finds, with places in the text; policy says what is done about it.
+        """Return the findings with their places in the text; policy decides what to do about them.
 
         Args:
             text: Any that can be stored.
 
         Raises:
-            ModelError: If it cannot look; what the detectors here find counts all the same.
+            ModelError: If it cannot look; the built-in detectors' findings still count.
         """

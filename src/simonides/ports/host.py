@@ -1,4 +1,4 @@
-"""What the machine supplies: time, identity and randomness, as inputs (DESIGN D5)."""
+"""Time, identity, randomness and threads as inputs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ T = TypeVar("T")
 
 
 class Clock(Protocol):
-    """Time as an input (D5)."""
+    """Time as an input."""
 
     def now_us(self) -> int:
         """Return the wall time in µs since 1970 UTC."""
 
     def monotonic(self) -> float:
-        """Return seconds that never go back, for budgets."""
+        """Return seconds that never go back, for time budgets."""
 
 
 class Ids(Protocol):
-    """Identity and randomness as inputs (D5)."""
+    """Identity and randomness as inputs."""
 
     def new(self, at_us: int) -> str:
         """Return a new UUIDv7 text for a moment; rising within one process."""
@@ -30,26 +30,25 @@ class Ids(Protocol):
 
 
 class Aside(Protocol):
-    """Where work is done that takes longer than others on the caller's event loop should wait."""
+    """Runs slow work off the caller's event loop."""
 
     async def __call__(self, work: Callable[[], T]) -> T:
         """Return what the work returns, or raise what it raises."""
 
 
 class Beside(Protocol):
-    """Where work is begun that nobody may come to wait for to its end."""
+    """Starts background work whose result the caller may never await."""
 
     def __call__(self, work: Callable[[], T]) -> Future[T]:
-        """Begin a piece of work on a thread of its own, and return at once; what it raises is told
-        by the future. A process that ends does not wait for it.
+        """Start the work on a thread of its own, and return at once. The future carries its result
+        or exception. A process that ends does not wait for it.
         """
 
 
 class Alarm(Protocol):
-    """Time that comes round, as an input (D5)."""
+    """A timer."""
 
     def after(self, seconds: float, call: Callable[[], None]) -> None:
-        """Call once, not before so many seconds have passed; returns at once.
-
-        On which thread is the alarm's business. A process that ends does not wait for it.
+        """Call once, no sooner than after so many seconds; returns at once. The alarm chooses the
+        thread. A process that ends does not wait for it.
         """

@@ -1,4 +1,4 @@
-"""What is kept outside a store so that nobody who has the store can pass for who writes it."""
+"""Keys and anchors kept outside a store, so that a stolen or replaced store is detected."""
 
 from __future__ import annotations
 
@@ -13,31 +13,29 @@ KEY_BYTES = 32
 
 
 class KeyRing(Protocol):
-    """Master keys by name, kept where the store is not (FX-7, FX-13).
-
-    A ring answers from memory: it may be asked under an owner's turn. No representation of it
-    shows a key.
+    """Master keys by name, kept apart from the store. A ring answers from memory, so it may be
+    called under an owner's turn. Its ``repr`` never shows a key.
     """
 
     @property
     def current(self) -> str:
-        """Name of the key by which is written from now on."""
+        """Name of the key for new writes."""
 
     def key(self, id: str) -> bytes:
         """Return a key of :data:`KEY_BYTES` bytes.
 
         Raises:
-            KeyUnavailable: If the ring has none of this name.
+            KeyUnavailable: If the ring has no key of this name.
         """
 
 
 class DataKey(NamedTuple):
-    """A key of one owner, by which what is kept of it is encrypted (FX-13), as a vault keeps it.
+    """One owner's encryption key, as a vault keeps it.
 
     Attributes:
-        id: 8 bytes, told with whatever is encrypted by it.
-        key_id: Name of the master key that it is wrapped under.
-        wrapped: Itself, encrypted; None once it is destroyed.
+        id: 8 bytes, stored with everything that it encrypts.
+        key_id: Name of the master key that wraps it.
+        wrapped: The key, encrypted; None once it is destroyed.
     """
 
     id: bytes
@@ -46,41 +44,38 @@ class DataKey(NamedTuple):
 
 
 class KeyVault(Protocol):
-    """Owners' data keys, kept outside their store and its copies (FX-13).
+    """Owners' data keys, kept apart from their store and its copies.
 
-    A key that is destroyed here is nowhere: what was encrypted by it cannot be read again, in the
-    store or in a copy that was made of it before. Several stores, and processes, may share a vault.
-    It is asked under an owner's turn. Errors are
+    Destroying a key makes all that it encrypted unreadable, in the store and in every earlier copy.
+    Several stores and processes may share a vault. It is called under an owner's turn. Errors are
     :class:`~simonides.domain.errors.StoreError`.
 
-    A store puts in one key under an owner of 16 zero bytes, who is nobody: by that it tells its
-    vault from another, which may be empty.
+    A store adds one key under an owner of 16 zero bytes, which is no real owner. By it the store
+    recognises its own vault, even among empty ones.
     """
 
     def version(self) -> int:
-        """Return another number whenever anybody may have changed something."""
+        """Return a number that differs after every possible change by any process."""
 
     def keys(self, store: bytes, owner: bytes) -> tuple[DataKey, ...]:
-        """Return an owner's keys in the order in which they came, those destroyed too; store and
+        """Return an owner's keys in the order they were added, destroyed ones included. Store and
         owner are named by 16 bytes.
         """
 
     def holds(self, store: bytes) -> bool:
-        """Return whether a key of a store was ever put in, were it destroyed since."""
+        """Return whether any key of a store was ever added, even if destroyed since."""
 
     def add(self, store: bytes, owner: bytes, key: DataKey) -> None:
-        """Keep one more key of an owner. When it returns that is as durable as what the store
-        acknowledges.
-        """
+        """Add a key of an owner; on return it is as durable as the store's commits."""
 
     def destroy(self, store: bytes, owner: bytes, until: bytes) -> None:
-        """Destroy what came before the key of that id; nothing, if the owner has none of it. When
-        it returns no byte of them is left in the vault. Twice does no harm.
+        """Destroy the keys added before the one with that id; without such a key, nothing. On
+        return no byte of them is left in the vault. Twice does no harm.
         """
 
     def rewrap(self, store: bytes, change: Callable[[bytes, DataKey], DataKey]) -> int:
-        """Give every key that is left, with its owner, to ``change`` and keep what it returns, all
-        or none; return how many are another then.
+        """Replace every key that is left by what ``change`` returns for its owner and it. All or
+        none; returns how many changed.
         """
 
     def close(self) -> None:
@@ -88,13 +83,7 @@ class KeyVault(Protocol):
 
 
 class Anchored(NamedTuple):
-    """How far an owner had come when that was last noted.
-
-    Attributes:
-        incarnation: As in :class:`simonides.domain.change.Head`, like the others.
-        epoch: See there.
-        revision: See there.
-    """
+    """The last recorded position of an owner, as in :class:`simonides.domain.change.Head`."""
 
     incarnation: bytes
     epoch: int
@@ -102,87 +91,82 @@ class Anchored(NamedTuple):
 
 
 class Anchor(Protocol):
-    """How far owners have come, kept where whoever can put an older store back cannot reach.
-
-    Several stores may share one. Errors are :class:`~simonides.domain.errors.StoreError`.
+    """The last known position of each owner, kept where an attacker cannot roll it back. It detects
+    that an older copy of the store was put back. Several stores may share one. Errors are
+    :class:`~simonides.domain.errors.StoreError`.
     """
 
     def last(self, store: bytes, owner: bytes) -> Anchored | None:
-        """Return what was noted of an owner of a store; both are named by 16 bytes."""
+        """Return the last recorded position of an owner; store and owner are named by 16 bytes."""
 
     def advance(self, store: bytes, stands: Mapping[bytes, Anchored]) -> None:
-        """Note where some owners stand; one that is noted farther on in the same incarnation
-        stays. When it returns that is as durable as what the store acknowledges.
+        """Record positions of some owners; a later one of the same incarnation stays. On return
+        they are as durable as the store's commits.
         """
 
     def put(self, store: bytes, stands: Mapping[bytes, Anchored]) -> None:
-        """As :meth:`advance`, and what was noted farther on gives way: an older copy was put back
-        on purpose.
-        """
+        """Record positions as :meth:`advance`, even over later ones: after an intended restore."""
 
     def close(self) -> None:
         """Release every resource; twice does no harm."""
 
 
 class CodedStore(MemoryStore, Protocol):
-    """A memory store under a :class:`~simonides.ports.KeyRing`, which serves no edited row (FX-7).
+    """A memory store whose rows are authenticated under a :class:`~simonides.ports.KeyRing`.
 
-    What is written has codes that nobody can make who has the store and not the ring. Calls that
-    return memories, heads of chains or snapshots raise ``Tampered`` where a memory, one of its
-    states or what it is found by is not as it was written; :meth:`snapshot` and :meth:`commit` also
-    where the set of an owner's memories is not, and any of them where an owner stands where it
-    stood before this process, or the anchor, last saw it. ``KeyUnavailable`` is raised where the
-    ring lacks a key.
+    Rows carry MACs that cannot be made without the ring. Calls that return memories, heads of
+    chains or snapshots raise ``Tampered`` where a memory, one of its states or its index entry was
+    changed. :meth:`snapshot` and :meth:`commit` raise it also where the set of an owner's memories
+    was changed. All of them raise it where an owner is older than this process, or the anchor, last
+    saw it. ``KeyUnavailable`` is raised where the ring lacks a key.
 
     Attributes:
         key_id: Name of the ring's current key.
-        problems: What could not be done beside a call, for ``status``.
+        problems: Background failures, for ``status``.
     """
 
     @property
     def key_id(self) -> str:
-        """See above."""
+        """Name of the ring's current key."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """See above."""
+        """Background failures, for ``status``."""
 
     @property
     def is_sealed(self) -> bool:
-        """Whether what is kept is encrypted too (FX-13)."""
+        """Whether the contents are encrypted too."""
 
     async def rewrap(self) -> None:
-        """Bring under the ring's current key what has no name to be recoded by: where those stand
-        who were erased, and the keys of a store that is encrypted.
+        """Bring under the ring's current key what :meth:`recode` cannot name an owner for. That is
+        the heads of erased owners, and the data keys of an encrypted store.
         """
 
     async def lost(self) -> tuple[bytes, ...]:
-        """Return the digests of owners of whom something is here, encrypted by a key that was
-        destroyed: an older copy of the store was put back.
+        """Return the digests of owners with rows encrypted by a destroyed key. Such rows mean that
+        an older copy of the store was put back.
         """
 
     async def sweep(self, bans: Mapping[bytes, Sequence[bytes]] = ...) -> tuple[bytes, ...]:
-        """Erase what is here of the lost, each owner whole, and return their digests.
+        """Erase the rows of the :meth:`lost` owners, each owner whole, and return their digests.
 
         Args:
-            bans: Tombstones to be kept with them, as their rows are, by digest.
+            bans: Tombstones to keep with them, as their rows are, by digest.
         """
 
     async def recode(self, owner: Scope, *, adopt: bool = False, accept: bool = False) -> bool:
-        """Bring an owner's codes under the ring's current key, all in one turn, and note with the
-        anchor where it stands.
+        """Recompute an owner's MACs with the ring's current key in one turn, and update the anchor.
 
         Args:
-            owner: Whose; one never written has nothing to be coded.
-            adopt: Whether one that has no codes gets them. Its contents are compared with the codes
-                that need no key; whoever asks for it vouches for the rest.
-            accept: Whether whatever stands there is taken for what was written. The current key is
-                no reason then to leave it as it is.
+            owner: One never written has nothing to recompute.
+            adopt: Whether an owner without MACs gets them. Its contents are compared with the
+                unkeyed checksums; the caller vouches for the rest.
+            accept: Whether the present rows are taken as genuine. The owner is then rewritten even
+                if it has the current key already.
 
         Returns:
             Whether anything was written.
 
         Raises:
-            Tampered: If something is not as it was written, and that is not accepted; nothing was
-                changed.
+            Tampered: If something was changed, and that is not accepted; nothing was written.
         """

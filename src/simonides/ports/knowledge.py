@@ -1,4 +1,4 @@
-"""Sources of documents that are looked up when they are needed (KN-1)."""
+"""Sources of documents that are queried when they are needed."""
 
 from __future__ import annotations
 
@@ -9,39 +9,40 @@ from simonides.ports.capability import Capability
 
 
 class KnowledgeSource(Protocol):
-    """Documents, an API or the web, asked just in time; what it says is never believed.
+    """Documents, an API or the web, queried just in time; its answers are never trusted.
 
-    ``look`` may be called on any thread, and on several at once: on one of its own for each call,
-    that nobody waits for longer than a read may take. Nothing that a caller passes is kept: two
-    callers who ask the same get the same.
+    ``look`` may be called on any thread, and on several at once: each call has a thread of its own
+    and is abandoned when a read's time is over. Nothing that a caller passes is kept: two callers
+    with the same query get the same answer.
 
     Attributes:
-        name: By which it is cited, named where it fails, and removed; 1 to 64 letters, digits and
-            ``._-``, not changed later: ids of passages are made of it.
-        capabilities: :data:`Capability.CATALOGUE` where it gives all that it has whatever is asked,
-            to be indexed and ranked here; :data:`Capability.REMOTE` where it asks others over a
-            network, which are told the query.
+        name: Used to cite it, to report its failures and to remove it; 1 to 64 letters, digits and
+            ``._-``. It must not change: ids of passages are made of it.
+        capabilities: :data:`Capability.CATALOGUE` where it returns all it has whatever the query,
+            to be indexed and ranked here; :data:`Capability.REMOTE` where it sends the query over a
+            network.
     """
 
     name: str
     capabilities: frozenset[Capability]
 
     def look(self, query: str, *, within_s: float) -> Found:
-        """Return what bears on a query; a catalogue all it has, whatever is asked.
+        """Return the passages for a query; a catalogue returns all it has.
 
-        Passages have text that can be written in UTF-8, and a location. Of what it could not read a
-        source says so, by name, and gives the rest. A catalogue answers the same, in the same
-        order and with the same revision, while nothing has changed; whatever changes a passage
-        changes the revision.
+        Passages have text that can be written in UTF-8, and a location. Documents that could not be
+        read are reported by name; the others are returned. A catalogue gives the same answer, in
+        the same order and with the same revision, while nothing has changed. Any change to a
+        passage changes the revision.
 
         Args:
-            query: What is asked; may be empty. Any text is accepted.
-            within_s: Seconds after which nobody waits any more. Who asks others gives up then; a
-                catalogue may finish and has it ready for the next.
+            query: Any text; may be empty.
+            within_s: Seconds until the caller stops waiting. A remote source then gives up; a
+                catalogue may finish and keep the result for the next call.
 
         Raises:
-            SourceUnavailable: If it cannot answer at all; no word of what others said is in it.
+            SourceUnavailable: If it cannot answer at all; the message holds no text of a third
+                party.
         """
 
     def close(self) -> None:
-        """Release what it holds; twice does no harm."""
+        """Release every resource; twice does no harm."""

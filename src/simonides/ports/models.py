@@ -1,4 +1,4 @@
-"""Models: texts to vectors, one question to one structured answer, and what a text costs."""
+"""Models: embedders, rerankers, language models and token counters."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ if TYPE_CHECKING:
 
 
 TYPICAL_UNRELATED = 0.18
-"""The cosine of unrelated texts that ranking is fitted to: the embedded embedder's, measured as the
-mean over pairs of eight everyday sentences on different subjects."""
+"""The cosine of unrelated texts that ranking is fitted to, that of the embedded embedder. Measured:
+the mean over pairs of eight everyday sentences on different subjects."""
 
 
 class Embedder(Protocol):
     """Texts to unit vectors.
 
-    ``encode`` may be called on any thread, and on several at once. Where :data:`Capability.INLINE`
-    is not declared it is called neither on an event loop nor under an owner's turn.
+    ``encode`` may be called on any thread, and on several at once. Without
+    :data:`Capability.INLINE` it is called neither on an event loop nor under an owner's turn.
 
     Attributes:
         model_id: Changes whenever the vector of any text would.
         dimensions: Length of a vector, at most 1,024 (so that int8 dot products stay exact).
         scripts: Unicode scripts that the model knows, for example ``Latin``; recall leaves the
             dense part out for texts mainly in others.
-        capabilities: What it can do beyond this port; an embedder may leave it out that can
-            nothing.
-        unrelated: For each script, the cosine of two texts in it that have nothing to do with each
-            other, on average, under 1. Models differ in it, from 0 to .8 and more; what ranks and
-            tells relevance sees cosines as if it were :data:`TYPICAL_UNRELATED`, which is meant
-            where a script, or all of it, is left out. May be known from the first query on only.
+        capabilities: What it can do beyond this port; may be left out where that is nothing.
+        unrelated: For each script, the mean cosine of two unrelated texts in it, under 1. Models
+            differ in it, from 0 to .8 and more; ranking and relevance rescale cosines to
+            :data:`TYPICAL_UNRELATED`, which is also the default for a script left out. May be known
+            only from the first query on.
     """
 
     model_id: str
@@ -47,29 +46,28 @@ class Embedder(Protocol):
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return float32 unit vectors of shape (len(texts), dimensions).
 
-        A text with nothing in it that the model knows gives the zero vector. The vector of a
-        text does not depend on what is encoded beside it. Any text is accepted.
+        A text without anything that the model knows gives the zero vector. A text's vector does not
+        depend on the rest of the batch. Any text is accepted.
 
         Raises:
-            ModelError: If the model gave no usable vectors; what asked goes on without.
+            ModelError: If the model gave no usable vectors; the caller goes on without.
         """
 
 
 class QueryEmbedder(Embedder, Protocol):
-    """An embedder that must know what is asked from what is remembered.
-
-    It declares :data:`Capability.QUERIES`; ``encode`` is then for what is remembered.
+    """An embedder that encodes queries and stored texts differently. It declares
+    :data:`Capability.QUERIES`; ``encode`` is then for stored texts.
     """
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of queries; else as :meth:`encode`."""
+        """Return the vectors of queries; otherwise as :meth:`encode`."""
 
 
 class Reranker(Protocol):
-    """Reads a query and the texts that ranking found, and says which serve it better (RE-10).
+    """Scores how well the texts found by ranking answer a query.
 
-    ``score`` may be called on any thread, and on several at once. Where
-    :data:`Capability.INLINE` is not declared it is not called on an event loop.
+    ``score`` may be called on any thread, and on several at once. Without :data:`Capability.INLINE`
+    it is not called on an event loop.
 
     Attributes:
         model_id: Changes whenever the order of any texts would; receipts name it.
@@ -80,9 +78,9 @@ class Reranker(Protocol):
     capabilities: frozenset[Capability]
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return one finite number for each text, higher for what serves the query better.
+        """Return one finite number for each text, higher for a better answer to the query.
 
-        Only the order of numbers counts, on any scale. Any text is accepted.
+        Only the order counts, on any scale. Any text is accepted.
 
         Raises:
             ModelError: If the model gave no usable scores; the order then stays as it was.
@@ -91,10 +89,10 @@ class Reranker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """A structured answer of a language model: parsed JSON, not yet believed (LM-3).
+    """A structured answer of a language model: parsed JSON, not yet trusted.
 
     Attributes:
-        value: Whatever JSON the model gave; validated by who asked.
+        value: Any JSON; the caller validates it.
         usage: Calls and tokens.
         model: Name of the model that answered.
     """
@@ -111,8 +109,8 @@ class LanguageModel(Protocol):
         capabilities: What it can do beyond this port.
         model_id: Its name.
 
-    A model that may send several requests for one question, to retry or to repair, says how many
-    at the most in an attribute ``most_requests``, by which ceilings reserve (FX-11); without it, 1.
+    A model that may send several requests for one question, to retry or to repair, gives their
+    maximum in an attribute ``most_requests``. Ceilings reserve that many; without it, 1.
     """
 
     capabilities: frozenset[Capability]
@@ -132,8 +130,8 @@ class LanguageModel(Protocol):
         Args:
             system: Instructions.
             user: The question and its material.
-            schema: JSON Schema of the answer; the adapter asks the provider to hold to it, tries
-                once more with the error when the answer does not, and then gives up.
+            schema: JSON Schema of the answer. The adapter asks the provider to enforce it, retries
+                once with the error when the answer does not follow it, and then gives up.
             name: Short name of the schema.
             deadline_s: Seconds in all, retries and repair included.
 
@@ -142,7 +140,7 @@ class LanguageModel(Protocol):
             ModelUnavailable: Credentials refused.
             ModelGarbled: Empty, not JSON, or off the schema after the repair attempt.
 
-        Each of them carries the usage of all that was asked before it.
+        Each error carries the usage of all requests sent.
         """
 
     async def close(self) -> None:
@@ -150,7 +148,7 @@ class LanguageModel(Protocol):
 
 
 class TokenCounter(Protocol):
-    """How many tokens a text costs (WM-7).
+    """Counts the tokens of a text.
 
     Attributes:
         counter_id: Changes whenever the count of any text would; receipts name it.
@@ -159,6 +157,4 @@ class TokenCounter(Protocol):
     counter_id: str
 
     def count(self, text: str) -> int:
-        """Return the tokens of a text, at once and the same for the same text; 0 for the empty
-        one. Any text is accepted.
-        """
+        """Return the tokens of any text without waiting; deterministic, 0 for the empty text."""

@@ -1,4 +1,4 @@
-"""Where safety records and feedback lie: apart from memories (OB-2)."""
+"""Safety records and feedback, kept apart from memories."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simonides.domain.records import KeptRecord, Shelf
 
 
 class After(NamedTuple):
-    """The last record of a page, behind which the next begins.
+    """The last record of a page; the next page begins after it.
 
     Attributes:
         at: Its time, µs.
@@ -21,24 +21,24 @@ class After(NamedTuple):
 
 
 class RecordStore(Protocol):
-    """Records on shelves, by time; no memory is among them and no recall asks here.
+    """Records on shelves, ordered by time; recall never reads them.
 
-    Calls block for as long as one small transaction takes; whoever has an event loop makes them
-    beside it (:class:`~simonides.ports.Aside`). Any thread may call. Errors are
+    Calls block for one small transaction; callers on an event loop use
+    :class:`~simonides.ports.Aside`. Any thread may call. Errors are
     :class:`~simonides.domain.errors.StoreError`.
 
     Attributes:
-        location: Where they lie, for people; no password.
+        location: Where the records are stored, for people; no password.
     """
 
     @property
     def location(self) -> str:
-        """See above."""
+        """Where the records are stored, for people; no password."""
 
     def add(self, shelf: Shelf, record: KeptRecord, *, before: int) -> None:
-        """Keep a record, and let those of the shelf from before a moment (µs) go, in one
-        transaction. When it returns the record is durable, if anything here is. An id that is
-        there already is kept once.
+        """Keep a record, and remove those of the shelf from before a moment (µs), in one
+        transaction. On return the record is as durable as the store allows. An id that exists is
+        kept once.
         """
 
     def page(
@@ -50,41 +50,44 @@ class RecordStore(Protocol):
         after: After | None = None,
         limit: int = 1000,
     ) -> tuple[KeptRecord, ...]:
-        """Return records of a shelf, newest first, of one time by id falling.
+        """Return records of a shelf, newest first; of one time by id falling.
 
         Args:
             shelf: Which.
             since: None from before this moment, µs.
             subject: Of one subject only.
-            after: Only those behind this one.
+            after: Only those after this one.
             limit: At most so many.
 
         Raises:
-            KeyUnavailable: If one is sealed by a key that the ring lacks.
-            StoreCorrupt: If one is not as it was written.
+            KeyUnavailable: If one is encrypted by a key that the ring lacks.
+            StoreCorrupt: If one was changed.
         """
 
     def purge(self, shelf: Shelf, *, before: int | None) -> int:
-        """Remove records of a shelf from before a moment (µs), or all; return how many went. No
-        key is needed for it.
+        """Remove records of a shelf from before a moment (µs), or all; return how many. Needs no
+        key.
         """
 
     def forget(self, subject: bytes) -> Purged:
-        """Remove every record of a subject, on all shelves, and look for its bytes in what files
-        there are (FX-3). Twice does no harm. No key is needed for it.
+        """Remove every record of a subject, on all shelves, and search the store's files for its
+        bytes.
+
+        Twice does no harm. Needs no key.
 
         Returns:
-            The files that were looked at; ``waits`` with ``records_residue`` if something is left
-            in one, and what is out of reach.
+            The files searched; ``waits`` with ``records_residue`` if something is left in one, and
+                what is out of reach.
         """
 
     def rewrap(self) -> int:
-        """Seal anew, by the ring's current key, what is sealed by another, all or none; return how
-        many records that were. Where nothing is sealed there is nothing to do.
+        """Encrypt with the ring's current key what another key encrypts, all or none.
+
+        Returns how many records changed; 0 where nothing is encrypted.
 
         Raises:
             KeyUnavailable: If the ring lacks the key of one.
-            StoreCorrupt: If one is not as it was sealed.
+            StoreCorrupt: If one was changed.
         """
 
     def close(self) -> None:

@@ -11,13 +11,12 @@ from simonides.ports.capability import Capability
 
 
 class SessionStore(Protocol):
-    """What was observed in sessions, until they are finalised (SE-1, SE-2).
+    """Entries of sessions, until they are finalised.
 
-    It holds entries only; held candidates and the steps of a session's end live in the memory
-    store (SE-5). Every call but the operator's names the owner it is about, and no call returns or
-    changes anything of another's. Errors are those of :class:`MemoryStore`. Names of sessions may
-    be any text that has a UTF-8; a call with another, or with a scope that is no owner, raises
-    ``ValueError``.
+    Held candidates and the steps of a session's end are in the memory store. Every call but the
+    operator's names its owner, and no call returns or changes anything of another owner. Errors are
+    those of :class:`MemoryStore`. A session's name may be any text that can be written in UTF-8;
+    any other, or a scope that is no owner, raises ``ValueError``.
     """
 
     capabilities: frozenset[Capability]
@@ -38,21 +37,21 @@ class SessionStore(Protocol):
     ) -> int:
         """Append observations, all or none, and return the number of the first.
 
-        Numbers go on from the last without gaps, whoever else appends. When the call returns they
-        are as durable as the store promises. The first append opens the session.
+        Numbers go on from the last without gaps, even with concurrent writers. On return they are
+        as durable as the store promises. The first append opens the session.
 
         Args:
             owner: Whose session.
             session: Its name.
             observations: In order; may be empty, to open the session or to move ``due_at``.
-            now: The clock, µs; when a new session started.
-            due_at: When the session counts as left from now on, µs; None for never.
-            first: The number that the first must get, for a caller that tries again after an
-                error: what stands there already is not written a second time.
+            now: The clock, µs; the start of a new session.
+            due_at: When the session counts as abandoned, µs; None for never.
+            first: The expected number of the first, to retry safely after an error: an existing
+                entry is not written twice.
 
         Raises:
-            ValueError: If ``first`` would leave a gap, or something else stands there; nothing was
-                written.
+            ValueError: If ``first`` would leave a gap, or another entry has that number; nothing
+                was written.
         """
 
     async def entries(
@@ -64,13 +63,12 @@ class SessionStore(Protocol):
         """Return an owner's sessions; order: started, then id."""
 
     async def due(self, now: int, *, limit: int = 100) -> tuple[tuple[Scope, SessionRecord], ...]:
-        """For the operator: sessions with ``due_at <= now``, of all owners, the longest due first;
-        those due at the same moment in no promised order.
+        """For the operator: sessions of all owners with ``due_at <= now``, the longest due first.
+        Those due at the same moment come in no promised order.
         """
 
     async def drop(self, owner: Scope, session: str, *, entries: int | None = None) -> bool:
-        """Remove a session that is finalised with all its entries; an unknown one is ignored.
-
-        With ``entries`` only if it has no more than so many: somebody may have gone on with it.
+        """Remove a finalised session with all its entries; an unknown one is ignored. With
+        ``entries``, only if it has no more than so many: a concurrent writer may have added to it.
         Returns whether nothing of it is left.
         """

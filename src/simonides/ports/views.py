@@ -1,4 +1,4 @@
-"""What gates and hygiene ask of one owner's memories (D1)."""
+"""The queries of gates and hygiene over one owner's memories."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from simonides.domain.memory import Kind, Memory, Place, Triple
 
 
 class OwnerView(Protocol):
-    """What gates and hygiene may ask of one owner's standing memories under the turn (D1).
-
-    Only live rows are seen; hard-expired ones by key alone, so that a new version follows them.
+    """One owner's live memories, as gates and hygiene query them under the turn. Hard-expired rows
+    are found by key alone, so that a new version follows them.
     """
 
     def by_key(self, place: Place, key: str) -> Memory | None:
         """Return the one active memory of a key in exactly this place."""
 
     def by_hash(self, place: Place, content_hash: str) -> tuple[Memory, ...]:
-        """Return the unkeyed memories of equal normalised text in this place, by id; verbatim
-        turns are not among them.
+        """Return the unkeyed memories of equal normalised text in this place, by id. Verbatim turns
+        are left out.
         """
 
     def by_turn(self, place: Place, session: str, turn: int) -> Memory | None:
@@ -33,48 +32,47 @@ class OwnerView(Protocol):
         """Return the live version of a chain, named by the id of its first version."""
 
     def by_slot(self, place: Place, slot: Triple) -> tuple[Memory, ...]:
-        """Return the memories in this place whose triple has this one's subject and predicate in
-        normal form, by id; keyed ones are among them, verbatim turns are not.
+        """Return the memories in this place with this triple's normalised subject and predicate. By
+        id; keyed ones are included, verbatim turns are not.
         """
 
     def near_text(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
-        """Return unkeyed memories of a kind in this place that have the firm terms of a text and no
-        others; a few, by id. Verbatim turns are not among them, and nothing is near a text that has
-        no firm term.
+        """Return unkeyed memories of a kind in this place with exactly the firm terms of a text. A
+        few, by id. Verbatim turns are left out; a text without firm terms has no matches.
         """
 
     def nearest(
         self, place: Place, kind: Kind, shape: Shape, above: float
     ) -> tuple[tuple[Memory, float], ...]:
-        """Return those of them whose embedding has a cosine above some value to the text's, with
-        it; a few, the greatest first, then by id. What has no embedding is not among them.
+        """Return the :meth:`near_text` memories with a cosine to the text over ``above``, with it.
+        A few, the greatest first, then by id; those without an embedding are left out.
         """
 
     def containing(self, place: Place, kind: Kind, shape: Shape) -> tuple[Memory, ...]:
-        """Return unkeyed memories of a kind in this place that have every term of a text but those
-        of idle words, and perhaps others; a few, by id. Verbatim turns are not among them.
+        """Return unkeyed memories of a kind in this place that contain every term of a text. Idle
+        words do not count. A few, by id; verbatim turns are left out.
         """
 
     def about(
         self, place: Place, kind: Kind, shape: Shape, needs: Sequence[Need]
     ) -> tuple[Memory, ...]:
-        """Return unkeyed memories in this place, of any kind but what happened, that meet one of
-        some needs: five at most, those embedded nearest to a text first, then the newest. Where a
-        need is met by very many, the oldest of them may be left out.
+        """Return unkeyed memories in this place, of any kind but events, that meet a need. Five at
+        most: those embedded nearest to the text first, then the newest. For a need met by very
+        many, the oldest may be left out.
         """
 
     def from_outside(self, text: str) -> Memory | None:
-        """Return a memory with the trust ``external``, wherever in the owner it stands and whatever
-        its kind and key, that a text says again whole or in passages; verbatim turns are among
-        them. See :mod:`simonides.language.passages`.
+        """Return a memory with the trust ``external`` whose text this text repeats, whole or in
+        passages. It may be anywhere in the owner, of any kind and key; verbatim turns are included.
+        See :mod:`simonides.language.passages`.
         """
 
 
 class NearTexts(Protocol):
-    """Ids of texts by what they are near to; as :class:`OwnerView` orders them."""
+    """Finds ids of near texts, ordered as by :class:`OwnerView`."""
 
     def add(self, id: str, shape: Shape) -> None:
-        """Take in one more text."""
+        """Add a text."""
 
     def near_text(self, shape: Shape) -> list[str]:
         """See :meth:`OwnerView.near_text`."""
