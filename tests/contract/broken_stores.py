@@ -364,6 +364,7 @@ BROKEN = (
     SharedLeases,
     ChildlessSettling,
     DeafToForgetting,
+    EdgesGoWithParents,
     ErasesForAll,
     ErasesTombstones,
     ErasesWithoutReaders,
