@@ -84,7 +84,7 @@ def test_past_the_owners_day_the_rules_take_over_and_it_is_said(at_home: Any) ->
     model = Endless(NOTHING)
     home = at_home("owner_day: {calls: 2}", model)
 
-    reports = [home.ana.capture(SAID), *(home.ana.capture("I like tea.") for _ in range(3))]
+    reports = [home.ana.capture(SAID), *(home.ana.capture("I prefer tea.") for _ in range(3))]
 
     assert [len(r.diagnostics) for r in reports] == [0, 0, 1, 1]
     assert reports[-1].diagnostics == ("ceiling:calls_per_owner_day",)

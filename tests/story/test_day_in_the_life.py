@@ -116,7 +116,7 @@ def test_what_the_user_says_while_a_task_speaks_for_him_is_his_and_outlives_it(
 ) -> None:
     mover = strata.manager(user="ana", session="monday", task="move")
     talk = mover.session()
-    talk.add("user", "My name is Ana and I live in Lisbon. My favorite color is green.")
+    talk.add("user", "My name is Ana and I live in Lisbon. My employer is Siemens.")
     assert value(mover, "location") == ["Lisbon"]
     mover.remember("Porto", key="location", category="entity_fact")
     assert value(mover, "location") == ["Porto"]
@@ -126,7 +126,7 @@ def test_what_the_user_says_while_a_task_speaks_for_him_is_his_and_outlives_it(
 
     ana = strata.manager(user="ana")
     assert contents(ana, key="location") == ["Lisbon"]
-    assert contents(ana, key="favorite_color") == ["green"]
+    assert contents(ana, key="employer") == ["Siemens"]
 
 
 # -- a process that dies ------------------------------------------------------------------------
@@ -308,16 +308,16 @@ def test_recall_is_switched_off_in_the_middle_of_a_day_and_on_again(ana: MemoryM
         assert ("short sentences" in bare, "french" in bare) == (False, False)
         assert "Write the report" in bare
         assert session.memory.recall("where do I live?").hits == ()
-        session.add("user", "My favorite color is green.")
+        session.add("user", "My employer is Siemens.")
 
         ana.set_recall(True)
         again = task.before_model()
-        assert all(word in again for word in ("short sentences", "french", "green"))
+        assert all(word in again for word in ("short sentences", "french", "Siemens"))
         task.complete()
     session.end()
 
     assert contents(ana, key="location") == ["Lisbon"]
-    assert contents(ana, key="favorite_color") == ["green"]
+    assert contents(ana, key="employer") == ["Siemens"]
 
 
 # -- a wrapped client and a session of the same user -------------------------------------------

@@ -72,8 +72,8 @@ def test_what_was_shown_is_not_learned_again(ana: MemoryManager, text: str) -> N
     [
         ("I am allergic to hazelnuts.", "I am allergic to hazelnuts"),
         (f"{PEANUTS} and milk.", f"{PEANUTS} and milk"),
-        ("I love my three cats, Tom and Kit", "I love my three cats, Tom and Kit"),
-        ("I love my two cats, Tom and Max", "I love my two cats, Tom and Max"),
+        ("Remember that I love my three cats, Tom and Kit", "I love my three cats, Tom and Kit"),
+        ("Remember that I love my two cats, Tom and Max", "I love my two cats, Tom and Max"),
         ("I like coffee", "I like coffee"),
     ],
 )
@@ -187,9 +187,9 @@ def test_hits_count_once_the_caller_says_they_were_shown(ana: MemoryManager) -> 
 
     ana.note_shown(hits)
     assert fates(ana.capture(PEANUTS)) == [("dropped", "echo")]
-    assert fates(ana.capture("I love chess on Sundays"))[0][0] == "created"
-    ana.note_shown("Notes of mine: the user loves tennis on Fridays")
-    assert fates(ana.capture("I love tennis on Fridays")) == [("dropped", "echo")]
+    assert fates(ana.capture("I prefer chess on Sundays"))[0][0] == "created"
+    ana.note_shown("Notes of mine: the user prefers tennis on Fridays")
+    assert fates(ana.capture("I prefer tennis on Fridays")) == [("dropped", "echo")]
     for wrong in (3, [3], " "):
         with pytest.raises(InvalidInput, match="what"):
             ana.note_shown(wrong)  # type: ignore[arg-type]

@@ -172,10 +172,10 @@ def test_a_transcript_that_has_grown_adds_what_is_new(talk, world):
     alice = world.strata.manager(user="alice")
     alice.end_transcript(drafts(*STORY))
 
-    (report,) = alice.end_transcript(drafts(*STORY, "My favorite color is green."))
+    (report,) = alice.end_transcript(drafts(*STORY, "My employer is Siemens."))
 
     assert report.entries == 1
-    (memory,) = talk.memories(key="favorite_color")
+    (memory,) = talk.memories(key="employer")
     assert memory.origin.turn == 4
 
 
