@@ -88,7 +88,7 @@ def test_killed_at_any_point_it_is_gone_on_with(target, monkeypatch):
         child.kill()
 
         with Strata(make(target, new())) as strata:
-            made = strata.services.indexes.indexer.made
+            made = strata.services.indexes.indexer.is_current
             rows = all_rows(strata)
             assert [row.id for row in rows] == [*before]
             assert all(made(row.entry) or row.entry == before[row.id] for row in rows)
@@ -165,7 +165,7 @@ def test_on_an_event_loop_it_goes_on_beside_others_and_ends_with_the_store(targe
 
     assert asyncio.run(live()) == ()
     with Strata(make(target, new())) as strata:
-        assert not any(map(strata.services.indexes.indexer.made, entries(strata)))
+        assert not any(map(strata.services.indexes.indexer.is_current, entries(strata)))
 
 
 def test_on_an_event_loop_all_is_made_anew(target):
@@ -190,7 +190,7 @@ def test_on_an_event_loop_all_is_made_anew(target):
 
     asyncio.run(live())
     with Strata(make(target, new())) as strata:
-        assert all(map(strata.services.indexes.indexer.made, entries(strata)))
+        assert all(map(strata.services.indexes.indexer.is_current, entries(strata)))
 
 
 def test_without_an_event_loop_closing_waits_for_the_batch_under_way(target):
@@ -210,7 +210,7 @@ def test_without_an_event_loop_closing_waits_for_the_batch_under_way(target):
     alarm.join()
 
     with Strata(make(target, new())) as again:
-        made = sum(map(again.services.indexes.indexer.made, entries(again)))
+        made = sum(map(again.services.indexes.indexer.is_current, entries(again)))
         assert made in (0, 64), "all of a batch or none"
     problems = strata.services.part(Background).problems
     assert problems in ((), ("reindexing:StoreUnavailable",))

@@ -290,7 +290,7 @@ def test_what_is_no_folder_is_refused_at_once_and_one_that_goes_later_when_it_is
     tmp_path: Path,
 ) -> None:
     for wrong in ("", 5, None):
-        with pytest.raises(ConfigurationError, match="named by its path"):
+        with pytest.raises(ConfigurationError, match="must be a path"):
             FolderSource(cast("Any", wrong))
     with pytest.raises(ConfigurationError, match="no folder of documents"):
         FolderSource(tmp_path / "nowhere")

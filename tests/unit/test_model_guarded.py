@@ -187,7 +187,7 @@ def test_who_waits_for_a_slot_in_vain_is_told_within_his_deadline() -> None:
     async def story() -> None:
         first = asyncio.create_task(ask(model))
         await until(lambda: inner.asked == 1)
-        with pytest.raises(ModelTimeout, match="no slot within"):
+        with pytest.raises(ModelTimeout, match="no slot free within"):
             await ask(model, deadline_s=0.05)
         inner.gate.set()
         await first
@@ -230,7 +230,7 @@ def test_a_trial_that_is_given_up_leaves_the_next_one_to_try() -> None:
     assert breaker.circuit == HalfOpen()
     assert breaker.enter() is None
 
-    breaker.withdrawn(trial)
+    breaker.cancelled(trial)
 
     assert breaker.enter() is not None
 
@@ -268,7 +268,7 @@ class BreakerMachine(RuleBasedStateMachine):
             self.under_way.append(turn)
 
     @precondition(lambda self: self.under_way)
-    @rule(how=st.sampled_from(["answered", "failed", "withdrawn"]), which=st.integers(0, 99))
+    @rule(how=st.sampled_from(["answered", "failed", "cancelled"]), which=st.integers(0, 99))
     def end(self, how: str, which: int) -> None:
         turn = self.under_way.pop(which % len(self.under_way))
         getattr(self.breaker, how)(turn)
@@ -281,12 +281,12 @@ class BreakerMachine(RuleBasedStateMachine):
     def never_stuck(self) -> None:
         # A circuit that is half open has exactly the question that will tell.
         if self.breaker.circuit == HalfOpen():
-            assert self.under_way.count(self.breaker._turn) == 1
+            assert self.under_way.count(self.breaker._generation) == 1
         assert self.breaker.left_s() <= 10
 
     def teardown(self) -> None:
         for turn in self.under_way:
-            self.breaker.withdrawn(turn)
+            self.breaker.cancelled(turn)
         self.clock.advance(seconds=10)
         assert self.breaker.passes()
 

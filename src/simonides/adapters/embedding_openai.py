@@ -185,9 +185,8 @@ class OpenAIEmbedder:
 
 
 def unrelated_among(vectors: NDArray[np.float32]) -> float:
-    """Return the mean cosine of all pairs of unit vectors, to two places. It is rounded because an
-    endpoint need not repeat its last digits, and at most 0.95, so that texts can still be told
-    apart.
+    """Return the mean cosine of all pairs of unit vectors, to two places. An endpoint need not
+    repeat its last digits. It is at most 0.95, so that texts stay distinguishable.
     """
     count = len(vectors)
     total = vectors.astype(np.float64).sum(axis=0)

@@ -2,8 +2,8 @@
 
 The artefact next to this module is an int8 table of one vector per WordPiece token, distilled from
 all-MiniLM-L6-v2. Its NOTICE and scripts/build_static_embedder.py have the recipe and the measured
-quality. The lengths of the rows include the token weights, so a text's vector is the plain sum of
-its tokens' rows, scaled to length 1.
+quality. Rows are as long as their token weighs. A text's vector is thus the plain sum of its
+tokens' rows, scaled to length 1.
 
 The sum is one of integers, hence exact in any order. One square root and one division follow, both
 correctly rounded under IEEE 754. So a text has the same bytes alone, in any batch, and on any

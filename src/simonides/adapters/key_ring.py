@@ -175,7 +175,7 @@ def _decoded(value: str, where: str) -> bytes:
 
 def _text(raw: bytes, where: str) -> str:
     if len(raw) > MAX_RING_BYTES:
-        raise KeyUnavailable(f"{where}: is over {MAX_RING_BYTES} bytes, so it is not a key ring")
+        raise KeyUnavailable(f"{where}: is longer than a key ring, {MAX_RING_BYTES} bytes")
     # A decoding error would hold the keys.
     return raw.decode("utf-8", "replace")
 

@@ -1,8 +1,8 @@
 """Gemini through its OpenAI-compatible endpoint.
 
 It speaks ``/chat/completions``, with its own schemas and errors. It supports a part of JSON Schema,
-answers 400 for other keywords, and requires a type for every value. It writes errors as a list,
-refuses a wrong key with 400, and puts the retry delay in the body, not in a header.
+answers 400 for other keywords, and requires a type for every value. It writes errors as a list and
+refuses a wrong key with 400. The retry delay is in the body, not in a header.
 """
 
 from __future__ import annotations

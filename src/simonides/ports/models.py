@@ -130,8 +130,8 @@ class LanguageModel(Protocol):
         Args:
             system: Instructions.
             user: The question and its material.
-            schema: JSON Schema of the answer. The adapter asks the provider to enforce it, retries
-                once with the error when the answer does not follow it, and then gives up.
+            schema: JSON Schema of the answer. The adapter asks the provider to enforce it. A wrong
+                answer is returned to the model once with its error; then the adapter gives up.
             name: Short name of the schema.
             deadline_s: Seconds in all, retries and repair included.
 

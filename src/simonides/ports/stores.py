@@ -98,16 +98,16 @@ class MemoryStore(Protocol):
         Forgetting erases salt and payload of earlier events that have the id among their subjects;
         the change's own events stay. ``revived``, ``revoked`` and ``released`` are applied before
         the rest; unknown ones are ignored. A held candidate and a review replace one of their id, a
-        grant one of its grantee, right and subject, a consent one about the same key or category, a
-        session's step the one before. A policy is always appended to those recorded before it, even
-        if it equals one of them.
+        session's step the one before. A grant replaces one of its grantee, right and subject, a
+        consent one about the same key or category. A policy is always appended to those recorded
+        before it, even if it equals one of them.
 
         ``blanked`` places of the chain lose salt and payload too; unknown ones are ignored. Of the
         kinds ``unjournaled`` the owner's journal entries go that have a forgotten id as a text of
         their JSON.
 
         A change that erases first removes every row of the owner in every part, its sessions
-        included, except the MACs of its chain and the tombstones. Wrapped keys are destroyed and
+        included. The MACs of its chain and the tombstones stay. Wrapped keys are destroyed and
         recorded as such. It draws a new incarnation. The owner is then in none of :meth:`owners`
         until it is written again. Its name is kept only while work for other owners waits. The
         change's own events, tombstones and work for others are added.
